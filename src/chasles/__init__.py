@@ -1,0 +1,20 @@
+"""Chasles: robot mechanics and control, from a description to controlled motion, at native speed."""
+
+from chasles._version import __version__
+from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
+from chasles.errors import ChaslesError
+from chasles.robot import Robot, load
+
+__all__ = [
+    "ChaslesError",
+    "Function",
+    "Program",
+    "Robot",
+    "__version__",
+    "function",
+    "get_threads",
+    "load",
+    "set_threads",
+    "threads",
+    "trace",
+]

@@ -1,0 +1,3 @@
+"""The version of Chasles."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,52 @@
+"""Coriolis matrix C(q, qd): C qd are the centrifugal and Coriolis torques, and dM/dt - 2 C is skew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chasles.algorithms.body_motion import body_velocities, screw_rate
+from chasles.algorithms.joint_motion import (
+    WORLD,
+    along_joint,
+    joint_positions,
+    joint_rates,
+    matrix_of_coordinates,
+    poses_in_parent,
+    screw,
+)
+from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
+from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
+from chasles.geometry.vectors import Array
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+
+def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
+    """Coriolis matrix C (n, n) of the Christoffel symbols at the state q, qd (n,); friction has no part in it.
+
+    With the screw S of a joint, its rate dS = v x S, and composite inertia I and B of the bodies beyond i, where i is
+    beyond j or equal to it: C_ij = S_i (B_i S_j + I_i dS_j) and C_ji = S_j (B_i S_i + I_i dS_i).
+    Source: Echeandia & Wensing, "Numerical Methods to Compute the Coriolis Matrix and Christoffel Symbols for
+    Rigid-Body Systems" (J. Comput. Nonlinear Dynam. 16(9), 2021).
+    """
+    positions, rates = joint_positions(tree, q), joint_rates(tree, qd)
+    poses = poses_in_parent(tree, positions)
+    velocities = body_velocities(tree, poses, rates)
+    inertia = composite_mass_moments(tree, positions)
+    momentum = composite_momentum_moments(tree, positions, grouped_mass_moments(tree), velocities)
+    dS = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, velocities, strict=True)]
+    C: list[list[Any]] = [[0.0] * len(tree.bodies) for _ in tree.bodies]
+    for i, body in enumerate(tree.bodies):
+        S_inertia = inertia_times(inertia[i], screw(body))
+        S_drag = drag_along_joint(body, momentum[i])
+        column = drag(momentum[i], screw(body)) + inertia_times(inertia[i], dS[i])
+        C[i][i] = along_joint(body, column)
+        j = i
+        while tree.bodies[j].parent != WORLD:
+            R, p = poses[j]
+            S_inertia, S_drag, column = S_inertia.seen_from(R, p), R @ S_drag, column.seen_from(R, p)
+            j = tree.bodies[j].parent
+            C[i][j] = S_drag @ screw(tree.bodies[j]).angular + S_inertia.power(dS[j])
+            C[j][i] = along_joint(tree.bodies[j], column)
+    return matrix_of_coordinates(tree, C)

@@ -1,0 +1,117 @@
+"""Jacobians of a frame in three reference frames, and their time derivatives.
+
+Column k of a Jacobian is the twist (omega, v) of the target frame per unit rate of coordinate k:
+
+- ``"space"``: about the world's origin in world axes (Lynch & Park, Modern Robotics, section 5.1.1);
+- ``"body"``: about the target's origin in the target's axes (Modern Robotics, section 5.1.2);
+- ``"world-aligned"``: about the target's origin in world axes; its linear part is the velocity of the target's origin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from chasles.algorithms.joint_motion import WORLD, joint_positions, joint_rates, poses_in_parent
+from chasles.algorithms.kinematics import body_poses, frame_pose, placement_of
+from chasles.errors import UnknownNameError
+from chasles.geometry.rigid_motions import inverse_pose, pose, twist_cross
+from chasles.geometry.vectors import Array, cross
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+ReferenceFrame = Literal["space", "body", "world-aligned"]
+REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("space", "body", "world-aligned")
+
+
+class _Chain(NamedTuple):
+    """The bodies that carry a target, from the base outward, and their joints' screws in a reference frame."""
+
+    bodies: list[int]
+    screws: list[Array]
+    T_world_target: Array
+
+
+def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
+    """Jacobian (6, n) of a named frame or link, angular part first, in the reference frame named by `frame`.
+
+    Raises UnknownNameError for an unknown target or reference frame.
+    """
+    return _sum_of_columns(tree, _chain(tree, q, target, frame))
+
+
+def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> tuple[Array, Array]:
+    """Pose T_world_target (4, 4) and Jacobian (6, n) of a frame, sharing their work."""
+    chain = _chain(tree, q, target, frame)
+    return chain.T_world_target, _sum_of_columns(tree, chain)
+
+
+def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:
+    """Time derivative (6, n) of the Jacobian in the same reference frame, at the coordinate rates qd (n,).
+
+    A joint's screw is carried along by the bodies before it, as seen from the reference frame:
+    d/dt J_i = (V_i - V_reference) x J_i, where V_i is the twist of body i and x the Lie bracket
+    (Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.10).
+    """
+    chain = _chain(tree, q, target, frame)
+    rates = joint_rates(tree, qd)
+    twists: list[Array] = []
+    twist = np.zeros(6)
+    for i, screw in zip(chain.bodies, chain.screws, strict=True):
+        twist = twist + screw * rates[i]
+        twists.append(twist)
+    reference = {
+        "space": np.zeros(6),
+        "body": twist,
+        "world-aligned": np.concatenate([np.zeros(3), twist[3:]]),
+    }[frame]
+    derivatives = [twist_cross(V - reference, screw) for V, screw in zip(twists, chain.screws, strict=True)]
+    return _sum_of_columns(tree, chain._replace(screws=derivatives))
+
+
+def _chain(tree: Tree, q: Array, target: str, frame: str) -> _Chain:
+    if frame not in REFERENCE_FRAMES:
+        raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)
+    placement = placement_of(tree, target)
+    bodies = _carriers(tree, placement.body)
+    if frame == "body":
+        R, p = placement.R_body_frame.T, -(placement.R_body_frame.T @ placement.p_body_frame)
+        in_parent = poses_in_parent(tree, joint_positions(tree, q))
+        seen_from_target = []
+        for i in reversed(bodies):
+            seen_from_target.append((R, p))
+            R_parent_body, p_parent_body = in_parent[i]
+            R = R @ R_parent_body.T
+            p = p - R @ p_parent_body
+        screws = [_screw(tree, i, *seen) for i, seen in zip(bodies, reversed(seen_from_target), strict=True)]
+        return _Chain(bodies, screws, inverse_pose(pose(R, p)))
+    poses = body_poses(tree, q)
+    R_world_target, p_world_target = frame_pose(placement, poses)
+    origin = np.zeros(3) if frame == "space" else p_world_target
+    screws = [_screw(tree, i, poses[i][0], poses[i][1] - origin) for i in bodies]
+    return _Chain(bodies, screws, pose(R_world_target, p_world_target))
+
+
+def _carriers(tree: Tree, body: int) -> list[int]:
+    """Indices of a body and all bodies that carry it, from the base outward."""
+    carriers: list[int] = []
+    while body != WORLD:
+        carriers.append(body)
+        body = tree.bodies[body].parent
+    return carriers[::-1]
+
+
+def _screw(tree: Tree, i: int, R: Array, p: Array) -> Array:
+    """Twist (6,) per unit rate of body i's joint, about the reference origin, from the body's pose (R, p) there."""
+    body, z = tree.bodies[i], R[:, 2]
+    return np.concatenate([body.angular * z, body.angular * cross(p, z) + body.pitch * z])
+
+
+def _sum_of_columns(tree: Tree, chain: _Chain) -> Array:
+    columns: list[Any] = [np.zeros(6)] * tree.n
+    for i, screw in zip(chain.bodies, chain.screws, strict=True):
+        body = tree.bodies[i]
+        columns[body.coordinate] = columns[body.coordinate] + body.ratio * screw
+    return np.array([[column[row] for column in columns] for row in range(6)]).reshape(6, tree.n)

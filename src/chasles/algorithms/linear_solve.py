@@ -1,0 +1,56 @@
+"""Solving M x = b for a mass matrix without fill-in: M = L^T D L from the leaves of the tree to its root.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.5. Zeros of M that stem from branches of the tree
+stay zeros in L, so a traced factorisation keeps only the work that they leave.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.geometry.vectors import Array
+
+
+class Factor(NamedTuple):
+    """L (n, n) of M = L^T D L, unit lower triangular, as rows below the diagonal; and the reciprocals (n,) of D."""
+
+    lower: list[list[Any]]
+    reciprocal: list[Any]
+
+
+def factor(M: Array) -> Factor:
+    """Factor a symmetric positive definite matrix (n, n) as L^T D L; only its lower triangle is read."""
+    n = len(M)
+    rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
+    reciprocal: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        reciprocal[k] = 1.0 / rows[k][k]
+        scaled = [rows[k][i] * reciprocal[k] for i in range(k)]
+        for i in range(k):
+            for j in range(i + 1):
+                rows[i][j] = rows[i][j] - scaled[i] * rows[k][j]
+        rows[k] = scaled
+    return Factor(rows, reciprocal)
+
+
+def solve(factored: Factor, b: Array) -> Array:
+    """The solution x of M x = b, for b (n,) or, column by column, (n, m)."""
+    lower, reciprocal = factored
+    x = list(b)
+    for k in reversed(range(len(x))):
+        for i in range(k):
+            x[i] = x[i] - lower[k][i] * x[k]
+    for k in range(len(x)):
+        x[k] = reciprocal[k] * x[k]
+        for i in range(k):
+            x[k] = x[k] - lower[k][i] * x[i]
+    return np.array(x)
+
+
+def inverse(factored: Factor) -> Array:
+    """The inverse (n, n) of M, exactly symmetric: its upper triangle, by columns of the identity, and mirrored."""
+    n = len(factored.reciprocal)
+    columns = [solve(factored, unit) for unit in np.eye(n)]
+    return np.array([[columns[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)

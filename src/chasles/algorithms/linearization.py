@@ -1,0 +1,98 @@
+"""Exact linearisation of the dynamics, by recursion instead of differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from chasles.algorithms.body_motion import body_accelerations, body_velocities, screw_acceleration, screw_rate
+from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
+from chasles.algorithms.friction import joint_friction_derivative
+from chasles.algorithms.joint_motion import (
+    WORLD,
+    along_joint,
+    joint_positions,
+    joint_rates,
+    matrix_of_coordinates,
+    poses_in_parent,
+    screw,
+)
+from chasles.algorithms.linear_solve import factor, inverse
+from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
+from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
+from chasles.algorithms.spatial import carried_along
+from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
+from chasles.geometry.vectors import Array
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+
+def inverse_dynamics_derivatives(
+    tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> tuple[Array, Array, Array]:
+    """Derivatives (n, n) of the inverse dynamics by q, qd and qdd; the last is the mass matrix.
+
+    `wrenches` are as in `inverse_dynamics`: constant in the axes of their frames, so they turn with them. Friction's
+    derivative leaves out the jump of sign(qd).
+
+    Source: Singh, Russo & Wensing, "Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector
+    Algebra" (RA-L 7(2), 2022), in body frames and with moments of mass and momentum for I and B. With the screw S of a
+    joint, its rates dS = v x S and ddS = a x S + v x dS, composite I and B of the bodies beyond joint i, the wrench f_i
+    that the joint transmits, and i beyond j:
+
+    - dtau_i/dq_j = S_i (2 B_i dS_j + I_i ddS_j) and dtau_j/dq_i = S_j (2 B_i dS_i + I_i ddS_i + S_i x* f_i);
+    - dtau_i/dqd_j = 2 S_i (B_i S_j + I_i dS_j) and dtau_j/dqd_i = 2 S_j (B_i S_i + I_i dS_i).
+    """
+    positions, rates, masses = joint_positions(tree, q), joint_rates(tree, qd), grouped_mass_moments(tree)
+    poses = poses_in_parent(tree, positions)
+    velocities = body_velocities(tree, poses, rates)
+    accelerations = body_accelerations(tree, poses, rates, joint_rates(tree, qdd), tree.gravity)
+    transmitted = transmitted_wrenches(tree, poses, net_wrenches(tree, masses, accelerations, wrenches))
+    inertia = composite_mass_moments(tree, positions)
+    momentum = composite_momentum_moments(tree, positions, masses, velocities)
+    dS = [screw_rate(body, v) for body, v in zip(tree.bodies, velocities, strict=True)]
+    ddS = [screw_acceleration(body, v, a) for body, v, a in zip(tree.bodies, velocities, accelerations, strict=True)]
+    count = len(tree.bodies)
+    by_q, by_qd, by_qdd = ([[0.0] * count for _ in range(count)] for _ in range(3))
+    for i, body in enumerate(tree.bodies):
+        S = screw(body)
+        S_inertia = inertia_times(inertia[i], S)
+        S_drag = 2.0 * drag_along_joint(body, momentum[i])
+        change = drag(momentum[i], dS[i]).times(2.0) + inertia_times(inertia[i], ddS[i])
+        change = change + carried_along(S, transmitted[i])
+        rate_change = (drag(momentum[i], S) + inertia_times(inertia[i], dS[i])).times(2.0)
+        by_q[i][i] = along_joint(body, change)
+        by_qd[i][i] = along_joint(body, rate_change) + joint_friction_derivative(body, rates[i])
+        by_qdd[i][i] = along_joint(body, S_inertia) + body.armature
+        j = i
+        while tree.bodies[j].parent != WORLD:
+            R, p = poses[j]
+            S_inertia, S_drag = S_inertia.seen_from(R, p), R @ S_drag
+            change, rate_change = change.seen_from(R, p), rate_change.seen_from(R, p)
+            j = tree.bodies[j].parent
+            carrier = tree.bodies[j]
+            by_q[i][j] = S_drag @ dS[j].angular + S_inertia.power(ddS[j])
+            by_q[j][i] = along_joint(carrier, change)
+            by_qd[i][j] = S_drag @ screw(carrier).angular + 2.0 * S_inertia.power(dS[j])
+            by_qd[j][i] = along_joint(carrier, rate_change)
+            by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
+    return matrix_of_coordinates(tree, by_q), matrix_of_coordinates(tree, by_qd), matrix_of_coordinates(tree, by_qdd)
+
+
+def linearize(
+    tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> tuple[Array, Array]:
+    """Matrices A (2n, 2n) and B (2n, n) of the linearised dynamics d/dt (q, qd) = f((q, qd), tau).
+
+    From M d(qdd) = d(tau) - dtau/dq dq - dtau/dqd dqd, at the acceleration that tau causes.
+    """
+    qdd = accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
+    by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
+    M_inverse = inverse(factor(M))
+    zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
+    lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
+    A = np.concatenate([np.concatenate([zero, one], axis=1), lower])
+    return A, np.concatenate([zero, M_inverse])

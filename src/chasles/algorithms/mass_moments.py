@@ -1,0 +1,132 @@
+"""Mass, first and second moments of mass: a rigid body's inertia in the form that makes dynamics short.
+
+The second moment J = sum of m r r^T replaces the inertia matrix I = tr(J) 1 - J. The 4 x 4 matrix [[J, s], [s^T, m]] of
+these moments is the pseudo-inertia of Wensing, Kim & Slotine, "Linear Matrix Inequalities for Physically-Consistent
+Inertial Parameter Identification" (RA-L 2018), and the inertia matrix of Legnani et al., "A homogeneous matrix approach
+to 3D kinematics and dynamics" (1996). It moves between frames by T [[J, s], [s^T, m]] T^T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from chasles.algorithms.joint_motion import WORLD, origin_in_parent
+from chasles.algorithms.spatial import Twist, Wrench
+from chasles.geometry.rotations import cosine_sine
+from chasles.geometry.vectors import Array, cross
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Body, Tree
+
+
+class MassMoments(NamedTuple):
+    """Mass (kg), first moment (3,) (kg m), second moment (3, 3) (kg m^2) about the origin of a frame, in its axes."""
+
+    mass: Any
+    first: Array
+    second: Array
+
+
+def mass_moments(body: Body) -> MassMoments:
+    """Moments of a body about its own origin."""
+    inertia = body.inertia
+    half_trace = 0.5 * (inertia[0, 0] + inertia[1, 1] + inertia[2, 2])
+    return MassMoments(body.mass, body.first_moment, mirrored(half_trace * np.eye(3) - inertia))
+
+
+def grouped_mass_moments(tree: Tree) -> list[MassMoments]:
+    """Moments of all bodies, regrouped so that many vanish while every joint torque stays what it is.
+
+    A mass on the axis of a turning joint moves alike on either side of it: it is moved to the parent, or away if the
+    parent is the world. The second moment of a sliding body turns as its parent does: it too is moved. What remains are
+    the base parameters of Gautier & Khalil, "Direct calculation of minimum set of inertial parameters of serial robots"
+    (IEEE Trans. Robotics and Automation 6(3), 1990), before linear relations between bodies are counted. Dynamics seen
+    from the joints is the same; energy and centre of mass are not, so they do not use this.
+    """
+    grouped = [mass_moments(body) for body in tree.bodies]
+    for i in reversed(range(len(grouped))):
+        body, (mass, first, second) = tree.bodies[i], grouped[i]
+        if body.pitch == 0.0:
+            on_axis, off_axis = np.diag([0.0, 0.0, 1.0]), np.diag([1.0, 1.0, 0.0])
+            moved = MassMoments(mass, on_axis @ first, on_axis @ second @ on_axis)
+            grouped[i] = MassMoments(0.0, off_axis @ first, second - moved.second)
+        elif body.angular == 0.0:
+            moved = MassMoments(0.0, np.zeros(3), second)
+            grouped[i] = MassMoments(mass, first, np.zeros((3, 3)))
+        else:
+            continue
+        if body.parent != WORLD:
+            grouped[body.parent] = added(grouped[body.parent], seen_from_parent(body, 0.0, moved))
+    return grouped
+
+
+def composite_mass_moments(tree: Tree, positions: Sequence[Any]) -> list[MassMoments]:
+    """Moments of each body with all bodies that it carries, in its frame (grouped as above)."""
+    composite = grouped_mass_moments(tree)
+    for i in reversed(range(len(composite))):
+        parent = tree.bodies[i].parent
+        if parent != WORLD:
+            composite[parent] = added(composite[parent], seen_from_parent(tree.bodies[i], positions[i], composite[i]))
+    return composite
+
+
+def added(a: MassMoments, b: MassMoments) -> MassMoments:
+    """Moments of two bodies together."""
+    return MassMoments(a.mass + b.mass, a.first + b.first, a.second + b.second)
+
+
+def seen_from_parent(body: Body, position: Any, moments: MassMoments) -> MassMoments:
+    """Moments about the parent's origin in the parent's axes, from those in the body frame."""
+    R, p, mass = body.R_parent_body, origin_in_parent(body, position), moments.mass
+    first = R @ turned_vector(body, position, moments.first)
+    second = mirrored(R @ turned_matrix(body, position, moments.second) @ R.T)
+    middle = first + 0.5 * mass * p
+    return MassMoments(mass, first + mass * p, second + np.outer(p, middle) + np.outer(middle, p))
+
+
+def turned_vector(body: Body, position: Any, a: Array) -> Array:
+    """A vector (3,) turned by the joint about z."""
+    c, s = cosine_sine(body.angular * position)
+    return np.array([c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]])
+
+
+def turned_matrix(body: Body, position: Any, A: Array) -> Array:
+    """Rz A Rz^T for the joint's turn Rz about z, by way of the two invariants of the xy block."""
+    c, s = cosine_sine(body.angular * position)
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = A
+    left, right = c * xx - s * yx, c * xy - s * yy
+    turned_xx, turned_xy = c * left - s * right, s * left + c * right
+    return np.array([
+        [turned_xx, turned_xy, c * xz - s * yz],
+        [turned_xy - (xy - yx), (xx + yy) - turned_xx, s * xz + c * yz],
+        [c * zx - s * zy, s * zx + c * zy, zz],
+    ])
+
+
+def inertia_times(moments: MassMoments, twist: Twist) -> Wrench:
+    """Spatial inertia times a twist (w, v): the wrench (I w + s x v, m v + w x s) with I = tr(J) 1 - J."""
+    J, (wx, wy, wz) = moments.second, twist.angular
+    spin = np.array([
+        (J[1, 1] + J[2, 2]) * wx - J[0, 1] * wy - J[0, 2] * wz,
+        (J[0, 0] + J[2, 2]) * wy - J[0, 1] * wx - J[1, 2] * wz,
+        (J[0, 0] + J[1, 1]) * wz - J[0, 2] * wx - J[1, 2] * wy,
+    ])
+    return Wrench(
+        spin + cross(moments.first, twist.linear), moments.mass * twist.linear + cross(twist.angular, moments.first)
+    )
+
+
+def moment_of_acceleration(U: Array, J: Array) -> Array:
+    """Sum of m r x (U r) for an acceleration matrix U and second moment J: the vector of U J - (U J)^T."""
+    return np.array([
+        U[k, i] * J[i, j] - U[j, i] * J[i, k] + (U[k, k] - U[j, j]) * J[j, k] + U[k, j] * J[j, j] - U[j, k] * J[k, k]
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    ])
+
+
+def mirrored(A: Array) -> Array:
+    """The symmetric matrix of the upper triangle of A (3, 3)."""
+    return np.array([[A[0, 0], A[0, 1], A[0, 2]], [A[0, 1], A[1, 1], A[1, 2]], [A[0, 2], A[1, 2], A[2, 2]]])

@@ -1,0 +1,65 @@
+"""The engine: graph, program, derivatives, targets. It knows no robots."""
+
+from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
+from chasles.engine.function import Function, function
+from chasles.engine.functions import (
+    absolute,
+    acos,
+    asin,
+    atan,
+    atan2,
+    cos,
+    cosh,
+    exp,
+    floor,
+    log,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)
+from chasles.engine.program import Argument, Program
+from chasles.engine.scalar import Condition, Scalar
+from chasles.engine.threads import get_threads, set_threads, threads
+from chasles.engine.tracing import trace
+
+__all__ = [
+    "Argument",
+    "Condition",
+    "Function",
+    "Program",
+    "Scalar",
+    "absolute",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cos",
+    "cosh",
+    "exp",
+    "floor",
+    "function",
+    "get_threads",
+    "hessian_vector",
+    "jacobian",
+    "jvp",
+    "log",
+    "maximum",
+    "minimum",
+    "set_threads",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "threads",
+    "trace",
+    "vjp",
+    "where",
+]

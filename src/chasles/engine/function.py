@@ -1,0 +1,224 @@
+"""Functions: programs that are called like NumPy's ufuncs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.engine.kernels import Kernel, Shape
+from chasles.engine.program import Program
+from chasles.engine.scalar import Traced
+from chasles.engine.threads import call_in_pieces
+from chasles.engine.tracing import call_traced, trace
+from chasles.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from chasles.engine.targets.native.compiler import CompiledKernel
+
+#: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
+INLINE_LIMIT = 300
+#: Work, in scalar operations, from which a batch is worth cutting into pieces for several threads.
+_THREADING_WORK = 2_000_000
+
+
+def native_available() -> bool:
+    """Whether kernels are compiled to machine code: llvmlite is installed and ``CHASLES_JIT`` is not 0."""
+    return os.environ.get("CHASLES_JIT") != "0" and find_spec("llvmlite") is not None
+
+
+class Function:
+    """A program that is called on arrays, over any leading batch axes.
+
+    The first call compiles it: to machine code, or, where llvmlite is missing or ``CHASLES_JIT=0``, to calls of NumPy.
+    Called with traced scalars it becomes part of the program that is being traced.
+
+    Parameters
+    ----------
+    program
+        What to compute, or a function without arguments that gives it when it is first needed.
+    shape
+        How to run it: ``"map"``, ``"scan"`` or ``"solve"`` (see `chasles.engine.kernels.Kernel`).
+    dtype
+        Type in which it computes, ``"float64"`` or ``"float32"``; arguments are cast to it.
+    reference
+        The plain Python function behind it, kept as the attribute of the same name.
+    doc
+        Documentation.
+
+    Examples
+    --------
+    >>> from chasles.engine import Function, trace
+    >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (3,)}, name="energy"))
+    >>> energy(2.0, [[1.0, 0.0, 0.0], [0.0, 3.0, 4.0]])
+    array([ 1., 25.])
+    """
+
+    # The call is an attribute of the instance, so that it can be machine code.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __init__(
+        self,
+        program: Program | Callable[[], Program],
+        *,
+        shape: Shape = "map",
+        dtype: str = "float64",
+        reference: Callable[..., Any] | None = None,
+        doc: str | None = None,
+    ) -> None:
+        self._source = program
+        self._shape: Shape = shape
+        if np.dtype(dtype).name not in ("float64", "float32"):
+            raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
+        self._dtype = np.dtype(dtype).name
+        self.reference = reference
+        self.__doc__ = doc or (reference.__doc__ if reference else None)
+        self._ufunc: Callable[..., Any] | None = None
+        self._compiled: CompiledKernel | None = None
+        self._large = 0
+        self.__call__ = self.general_call
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that it runs."""
+        return self._source if isinstance(self._source, Program) else self._source()
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The program with the way to run it."""
+        return Kernel(self.program, self._shape)
+
+    @property
+    def __name__(self) -> str:
+        return self.program.name
+
+    @property
+    def dtype(self) -> str:
+        """Type in which it computes."""
+        return self._dtype
+
+    @property
+    def signature(self) -> str:
+        """Core dimensions of its arguments and results, as NumPy writes them."""
+        return self.kernel.signature
+
+    def general_call(self, *arguments: Any, out: Any = None) -> Any:
+        """Compute the outputs for each sample, whatever the arguments are.
+
+        Once compiled, ``function(...)`` itself computes single samples at once and comes here for everything else.
+        """
+        ufunc = self._ufunc or self._compile()
+        if len(arguments) != len(self.kernel.inputs):  # NumPy would take further arguments for outputs and overwrite them
+            raise TypeError(f"{self._usage()} takes {len(self.kernel.inputs)} arguments, not {len(arguments)}")
+        if _holds_traced(arguments):
+            return self._inside_trace(arguments)
+        if any(isinstance(argument, np.ndarray) and argument.size > self._large for argument in arguments):
+            return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
+        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
+
+    def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callable that computes single samples at once and hands every other call to ``general``."""
+        if self._ufunc is None and self._compiled is None:
+            self._compile()
+        return general if self._compiled is None else self._compiled.direct_call(general)
+
+    def _usage(self) -> str:
+        return f"{self.program.name}({', '.join(a.name for a in self.kernel.inputs)})"
+
+    def _compile(self) -> Callable[..., Any]:
+        kernel = self.kernel
+        ufunc: Callable[..., Any]
+        if native_available():
+            from chasles.engine.targets.native.compiler import compile_kernel
+
+            self._compiled = compile_kernel(kernel, self._dtype, self.__doc__ or "")
+            ufunc = self._compiled.ufunc
+            self.__call__ = self.direct_call(self.general_call)
+        else:
+            from chasles.engine.targets.numpy import compile_kernel as compile_numpy
+
+            ufunc = compile_numpy(kernel, self._dtype)
+        work = max(1, self.program.operation_count) / max((a.size for a in self.program.inputs), default=1)
+        self._large = int(_THREADING_WORK / work)
+        self._ufunc = ufunc
+        return ufunc
+
+    def _inside_trace(self, arguments: Sequence[Any]) -> Any:
+        if self._shape != "map":
+            raise ArgumentError(f"{self.program.name} is a {self._shape} and cannot be part of another program")
+        known = any(not _holds_traced([argument]) for argument in arguments)
+        return call_traced(self.program, arguments, inline=known or self.program.operation_count <= INLINE_LIMIT)
+
+    def astype(self, dtype: str) -> Function:
+        """Return the same function computing in another type."""
+        return Function(self._source, shape=self._shape, dtype=dtype, reference=self.reference, doc=self.__doc__)
+
+    def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
+        """Return the function of its exact partial derivatives; see `chasles.engine.derivatives.jacobian`."""
+        return Function(self.program.jacobian(output, wrt), dtype=self._dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.program, self._shape, self._dtype, self.__doc__)
+
+    def __repr__(self) -> str:
+        return f"<Function {self.program.name}{self.signature} in {self._dtype}>"
+
+
+def _restore(program: Program, shape: Shape, dtype: str, doc: str | None) -> Function:
+    return Function(program, shape=shape, dtype=dtype, doc=doc)
+
+
+def _holds_traced(arguments: Sequence[Any]) -> bool:
+    for argument in arguments:
+        if isinstance(argument, Traced):
+            return True
+        if isinstance(argument, np.ndarray | list | tuple):
+            array = np.asarray(argument)
+            if array.dtype == object and any(isinstance(x, Traced) for x in array.ravel()):
+                return True
+    return False
+
+
+def function(
+    *, outputs: Sequence[str] | None = None, dtype: str = "float64", **inputs: tuple[int, ...]
+) -> Callable[[Callable[..., Any]], Function]:
+    """Make a compiled function of a plain Python function.
+
+    Parameters
+    ----------
+    outputs
+        Names of the outputs; see `chasles.engine.trace`.
+    dtype
+        Type in which it computes, ``"float64"`` or ``"float32"``.
+    **inputs
+        Shape of each argument without batch axes, in order; ``()`` for a number.
+
+    Returns
+    -------
+    Callable
+        A decorator that gives a `Function`. The plain function remains as its attribute ``reference``.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> @ch.function(x=(3,), k=())
+    ... def spring(x, k):
+    ...     return -k * x
+    >>> spring([1.0, 2.0, 3.0], 10.0)
+    array([-10., -20., -30.])
+    >>> spring([1.0, 2.0, 3.0], [1.0, 2.0]).shape  # a batch of two stiffnesses
+    (2, 3)
+    """
+
+    def decorate(plain: Callable[..., Any]) -> Function:
+        def program() -> Program:
+            return trace(plain, inputs, name=getattr(plain, "__name__", "function"), outputs=outputs)
+
+        return Function(program, dtype=dtype, reference=plain)
+
+    return decorate

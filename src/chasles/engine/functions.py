@@ -1,0 +1,66 @@
+"""Mathematical functions that take floats, arrays and traced scalars alike.
+
+Algorithms and users' own functions write ``sin(x)`` once: given numbers it is NumPy's, given traced scalars (or object arrays
+of them) it is recorded in the program that is being traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chasles.engine import scalar
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.scalar import Traced
+
+
+def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    operation = OPERATIONS[name]
+    over_objects = np.frompyfunc(traced, operation.arity, 1)
+
+    def function(*operands: Any) -> Any:
+        if len(operands) != operation.arity:
+            raise TypeError(f"{function.__name__}() takes {operation.arity} arguments, not {len(operands)}")
+        if not any(isinstance(operand, np.ndarray | list | tuple) for operand in operands):
+            if any(isinstance(operand, Traced) for operand in operands):
+                return traced(*operands)
+            return operation.numpy(*operands)
+        arrays = [_boxed(operand) for operand in operands]
+        if any(array.dtype == object for array in arrays):
+            return over_objects(*arrays)
+        return operation.numpy(*arrays)
+
+    function.__name__ = function.__qualname__ = traced.__name__ if name != "abs" else "absolute"
+    function.__doc__ = doc
+    return function
+
+
+def _boxed(operand: Any) -> np.ndarray[Any, Any]:
+    if isinstance(operand, Traced):
+        box = np.empty((), dtype=object)
+        box[()] = operand
+        return box
+    return np.asarray(operand)
+
+
+sqrt = _elementwise("sqrt", scalar.sqrt, "Square root.")
+exp = _elementwise("exp", scalar.exp, "Exponential.")
+log = _elementwise("log", scalar.log, "Natural logarithm.")
+sin = _elementwise("sin", scalar.sin, "Sine of an angle in radians.")
+cos = _elementwise("cos", scalar.cos, "Cosine of an angle in radians.")
+tan = _elementwise("tan", scalar.tan, "Tangent of an angle in radians.")
+asin = _elementwise("asin", scalar.asin, "Inverse sine, in radians.")
+acos = _elementwise("acos", scalar.acos, "Inverse cosine, in radians.")
+atan = _elementwise("atan", scalar.atan, "Inverse tangent, in radians.")
+atan2 = _elementwise("atan2", scalar.atan2, "Angle of the point (x, y) given as atan2(y, x), in radians.")
+sinh = _elementwise("sinh", scalar.sinh, "Hyperbolic sine.")
+cosh = _elementwise("cosh", scalar.cosh, "Hyperbolic cosine.")
+tanh = _elementwise("tanh", scalar.tanh, "Hyperbolic tangent.")
+absolute = _elementwise("abs", scalar.absolute, "Absolute value. Its derivative at 0 is taken as 0.")
+sign = _elementwise("sign", scalar.sign, "Sign: -1, 0 or 1.")
+floor = _elementwise("floor", scalar.floor, "Largest whole number not above the argument.")
+minimum = _elementwise("minimum", scalar.minimum, "The smaller of two numbers; NaN if either is NaN.")
+maximum = _elementwise("maximum", scalar.maximum, "The larger of two numbers; NaN if either is NaN.")
+where = _elementwise("where", scalar.where, "The second argument where the condition holds, else the third.")

@@ -1,0 +1,40 @@
+"""The graph that tracing fills: every distinct operation once, in the order of its first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chasles.engine.program import Program
+
+# ("constant", value), ("input", position), ("call", program number, operand, ...), ("item", call, position),
+# or an operation of the table with its operands. Operands are indices of earlier instructions.
+Instruction = tuple[Any, ...]
+
+
+class Graph:
+    """A growing list of instructions in which no two are equal (hash-consing)."""
+
+    __slots__ = ("_index", "_program_number", "instructions", "programs")
+
+    def __init__(self) -> None:
+        self.instructions: list[Instruction] = []
+        self.programs: list[Program] = []
+        self._index: dict[Instruction, int] = {}
+        self._program_number: dict[str, int] = {}
+
+    def add(self, instruction: Instruction) -> int:
+        """Return the index of an instruction, appending it if it is new."""
+        index = self._index.get(instruction)
+        if index is None:
+            index = self._index[instruction] = len(self.instructions)
+            self.instructions.append(instruction)
+        return index
+
+    def program_number(self, program: Program) -> int:
+        """Return the number under which a called program is kept, registering it if it is new."""
+        number = self._program_number.get(program.digest)
+        if number is None:
+            number = self._program_number[program.digest] = len(self.programs)
+            self.programs.append(program)
+        return number

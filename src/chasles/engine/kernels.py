@@ -1,0 +1,93 @@
+"""Kernel shapes: the three ways to run a program over many samples, as NumPy sees them.
+
+**map** computes the outputs of each sample. **scan** runs a loop over time: state in, state out. **solve** repeats a step
+until it says that it is done. All three run over leading batch axes; a `Kernel` says which arrays they take and give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from chasles.engine.program import Argument, Program
+from chasles.errors import ArgumentError
+
+Shape = Literal["map", "scan", "solve"]
+
+
+@dataclass(frozen=True)
+class CoreArray:
+    """Name and core dimensions of one array; a dimension that the call decides is a letter."""
+
+    name: str
+    dims: tuple[int | str, ...]
+
+    @property
+    def text(self) -> str:
+        """The dimensions as a gufunc signature writes them."""
+        return f"({','.join(map(str, self.dims))})"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A program together with the way to run it.
+
+    Attributes
+    ----------
+    program
+        What to run.
+    shape
+        ``"map"``; ``"scan"``, for programs of ``(state, t, *parameters) -> (next state, *samples)``; or ``"solve"``, for
+        programs of ``(state, *parameters) -> (next state, done)``.
+    """
+
+    program: Program
+    shape: Shape = "map"
+
+    def __post_init__(self) -> None:
+        inputs, outputs = self.program.inputs, self.program.outputs
+        if self.shape == "map":
+            return
+        if not inputs or not outputs or inputs[0].shape != outputs[0].shape or len(inputs[0].shape) != 1:
+            raise ArgumentError(
+                f"{self.program.name}: the first input and the first output of a {self.shape} must be the state, "
+                "of the same shape (s,)"
+            )
+        if self.shape == "scan" and (len(inputs) < 2 or inputs[1].shape != ()):
+            raise ArgumentError(f"{self.program.name}: the second input of a scan must be the time, of shape ()")
+        if self.shape == "solve" and (len(outputs) != 2 or outputs[1].shape != ()):
+            raise ArgumentError(f"{self.program.name}: a solve has two outputs, the state and `done` of shape ()")
+
+    @property
+    def inputs(self) -> tuple[CoreArray, ...]:
+        """The arrays that a call takes."""
+        arrays = [_core(argument) for argument in self.program.inputs]
+        if self.shape == "scan":
+            arrays[1] = CoreArray(self.program.inputs[1].name, ("S", "k"))
+        elif self.shape == "solve":
+            arrays.append(CoreArray("max_iterations", ()))
+        return tuple(arrays)
+
+    @property
+    def outputs(self) -> tuple[CoreArray, ...]:
+        """The arrays that a call gives."""
+        arrays = [_core(argument) for argument in self.program.outputs]
+        if self.shape == "scan":
+            return (arrays[0], *(CoreArray(array.name, ("S", *array.dims)) for array in arrays[1:]))
+        if self.shape == "solve":
+            return (arrays[0], CoreArray("iterations", ()), arrays[1])
+        return tuple(arrays)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the generalized ufunc."""
+        return f"{','.join(a.text for a in self.inputs)}->{','.join(a.text for a in self.outputs)}"
+
+    @property
+    def symbols(self) -> list[int | str]:
+        """The distinct core dimensions in the order in which NumPy passes their sizes."""
+        return list(dict.fromkeys(dim for array in (*self.inputs, *self.outputs) for dim in array.dims))
+
+
+def _core(argument: Argument) -> CoreArray:
+    return CoreArray(argument.name, argument.shape)

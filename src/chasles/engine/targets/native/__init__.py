@@ -1,0 +1,1 @@
+"""The native target: machine code of the host's vector unit, made by LLVM."""

@@ -1,0 +1,216 @@
+"""The way from Python into machine code for one sample, without NumPy's dispatch.
+
+A generalized ufunc takes most of a microsecond to find out what it was given, several times what a robot's dynamics take.
+Beside each map kernel stands a function with CPython's calling convention that looks only for the common case, contiguous
+arrays of the core shapes and plain numbers, computes it directly, and leaves everything else (batches, lists, keywords,
+casts, errors) to the general call.
+
+It relies on layouts that are part of the binary interfaces of CPython and NumPy 2: the head of an object, the fields of an
+array, the value of a float.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath
+
+from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.writer import Writer
+
+ENTRY = "chasles_call"
+TABLE = "chasles_table"
+
+# Places in the table that Python fills with addresses after loading: they differ from process to process.
+_TABLE = (
+    "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar", "new tuple",
+    "set item",
+)  # fmt: skip
+_TYPE, _DATA, _RANK, _DIMENSIONS, _DTYPE, _FLAGS, _FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
+_CONTIGUOUS_AND_ALIGNED = 0x101
+_PY_ARRAY_EMPTY, _PY_ARRAY_RETURN = 184, 76
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+@cache
+def supported() -> bool:
+    """Whether this interpreter's objects have the layout that the direct call knows."""
+    is_64_bit = ctypes.sizeof(ctypes.c_void_p) == 8
+    return is_64_bit and not sysconfig.get_config_var("Py_GIL_DISABLED") and not sysconfig.get_config_var("Py_TRACE_REFS")
+
+
+def write_call(kernel: Kernel, module: Module, function: str) -> str:
+    """Return the LLVM assembly of the direct call of a map kernel's program."""
+    w = _CallWriter(kernel, module)
+    return "\n".join([f"@{TABLE} = global [{len(_TABLE)} x ptr] zeroinitializer", *w.shapes(), w.write(function)])
+
+
+class _CallWriter(Writer):
+    def __init__(self, kernel: Kernel, module: Module) -> None:
+        super().__init__(f"ptr @{ENTRY}(ptr %self, ptr %args, i64 %count, ptr %names)")
+        self._kernel = kernel
+        self._module = module
+
+    def shapes(self) -> list[str]:
+        """Return constants with the dimensions of each output."""
+        lines = []
+        for k, array in enumerate(self._kernel.outputs):
+            dims = ", ".join(f"i64 {dim}" for dim in array.dims)
+            lines.append(f"@chasles.shape{k} = internal constant [{len(array.dims)} x i64] [{dims}]")
+        return lines
+
+    def write(self, function: str) -> str:
+        inputs = self._kernel.inputs
+        self._require(self.value("icmp eq ptr %names, null"))
+        self._require(self.value(f"icmp eq i64 %count, {len(inputs)}"))
+        data = []
+        for k, array in enumerate(inputs):
+            argument = self._field("ptr", "%args", 8 * k)
+            data.append(self._array_data(argument, array) if array.dims else self._number(argument))
+        source = self._buffer(sum(a.size for a in self._kernel.program.inputs))
+        target = self._buffer(len(self._kernel.program.results))
+        self._spread(data, source)
+        self.emit(f"call void @{function}(ptr {source}, ptr {target})")
+        self._deliver(target)
+        self.block("general")
+        general = self._table("general call")
+        result = self.value(f"call ptr {general}(ptr %self, ptr %args, i64 %count, ptr %names)")
+        self.emit(f"ret ptr {result}")
+        return self.text()
+
+    def _require(self, condition: str) -> None:
+        """Go on if the condition holds, else leave the call to the general way."""
+        self.go_on_if(condition, "general")
+
+    def _field(self, kind: str, pointer: str, offset: int) -> str:
+        return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {pointer}, i64 {offset}')}")
+
+    def _table(self, name: str) -> str:
+        return self._field("ptr", f"@{TABLE}", 8 * _TABLE.index(name))
+
+    def _buffer(self, vectors: int) -> str:
+        return self.value(f"alloca [{max(vectors, 1)} x {self._module.real}], align 64")
+
+    def _array_data(self, argument: str, array: CoreArray) -> str:
+        """Check that an argument is a plain array of the core shape and return the address of its numbers."""
+        self._require(self.value(f"icmp eq ptr {self._field('ptr', argument, _TYPE)}, {self._table('array type')}"))
+        self._require(self.value(f"icmp eq ptr {self._field('ptr', argument, _DTYPE)}, {self._table('dtype')}"))
+        self._require(self.value(f"icmp eq i32 {self._field('i32', argument, _RANK)}, {len(array.dims)}"))
+        flags = self.value(f"and i32 {self._field('i32', argument, _FLAGS)}, {_CONTIGUOUS_AND_ALIGNED}")
+        self._require(self.value(f"icmp eq i32 {flags}, {_CONTIGUOUS_AND_ALIGNED}"))
+        dimensions = self._field("ptr", argument, _DIMENSIONS)
+        for k, dim in enumerate(array.dims):
+            self._require(self.value(f"icmp eq i64 {self._field('i64', dimensions, 8 * k)}, {dim}"))
+        return self._field("ptr", argument, _DATA)
+
+    def _number(self, argument: str) -> str:
+        """Check that an argument is a float, Python's or NumPy's, and return the address of its value."""
+        kind = self._field("ptr", argument, _TYPE)
+        python = self.value(f"icmp eq ptr {kind}, {self._table('float type')}")
+        numpy = self.value(f"icmp eq ptr {kind}, {self._table('float64 type')}")
+        self._require(self.value(f"or i1 {python}, {numpy}"))
+        return self.value(f"getelementptr i8, ptr {argument}, i64 {_FLOAT_VALUE}")
+
+    def _spread(self, data: list[str], target: str) -> None:
+        """Put every number into all lanes of its vector."""
+        element, real, lanes = self._module.element, self._module.real, self._module.lanes
+        position = 0
+        for address, array, argument in zip(
+            data, self._kernel.inputs, self._kernel.program.inputs, strict=True
+        ):
+            stored = element if array.dims else "double"
+            width = np.dtype(self._module.dtype).itemsize
+            with self.loop(argument.size) as k:
+                number = self.value(f"load {stored}, ptr {self.address(address, (k, width))}")
+                if stored != element:
+                    number = self.value(f"fptrunc double {number} to float")
+                single = self.value(f"insertelement {real} undef, {element} {number}, i32 0")
+                vector = self.value(
+                    f"shufflevector {real} {single}, {real} undef, <{lanes} x i32> zeroinitializer"
+                )
+                place = self.address(target, (self.value(f"add i64 {k}, {position}"), self._module.vector_size))
+                self.emit(f"store {real} {vector}, ptr {place}")
+            position += argument.size
+
+    def _deliver(self, source: str) -> None:
+        """Make the outputs' arrays, fill them from the first lane and return them."""
+        element, width = self._module.element, np.dtype(self._module.dtype).itemsize
+        dtype = self._table("dtype")
+        arrays = []
+        position = 0
+        for k, (core, argument) in enumerate(zip(self._kernel.outputs, self._kernel.program.outputs, strict=True)):
+            self.emit(f"call void {self._table('increment')}(ptr {dtype})")
+            array = self.value(
+                f"call ptr {self._table('new array')}(i32 {len(core.dims)}, ptr @chasles.shape{k}, ptr {dtype}, i32 0)"
+            )
+            self.return_if(self.value(f"icmp eq ptr {array}, null"), "ptr null")
+            data = self._field("ptr", array, _DATA)
+            with self.loop(argument.size) as i:
+                place = self.address(source, (self.value(f"add i64 {i}, {position}"), self._module.vector_size))
+                number = self.value(f"load {element}, ptr {place}")
+                self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
+            position += argument.size
+            arrays.append(array if core.dims else self.value(f"call ptr {self._table('scalar')}(ptr {array})"))
+        if len(arrays) == 1:
+            self.emit(f"ret ptr {arrays[0]}")
+            return
+        result = self.value(f"call ptr {self._table('new tuple')}(i64 {len(arrays)})")
+        self.return_if(self.value(f"icmp eq ptr {result}, null"), "ptr null")
+        for k, array in enumerate(arrays):
+            self.value(f"call i32 {self._table('set item')}(ptr {result}, i64 {k}, ptr {array})")
+        self.emit(f"ret ptr {result}")
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+# CPython reads a definition even while it frees the function, in no sure order with what else goes then.
+_DEFINITIONS: list[_MethodDefinition] = []
+
+
+def make_call(address: int, table: int, general: Callable[..., Any], dtype: str, name: str) -> Any:
+    """Return the direct call as a Python object, which the machine code must outlive."""
+    api, numpy_api = ctypes.pythonapi, _numpy_api()
+
+    def place(function: Any) -> int | None:
+        return ctypes.cast(function, ctypes.c_void_p).value
+
+    addresses = {
+        "array type": id(np.ndarray),
+        "float type": id(float),
+        "float64 type": id(np.float64),
+        "dtype": id(np.dtype(dtype)),
+        "general call": place(api.PyObject_Vectorcall),
+        "increment": place(api.Py_IncRef),
+        "new array": numpy_api[_PY_ARRAY_EMPTY],
+        "scalar": numpy_api[_PY_ARRAY_RETURN],
+        "new tuple": place(api.PyTuple_New),
+        "set item": place(api.PyTuple_SetItem),
+    }
+    entries = (ctypes.c_void_p * len(_TABLE)).from_address(table)
+    for k, key in enumerate(_TABLE):
+        entries[k] = addresses[key]
+    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
+    create = ctypes.pythonapi.PyCFunction_NewEx
+    create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    _DEFINITIONS.append(definition)
+    return create(ctypes.addressof(definition), general, None)
+
+
+@cache
+def _numpy_api() -> Any:
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))

@@ -1,0 +1,292 @@
+"""Kernels in machine code: the loops of map, scan and solve around a program, in the form that NumPy's ufuncs call.
+
+Samples lie along the lanes of vectors. A lane past the last sample repeats that sample and stores the same values once more,
+so that one body serves single calls, full vectors and remainders, and results do not depend on the size of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.targets.native import calls
+from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.machine import is_x86
+from chasles.engine.targets.native.writer import Writer
+
+ENTRY = "chasles_kernel"
+
+
+def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
+    """Return the LLVM assembly of a kernel whose loop is `ENTRY`, and of its direct call."""
+    module = Module(dtype, lanes)
+    function = module.add_program(kernel.program)
+    writer = _KernelWriter(kernel, module, function)
+    {"map": _write_map, "scan": _write_scan, "solve": _write_solve}[kernel.shape](writer)
+    direct = calls.write_call(kernel, module, function) if has_direct_call(kernel) else ""
+    return "\n".join([_DECLARATIONS, module.text(), writer.finish(), direct])
+
+
+def has_direct_call(kernel: Kernel) -> bool:
+    """Whether a kernel comes with a direct call for single samples; see `chasles.engine.targets.native.calls`."""
+    return kernel.shape == "map" and calls.supported()
+
+
+_DECLARATIONS = "declare i64 @llvm.smin.i64(i64, i64)\n" + (
+    "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
+    if is_x86()
+    else "declare i32 @feclearexcept(i32)"
+)
+_AARCH64_ALL_EXCEPTIONS = 0x1F
+
+
+class _KernelWriter(Writer):
+    """What the three loops share: NumPy's arguments, and moving samples between its arrays and vectors."""
+
+    def __init__(self, kernel: Kernel, module: Module, function: str) -> None:
+        super().__init__(f"void @{ENTRY}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
+        self.kernel = kernel
+        self.module = module
+        self.lanes = module.lanes
+        self.function = function
+        self.item_size = np.dtype(module.dtype).itemsize
+        self.inputs = kernel.inputs
+        self.outputs = kernel.outputs
+        arrays = (*self.inputs, *self.outputs)
+        self._keep_flags()
+        self._position = {id(array): k for k, array in enumerate(arrays)}
+        self._base = [self._argument("ptr", "%args", k) for k in range(len(arrays))]
+        self._stride = [self._argument("i64", "%steps", k) for k in range(len(arrays))]
+        self._core: list[list[str]] = []
+        position = len(arrays)
+        for array in arrays:
+            self._core.append([self._argument("i64", "%steps", position + k) for k in range(len(array.dims))])
+            position += len(array.dims)
+        self.count = self._argument("i64", "%dims", 0)
+        self._sizes: dict[int | str, str | int] = {
+            dim: dim if isinstance(dim, int) else self._argument("i64", "%dims", 1 + k)
+            for k, dim in enumerate(kernel.symbols)
+        }
+        self.input_buffer = self.buffer(sum(a.size for a in kernel.program.inputs))
+        self.output_buffer = self.buffer(len(kernel.program.results))
+
+    def _argument(self, kind: str, array: str, index: int) -> str:
+        return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {array}, i64 {8 * index}')}")
+
+    def buffer(self, vectors: int) -> str:
+        """Reserve memory for vectors."""
+        return self.value(f"alloca [{max(vectors, 1)} x {self.module.real}], align 64")
+
+    def _keep_flags(self) -> None:
+        """Lanes that compute what is not selected may raise floating-point flags; NumPy must not warn of those."""
+        if is_x86():
+            self._flags = self.value("alloca i32")
+            self.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {self._flags})")
+
+    def finish(self) -> str:
+        """Close the function and return its text."""
+        if is_x86():
+            self.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {self._flags})")
+        else:
+            self.value(f"call i32 @feclearexcept(i32 {_AARCH64_ALL_EXCEPTIONS})")
+        self.emit("ret void")
+        return self.text()
+
+    def size(self, dim: int | str) -> str | int:
+        """Return the size of a core dimension."""
+        return self._sizes[dim]
+
+    def run(self) -> None:
+        """Run the program from the input buffer to the output buffer."""
+        self.emit(f"call void @{self.function}(ptr {self.input_buffer}, ptr {self.output_buffer})")
+
+    def vector_at(self, buffer: str, position: str | int) -> str:
+        """Return the address of a vector of a buffer."""
+        return self.address(buffer, (position, self.module.vector_size))
+
+    def number_at(self, buffer: str, position: str | int, lane: str) -> str:
+        """Return the address of one lane of a vector of a buffer."""
+        return self.address(buffer, (position, self.module.vector_size), (lane, self.item_size))
+
+    def row(self, array: CoreArray, sample: str) -> str:
+        """Return the address of a sample of an array."""
+        position = self._position[id(array)]
+        return self.address(self._base[position], (sample, self._stride[position]))
+
+    def lane_samples(self, first: str) -> list[str]:
+        """Return the sample of each lane: first, first + 1, …, repeating the last."""
+        last = self.value(f"sub i64 {self.count}, 1")
+        samples = []
+        for lane in range(self.lanes):
+            sample = self.value(f"add i64 {first}, {lane}")
+            inside = self.value(f"icmp slt i64 {sample}, {last}")
+            samples.append(self.value(f"select i1 {inside}, i64 {sample}, i64 {last}"))
+        return samples
+
+    def each_element(
+        self, array: CoreArray, rows: Sequence[str], visit: Callable[[list[str], str | int], None], skip: int = 0
+    ) -> None:
+        """Call ``visit(addresses, flat position)`` inside loops over the core dimensions after the first ``skip``."""
+        strides = self._core[self._position[id(array)]][skip:]
+        dims = array.dims[skip:]
+
+        def descend(level: int, offset: str | int, position: str | int) -> None:
+            if level == len(dims):
+                visit([self.value(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows], position)
+                return
+            size = self.size(dims[level])
+            with self.loop(size) as i:
+                inner = self.value(f"add i64 {offset}, {self.value(f'mul i64 {i}, {strides[level]}')}")
+                flat = self.value(f"add i64 {self.value(f'mul i64 {position}, {size}')}, {i}")
+                descend(level + 1, inner, flat)
+
+        descend(0, 0, 0)
+
+    def offset_rows(self, array: CoreArray, rows: Sequence[str], *indices: str) -> list[str]:
+        """Return the addresses of the parts of the rows at the given indices of the leading core dimensions."""
+        strides = self._core[self._position[id(array)]]
+        return [self.address(row, *zip(indices, strides, strict=False)) for row in rows]
+
+    def load(self, array: CoreArray, rows: Sequence[str], position: int, skip: int = 0) -> None:
+        """Gather the elements of one sample a lane into the input buffer from ``position`` on."""
+
+        def visit(addresses: list[str], element: str | int) -> None:
+            vector = "undef"
+            for lane, address in enumerate(addresses):
+                number = self.value(f"load {self.module.element}, ptr {address}, align 1")
+                vector = self.value(
+                    f"insertelement {self.module.real} {vector}, {self.module.element} {number}, i32 {lane}"
+                )
+            place = self.vector_at(self.input_buffer, self.value(f"add i64 {element}, {position}"))
+            self.emit(f"store {self.module.real} {vector}, ptr {place}")
+
+        self.each_element(array, rows, visit, skip)
+
+    def store(self, array: CoreArray, rows: Sequence[str], buffer: str, position: int, skip: int = 0) -> None:
+        """Scatter vectors of a buffer from ``position`` on into one sample a lane."""
+
+        def visit(addresses: list[str], element: str | int) -> None:
+            place = self.vector_at(buffer, self.value(f"add i64 {element}, {position}"))
+            vector = self.value(f"load {self.module.real}, ptr {place}")
+            for lane, address in enumerate(addresses):
+                number = self.value(f"extractelement {self.module.real} {vector}, i32 {lane}")
+                self.emit(f"store {self.module.element} {number}, ptr {address}, align 1")
+
+        self.each_element(array, rows, visit, skip)
+
+    def copy_state(self, size: int) -> None:
+        """Make the next state the state."""
+        with self.loop(size) as k:
+            vector = self.value(f"load {self.module.real}, ptr {self.vector_at(self.output_buffer, k)}")
+            self.emit(f"store {self.module.real} {vector}, ptr {self.vector_at(self.input_buffer, k)}")
+
+
+def _write_map(w: _KernelWriter) -> None:
+    with w.loop(w.count, w.lanes) as first:
+        samples = w.lane_samples(first)
+        position = 0
+        for array, argument in zip(w.inputs, w.kernel.program.inputs, strict=True):
+            w.load(array, [w.row(array, sample) for sample in samples], position)
+            position += argument.size
+        w.run()
+        position = 0
+        for array, argument in zip(w.outputs, w.kernel.program.outputs, strict=True):
+            w.store(array, [w.row(array, sample) for sample in samples], w.output_buffer, position)
+            position += argument.size
+
+
+def _write_scan(w: _KernelWriter) -> None:
+    program = w.kernel.program
+    state, time, *parameters = w.inputs
+    final_state, *recorded = w.outputs
+    size = program.inputs[0].size
+    with w.loop(w.count, w.lanes) as first:
+        samples = w.lane_samples(first)
+        w.load(state, [w.row(state, sample) for sample in samples], 0)
+        position = size + 1
+        for array, argument in zip(parameters, program.inputs[2:], strict=True):
+            w.load(array, [w.row(array, sample) for sample in samples], position)
+            position += argument.size
+        times = [w.row(time, sample) for sample in samples]
+        with w.loop(w.size("S")) as i, w.loop(w.size("k")) as j:
+            w.load(time, w.offset_rows(time, times, i, j), size, skip=2)
+            w.run()
+            w.copy_state(size)
+            with w.when(w.value(f"icmp eq i64 {j}, 0")):
+                position = size
+                for array, argument in zip(recorded, program.outputs[1:], strict=True):
+                    rows = [w.row(array, sample) for sample in samples]
+                    w.store(array, w.offset_rows(array, rows, i), w.output_buffer, position, skip=1)
+                    position += argument.size
+        w.store(final_state, [w.row(final_state, sample) for sample in samples], w.input_buffer, 0)
+
+
+def _write_solve(w: _KernelWriter) -> None:
+    """Repeat a step in every lane; a lane that is done takes the next waiting sample, so that none waits for another."""
+    program = w.kernel.program
+    state = program.inputs[0].size
+    *arrays, max_iterations = w.inputs
+    final_state, iterations, done = w.outputs
+    sample_of, steps_of, limit_of = (w.value(f"alloca [{w.lanes} x i64]") for _ in range(3))
+    waiting, remaining = w.value("alloca i64"), w.value("alloca i64")
+    element = w.module.element
+
+    def fill(lane: str, sample: str) -> None:
+        position = 0
+        for array, argument in zip(arrays, program.inputs, strict=True):
+
+            def visit(addresses: list[str], flat: str | int, position: int = position) -> None:
+                number = w.value(f"load {element}, ptr {addresses[0]}, align 1")
+                place = w.number_at(w.input_buffer, w.value(f"add i64 {flat}, {position}"), lane)
+                w.emit(f"store {element} {number}, ptr {place}")
+
+            w.each_element(array, [w.row(array, sample)], visit)
+            position += argument.size
+        limit = w.value(f"load {element}, ptr {w.row(max_iterations, sample)}, align 1")
+        w.emit(f"store i64 {w.value(f'fptosi {element} {limit} to i64')}, ptr {w.address(limit_of, (lane, 8))}")
+        w.emit(f"store i64 {sample}, ptr {w.address(sample_of, (lane, 8))}")
+        w.emit(f"store i64 0, ptr {w.address(steps_of, (lane, 8))}")
+
+    def give(lane: str, sample: str, steps: str, is_done: str) -> None:
+        def visit(addresses: list[str], flat: str | int) -> None:
+            number = w.value(f"load {element}, ptr {w.number_at(w.input_buffer, flat, lane)}")
+            w.emit(f"store {element} {number}, ptr {addresses[0]}, align 1")
+
+        w.each_element(final_state, [w.row(final_state, sample)], visit)
+        count = w.value(f"sitofp i64 {steps} to {element}")
+        w.emit(f"store {element} {count}, ptr {w.row(iterations, sample)}, align 1")
+        w.emit(f"store {element} {is_done}, ptr {w.row(done, sample)}, align 1")
+
+    w.emit(f"store i64 {w.count}, ptr {remaining}")
+    first_waiting = w.value(f"call i64 @llvm.smin.i64(i64 {w.count}, i64 {w.lanes})")
+    w.emit(f"store i64 {first_waiting}, ptr {waiting}")
+    with w.when(w.value(f"icmp sgt i64 {w.count}, 0")), w.loop(w.lanes) as lane:
+        last = w.value(f"sub i64 {w.count}, 1")
+        fill(lane, w.value(f"call i64 @llvm.smin.i64(i64 {lane}, i64 {last})"))
+        idle = w.value(f"icmp sge i64 {lane}, {w.count}")
+        with w.when(idle):  # an idle lane steps along with the others, and nobody looks at it
+            w.emit(f"store i64 -1, ptr {w.address(sample_of, (lane, 8))}")
+    with w.loop_while_positive(remaining):
+        w.run()
+        w.copy_state(state)
+        with w.loop(w.lanes) as lane:
+            sample = w.value(f"load i64, ptr {w.address(sample_of, (lane, 8))}")
+            with w.when(w.value(f"icmp sge i64 {sample}, 0")):
+                steps_address = w.address(steps_of, (lane, 8))
+                steps = w.value(f"add i64 {w.value(f'load i64, ptr {steps_address}')}, 1")
+                w.emit(f"store i64 {steps}, ptr {steps_address}")
+                is_done = w.value(f"load {element}, ptr {w.number_at(w.output_buffer, state, lane)}")
+                finished = w.value(f"fcmp ogt {element} {is_done}, 0.0")
+                limit = w.value(f"load i64, ptr {w.address(limit_of, (lane, 8))}")
+                spent = w.value(f"icmp sge i64 {steps}, {limit}")
+                with w.when(w.value(f"or i1 {finished}, {spent}")):
+                    give(lane, sample, steps, is_done)
+                    left = w.value(f"sub i64 {w.value(f'load i64, ptr {remaining}')}, 1")
+                    w.emit(f"store i64 {left}, ptr {remaining}")
+                    w.emit(f"store i64 -1, ptr {w.address(sample_of, (lane, 8))}")
+                    following = w.value(f"load i64, ptr {waiting}")
+                    with w.when(w.value(f"icmp slt i64 {following}, {w.count}")):
+                        fill(lane, following)
+                        w.emit(f"store i64 {w.value(f'add i64 {following}, 1')}, ptr {waiting}")

@@ -1,0 +1,107 @@
+"""Writing LLVM assembly: fresh names, blocks, loops and branches."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Writer:
+    """Text of one LLVM function under construction."""
+
+    def __init__(self, signature: str) -> None:
+        self._lines = [f"define {signature} {{", "entry:"]
+        self._block = "entry"
+        self._count = 0
+
+    def emit(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self._lines.append("  " + text)
+
+    def value(self, text: str) -> str:
+        """Append an instruction and return the name of its result."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self._lines.append(f"  {name} = {text}")
+        return name
+
+    def text(self) -> str:
+        """Return the finished function."""
+        return "\n".join([*self._lines, "}", ""])
+
+    def block(self, name: str) -> None:
+        """Begin a block."""
+        self._lines.append(f"{name}:")
+        self._block = name
+
+    @contextmanager
+    def loop(self, count: str | int, step: int = 1) -> Iterator[str]:
+        """Repeat what is written inside for i = 0, step, 2 step, … below count; yields the name of i."""
+        self._count += 1
+        k, before = self._count, self._block
+        self.emit(f"br label %head{k}")
+        self.block(f"head{k}")
+        self.emit(f"%i{k} = phi i64 [0, %{before}], [%next{k}, %latch{k}]")
+        goes_on = self.value(f"icmp slt i64 %i{k}, {count}")
+        self.emit(f"br i1 {goes_on}, label %body{k}, label %exit{k}")
+        self.block(f"body{k}")
+        yield f"%i{k}"
+        self.emit(f"br label %latch{k}")
+        self.block(f"latch{k}")
+        self.emit(f"%next{k} = add i64 %i{k}, {step}")
+        self.emit(f"br label %head{k}")
+        self.block(f"exit{k}")
+
+    @contextmanager
+    def loop_while_positive(self, counter: str) -> Iterator[None]:
+        """Repeat what is written inside while the i64 in memory at ``counter`` is positive."""
+        self._count += 1
+        k = self._count
+        self.emit(f"br label %head{k}")
+        self.block(f"head{k}")
+        remaining = self.value(f"load i64, ptr {counter}")
+        goes_on = self.value(f"icmp sgt i64 {remaining}, 0")
+        self.emit(f"br i1 {goes_on}, label %body{k}, label %exit{k}")
+        self.block(f"body{k}")
+        yield
+        self.emit(f"br label %head{k}")
+        self.block(f"exit{k}")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Do what is written inside only if the i1 ``condition`` holds."""
+        self._count += 1
+        k = self._count
+        self.emit(f"br i1 {condition}, label %then{k}, label %after{k}")
+        self.block(f"then{k}")
+        yield
+        self.emit(f"br label %after{k}")
+        self.block(f"after{k}")
+
+    def go_on_if(self, condition: str, otherwise: str) -> None:
+        """Go on if the i1 ``condition`` holds, else jump to the block ``otherwise``."""
+        self._count += 1
+        self.emit(f"br i1 {condition}, label %on{self._count}, label %{otherwise}")
+        self.block(f"on{self._count}")
+
+    def return_if(self, condition: str, result: str) -> None:
+        """Return if the i1 ``condition`` holds."""
+        self._count += 1
+        k = self._count
+        self.emit(f"br i1 {condition}, label %leave{k}, label %stay{k}")
+        self.block(f"leave{k}")
+        self.emit(f"ret {result}")
+        self.block(f"stay{k}")
+
+    def address(self, base: str, *terms: tuple[str | int, str | int]) -> str:
+        """Return base + Σ index · stride, in bytes."""
+        for index, stride in terms:
+            offset = self.value(f"mul i64 {index}, {stride}")
+            base = self.value(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return base
+
+
+def literal(value: float) -> str:
+    """Return a floating-point constant as LLVM writes it, exact to the bit."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

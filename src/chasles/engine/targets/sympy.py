@@ -1,0 +1,137 @@
+"""The SymPy target: programs as formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chasles.engine.program import Argument, Program
+from chasles.errors import MissingExtraError
+
+
+def lower(program: Program) -> tuple[Any, ...]:
+    """Return the outputs of a program as SymPy expressions of its inputs.
+
+    Called programs are expanded.
+
+    Parameters
+    ----------
+    program
+        What to translate.
+
+    Returns
+    -------
+    tuple
+        For each output an expression (shape ``()``), an immutable matrix (two axes) or an immutable array of its shape. Input
+        ``q`` of shape ``()`` is the real symbol ``q``; entries of arrays are ``q0``, ``q1``, …, of matrices ``q0_0``, ``q0_1``, …
+        (a name that is taken gets a trailing underscore).
+
+    Raises
+    ------
+    MissingExtraError
+        If SymPy is not installed.
+
+    Examples
+    --------
+    >>> from chasles.engine import sin, trace
+    >>> lower(trace(lambda q: 2 * sin(q[0]) / q[1], {"q": (2,)}))
+    (2*sin(q0)/q1,)
+    """
+    sympy = _import_sympy()
+    results = _run(program, _symbols(program.inputs, sympy), _translations(sympy), sympy)
+    outputs = []
+    position = 0
+    for output in program.outputs:
+        flat = results[position : position + output.size]
+        position += output.size
+        if not output.shape:
+            outputs.append(flat[0])
+        elif len(output.shape) == 2:
+            outputs.append(sympy.ImmutableDenseMatrix(*output.shape, flat))
+        else:
+            outputs.append(sympy.ImmutableDenseNDimArray(flat, output.shape))
+    return tuple(outputs)
+
+
+def _import_sympy() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise MissingExtraError("sympy", "sympy", "writing a program as formulas") from None
+    return sympy
+
+
+def _symbols(inputs: Sequence[Argument], sympy: Any) -> list[Any]:
+    taken: set[str] = set()
+    symbols = []
+    for a in inputs:
+        for index in np.ndindex(a.shape):
+            name = a.name + "_".join(map(str, index))
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            symbols.append(sympy.Symbol(name, real=True))
+    return symbols
+
+
+def _translations(sympy: Any) -> dict[str, Callable[..., Any]]:
+    return {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "neg": lambda x: -x,
+        "power": sympy.Pow,
+        "abs": sympy.Abs,
+        "sqrt": sympy.sqrt,
+        "exp": sympy.exp,
+        "log": sympy.log,
+        "sin": sympy.sin,
+        "cos": sympy.cos,
+        "tan": sympy.tan,
+        "asin": sympy.asin,
+        "acos": sympy.acos,
+        "atan": sympy.atan,
+        "atan2": sympy.atan2,
+        "sinh": sympy.sinh,
+        "cosh": sympy.cosh,
+        "tanh": sympy.tanh,
+        "sign": sympy.sign,
+        "floor": sympy.floor,
+        "minimum": sympy.Min,
+        "maximum": sympy.Max,
+        "less": sympy.Lt,
+        "less_equal": sympy.Le,
+        "equal": sympy.Eq,
+        "both": sympy.And,
+        "either": sympy.Or,
+        "negated": sympy.Not,
+        "where": lambda condition, a, b: sympy.Piecewise((a, condition), (b, True)),
+    }
+
+
+def _run(program: Program, inputs: Sequence[Any], translations: dict[str, Callable[..., Any]], sympy: Any) -> list[Any]:
+    values: list[Any] = []
+    for operation, *rest in program.instructions:
+        if operation == "constant":
+            values.append(_number(rest[0], sympy))
+        elif operation == "input":
+            values.append(inputs[rest[0]])
+        elif operation == "item":
+            values.append(values[rest[0]][rest[1]])
+        elif operation == "call":
+            arguments = [values[k] for k in rest[1:]]
+            values.append(_run(program.programs[rest[0]], arguments, translations, sympy))
+        else:
+            values.append(translations[operation](*[values[k] for k in rest]))
+    return [values[k] for k in program.results]
+
+
+def _number(value: float, sympy: Any) -> Any:
+    """Return whole numbers as whole, so that SymPy can simplify with them."""
+    if math.isfinite(value) and value == int(value) and abs(value) < 2**53:
+        return sympy.Integer(int(value))
+    return sympy.Float(value)

@@ -1,0 +1,134 @@
+"""Tracing: from a Python function to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chasles.engine.graph import Graph
+from chasles.engine.program import Argument, Program
+from chasles.engine.scalar import Condition, Scalar, Traced, call
+from chasles.errors import ArgumentError, TraceError
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    *,
+    name: str | None = None,
+    outputs: Sequence[str] | None = None,
+) -> Program:
+    """Call a function on traced scalars and return the program that it performed.
+
+    Parameters
+    ----------
+    function
+        Any function that computes with operators, NumPy indexing, ``@`` and the functions of `chasles.engine`. It is called
+        with one positional argument for each input: an object array of the given shape, or a scalar for shape ``()``.
+        It returns a number, an array, or a tuple of them.
+    inputs
+        Names and shapes of the inputs, in order.
+    name
+        Name of the program; default the function's.
+    outputs
+        Names of the outputs; default ``result``, or ``result_0``, ``result_1``, … for a tuple.
+
+    Raises
+    ------
+    TraceError
+        If the function needs the value of a traced scalar (``if``, ``float``, …), or returns something else than numbers.
+
+    Examples
+    --------
+    >>> from chasles.engine import sin
+    >>> trace(lambda q: 9.81 * sin(q), {"q": ()}, name="pendulum")
+    <Program pendulum(q): 2 operations>
+    """
+    graph = Graph()
+    arguments = [Argument(key, tuple(shape)) for key, shape in inputs.items()]
+    traced: list[Any] = []
+    position = 0
+    for argument in arguments:
+        scalars = [Scalar(graph, graph.add(("input", position + k))) for k in range(argument.size)]
+        position += argument.size
+        traced.append(unflatten(scalars, argument.shape))
+    returned = function(*traced)
+    values = returned if isinstance(returned, tuple) else (returned,)
+    if outputs is None:
+        outputs = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
+    if len(outputs) != len(values):
+        raise ArgumentError(f"the function returned {len(values)} outputs, but {len(outputs)} names were given")
+    title = name or getattr(function, "__name__", "function")
+    shapes: list[Argument] = []
+    results: list[Any] = []
+    for key, value in zip(outputs, values, strict=True):
+        flat, shape = flatten(value)
+        shapes.append(Argument(key, shape))
+        results += [_checked_result(x, graph, title) for x in flat]
+    return Program.from_graph(title, arguments, shapes, graph, results)
+
+
+def flatten(value: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Return the scalars of a number, traced scalar or array in C order, and its shape."""
+    if isinstance(value, Traced):
+        return [value], ()
+    array = np.asarray(value)
+    return array.ravel().tolist(), array.shape
+
+
+def unflatten(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Return the scalars as an object array of a shape, or the scalar itself for shape ``()``."""
+    if not shape:
+        return scalars[0]
+    array = np.empty(len(scalars), dtype=object)
+    array[:] = scalars
+    return array.reshape(shape)
+
+
+def call_traced(program: Program, arguments: Sequence[Any], *, inline: bool) -> Any:
+    """Use a program inside a trace.
+
+    Parameters
+    ----------
+    program
+        What to compute.
+    arguments
+        One number, traced scalar or array for each input of the program.
+    inline
+        Whether its operations join the caller's graph, where they fold with what surrounds them, or stay one call.
+
+    Returns
+    -------
+    Any
+        The output, or a tuple of the outputs.
+    """
+    scalars: list[Any] = []
+    for argument, value in zip(program.inputs, arguments, strict=True):
+        flat, shape = flatten(value)
+        if shape != argument.shape:
+            raise ArgumentError(
+                f"{program.name}: input '{argument.name}' has shape {argument.shape}, not {shape}; "
+                "inside a trace arguments have no batch axes"
+            )
+        scalars += flat
+    results: Sequence[Any] = program.replay(scalars) if inline else call(program, scalars)
+    outputs = []
+    position = 0
+    for output in program.outputs:
+        outputs.append(unflatten(results[position : position + output.size], output.shape))
+        position += output.size
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _checked_result(value: Any, graph: Graph, name: str) -> Any:
+    if isinstance(value, Condition):
+        raise TraceError(f"{name} returned a comparison; return `where(condition, 1.0, 0.0)`")
+    if isinstance(value, Scalar):
+        if value.graph is not graph:
+            raise TraceError(f"{name} returned a traced value of another trace")
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    raise TraceError(f"{name} returned {type(value).__name__} where a number or an array of numbers is expected")

@@ -1,0 +1,44 @@
+"""The one family of exceptions that Chasles raises on purpose."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ChaslesError(Exception):
+    """Base class of every error that Chasles raises on purpose."""
+
+
+class ModelError(ChaslesError, ValueError):
+    """A robot's description is wrong: the message names the source, the element and the reason."""
+
+
+class ArgumentError(ChaslesError, ValueError):
+    """An argument has a wrong value or shape: the message says which, what came and what is expected."""
+
+
+class TraceError(ChaslesError, TypeError):
+    """A traced scalar was used where a number is needed; the message says what to write instead."""
+
+
+class CompileError(ChaslesError, RuntimeError):
+    """A program could not be lowered to the requested target."""
+
+
+class MissingExtraError(ChaslesError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package '{package}': pip install 'chasles[{extra}]'")
+
+
+class UnknownNameError(ChaslesError, LookupError):
+    """A name does not exist; the message lists the names that do."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        listing = ", ".join(names) if names else "none"
+        super().__init__(f"there is no {kind} '{name}'.{hint} Existing: {listing}")

@@ -1,0 +1,78 @@
+"""Description of a robot: links, joints, inertias, motors, frames; file formats; robots shipped with Chasles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chasles.errors import UnknownNameError
+from chasles.model.checks import check_description
+from chasles.model.description import Description, Frame, Link
+from chasles.model.formats import from_dh, from_screws, from_toml, from_urdf, parse_toml, parse_urdf, read, to_toml
+from chasles.model.inertia import Inertia, InertiaWarning
+from chasles.model.joint import Joint, JointKind, Limits, Mimic
+from chasles.model.robots import path as shipped_path
+from chasles.model.robots import shipped
+from chasles.model.tree import Body, Placement, Tree, build_tree, parameter_shapes
+
+__all__ = [
+    "Body",
+    "Description",
+    "Frame",
+    "Inertia",
+    "InertiaWarning",
+    "Joint",
+    "JointKind",
+    "Limits",
+    "Link",
+    "Mimic",
+    "Placement",
+    "Tree",
+    "build_tree",
+    "check_description",
+    "from_dh",
+    "from_screws",
+    "from_toml",
+    "from_urdf",
+    "load",
+    "parameter_shapes",
+    "parse_toml",
+    "parse_urdf",
+    "read",
+    "shipped",
+    "shipped_path",
+    "to_toml",
+]
+
+
+def load(name_or_path: str | Path, check: bool = True) -> Description:
+    """A robot by the name of a shipped one, or from a file.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of `shipped()`, or the path of a URDF or TOML file.
+    check
+        Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even where
+        these are not quite physical, and are not checked.
+
+    Raises
+    ------
+    UnknownNameError
+        It is neither a shipped robot nor a file.
+    ModelError
+        The file does not describe a robot.
+
+    Examples
+    --------
+    >>> load("puma560").n
+    6
+    """
+    if name_or_path in shipped():
+        return read(shipped_path(str(name_or_path)), check=False)
+    text = str(name_or_path)
+    # A NUL is not a character of any path; os.path would raise for it.
+    if "\0" not in text and Path(text).is_file():
+        return read(text, check=check)
+    if Path(text).suffix or "/" in text or "\\" in text:
+        raise UnknownNameError("robot file", text, (f"'{name}'" for name in shipped()))
+    raise UnknownNameError("robot (or give the path of a .urdf or .toml file)", text, shipped())

@@ -1,0 +1,322 @@
+"""The immutable description of a robot: links, joints, frames, gravity, base, tool and payload."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.model.inertia import Inertia
+from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.placement import frozen_placement
+from chasles.model.record import Record, frozen_array, plain, shortened
+from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class Link(Record):
+    """A rigid link: its name is also the name of its frame."""
+
+    name: str
+    inertia: Inertia = field(default_factory=Inertia)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Record):
+    """A named frame fixed to a link at `T_link_frame`, shape (4, 4)."""
+
+    name: str
+    link: str
+    T_link_frame: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        self._set(T_link_frame=frozen_placement(self.T_link_frame, f"T_link_frame of frame {shortened(self.name)}"))
+
+
+@dataclass(frozen=True, eq=False)
+class Description(Record):
+    """A robot as data: a tree of links, checked when it is made and never changed afterwards.
+
+    Parameters
+    ----------
+    name
+        Of the robot.
+    links, joints, frames
+        The tree, in any order; names are unique, links and frames share their names' space.
+    gravity
+        Acceleration of gravity in the base frame, shape (3,), m/s².
+    T_world_base
+        Placement of the root link in the world, shape (4, 4).
+    tool
+        The frame or link that is meant when no frame is named. Empty: the frame or link named "tool", else the link at
+        the end of the longest chain.
+    home
+        Default configuration, shape (n,). None: zero where the limits allow it, else the middle of the limits.
+    payload
+        A body carried at the tool, in tool axes.
+    source
+        Where the numbers come from.
+
+    Raises
+    ------
+    ModelError
+        The parts do not make a robot; the message names the element and the reason.
+
+    Examples
+    --------
+    >>> Description("pendulum", links=(Link("base"), Link("bob")), joints=(Joint("pivot", "revolute", "base", "bob"),)).n
+    1
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    gravity: NDArray[np.float64] = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    T_world_base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    tool: str = ""
+    home: NDArray[np.float64] = cast(Any, None)
+    payload: Inertia = field(default_factory=Inertia)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        self._set(links=tuple(self.links), joints=tuple(self.joints), frames=tuple(self.frames))
+        check_unique("joint", (joint.name for joint in self.joints))
+        check_unique("link or frame", (item.name for item in (*self.links, *self.frames)))
+        links = self.link_names
+        known = set(links)
+        for frame in self.frames:
+            if frame.link not in known:
+                raise ModelError(f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist")
+        root, order = ordered_joints(links, self.joints)
+        self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
+        self._set(_mimics=resolved_mimics(order))
+        if not np.isfinite(self.gravity).all():
+            raise ModelError(f"gravity must be finite, not {self.gravity.tolist()}")
+        self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
+        self._set(tool=self.tool or self._default_tool())
+        if self.tool not in self.frame_names:
+            raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
+        home = self._default_home() if cast(Any, self.home) is None else self.home
+        self._set(home=frozen_array(home, (self.n,), "home (one number for each independent joint)"))
+        if not np.isfinite(self.home).all():
+            raise ModelError(f"home must be finite, not {shortened(self.home.tolist())}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields and what follows from them."""
+        super().__setstate__(state)
+        self.__post_init__()
+
+    @property
+    def root(self) -> str:
+        """Name of the link that no joint moves."""
+        root: str = self.__dict__["_root"]
+        return root
+
+    @property
+    def ordered_joints(self) -> tuple[Joint, ...]:
+        """All joints, parents before children, otherwise as given."""
+        order: tuple[Joint, ...] = self.__dict__["_order"]
+        return order
+
+    @property
+    def mimics(self) -> Mapping[str, tuple[str, float, float]]:
+        """For every moving joint the independent joint that drives it, with ratio and offset; itself, 1 and 0 mostly."""
+        mimics: Mapping[str, tuple[str, float, float]] = self.__dict__["_mimics"]
+        return mimics
+
+    @cached_property
+    def coordinates(self) -> tuple[Joint, ...]:
+        """The independent joints: element i of a configuration q is the position of the i-th."""
+        return tuple(joint for joint in self.ordered_joints if joint.moves and joint.mimic is None)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(joint.name for joint in self.coordinates)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links."""
+        return tuple(link.name for link in self.links)
+
+    @cached_property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all links and then of all frames."""
+        return (*self.link_names, *(frame.name for frame in self.frames))
+
+    @property
+    def lower_limits(self) -> NDArray[np.float64]:
+        """Lowest positions, shape (n,), rad or m."""
+        return np.array([joint.limits.lower for joint in self.coordinates])
+
+    @property
+    def upper_limits(self) -> NDArray[np.float64]:
+        """Highest positions, shape (n,), rad or m."""
+        return np.array([joint.limits.upper for joint in self.coordinates])
+
+    @property
+    def velocity_limits(self) -> NDArray[np.float64]:
+        """Largest speeds, shape (n,), rad/s or m/s."""
+        return np.array([joint.limits.velocity for joint in self.coordinates])
+
+    @property
+    def effort_limits(self) -> NDArray[np.float64]:
+        """Largest torques or forces, shape (n,), N m or N."""
+        return np.array([joint.limits.effort for joint in self.coordinates])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content: equal for equal descriptions, on every machine."""
+        return hashlib.sha256(json.dumps(plain(self)).encode()).hexdigest()
+
+    def __hash__(self) -> int:
+        """Hash of the content."""
+        return hash(self.digest)
+
+    def link(self, name: str) -> Link:
+        """The link of this name."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise UnknownNameError("link", name, self.link_names)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of this name, moving or fixed."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        raise UnknownNameError("joint", name, (joint.name for joint in self.joints))
+
+    def with_gravity(self, gravity: ArrayLike) -> Self:
+        """A copy with this acceleration of gravity in the base frame, shape (3,), m/s²."""
+        return self.replace(gravity=gravity)
+
+    def with_payload(self, mass: float, center_of_mass: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None) -> Self:
+        """A copy that carries a body at its tool, instead of what it carried before.
+
+        Parameters
+        ----------
+        mass
+            kg.
+        center_of_mass
+            In tool axes, shape (3,), m.
+        inertia
+            About the payload's centre of mass in tool axes, shape (3, 3), kg m²; default zero (a point mass).
+
+        Examples
+        --------
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> arm.with_payload(2.0, [0.1, 0.0, 0.0]).payload.mass
+        2.0
+        """
+        matrix = np.zeros((3, 3)) if inertia is None else inertia
+        return self.replace(payload=Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
+
+    def with_friction(
+        self,
+        *,
+        viscous: Mapping[str, float] | ArrayLike | None = None,
+        coulomb: Mapping[str, float] | ArrayLike | None = None,
+        coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
+    ) -> Self:
+        """A copy with other joint friction.
+
+        Parameters
+        ----------
+        viscous, coulomb, coulomb_velocity
+            A mapping from joint names to values (the others keep theirs), one number for all coordinates, or one for
+            each, shape (n,). Units: N m s/rad, N m, rad/s (prismatic: N s/m, N, m/s).
+
+        Examples
+        --------
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> arm.with_friction(viscous={"j": 0.5}).joint("j").viscous_friction
+        0.5
+        """
+        changes: dict[str, dict[str, float]] = {}
+        given = {"viscous_friction": viscous, "coulomb_friction": coulomb, "coulomb_velocity": coulomb_velocity}
+        for parameter, values in given.items():
+            if values is None:
+                continue
+            if not isinstance(values, Mapping):
+                try:
+                    array = np.broadcast_to(np.asarray(values, dtype=np.float64), (self.n,))
+                except ValueError:
+                    raise ArgumentError(
+                        f"with_friction: {parameter} must be one number or {self.n} numbers, not shape {np.shape(values)}"
+                    ) from None
+                values = dict(zip(self.joint_names, array.tolist(), strict=True))
+            for name, value in values.items():
+                changes.setdefault(self.joint(name).name, {})[parameter] = value
+        return self.replace(joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in self.joints))
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """A copy with other numbers for named parameters, those that `model.tree.parameter_shapes` lists.
+
+        Examples
+        --------
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> arm.with_values({"links.rod.mass": 3.0}).link("rod").inertia.mass
+        3.0
+        """
+        from chasles.model.tree import parameter_shapes
+
+        known = parameter_shapes(self)
+        for name in values:
+            if name not in known:
+                raise UnknownNameError("parameter", name, known)
+
+        def changed(record: Any, prefix: str, renamed: Mapping[str, str]) -> Any:
+            changes = {
+                attribute: values[f"{prefix}.{parameter}"]
+                for parameter, attribute in renamed.items()
+                if f"{prefix}.{parameter}" in values
+            }
+            return record.replace(**changes) if changes else record
+
+        inertial = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
+        motor = {name: name for name in JOINT_PARAMETERS}
+        return self.replace(
+            links=tuple(
+                link.replace(inertia=changed(link.inertia, f"links.{link.name}", inertial)) for link in self.links
+            ),
+            joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in self.joints),
+            payload=changed(self.payload, "payload", inertial),
+            gravity=values.get("gravity", self.gravity),
+        )
+
+    def _default_tool(self) -> str:
+        if "tool" in self.frame_names:
+            return "tool"
+        depth = {self.root: 0}
+        for joint in self.ordered_joints:
+            depth[joint.child] = depth[joint.parent] + 1
+        return max(depth, key=lambda link: depth[link])
+
+    def _default_home(self) -> list[float]:
+        return [_middle(joint.limits.lower, joint.limits.upper) for joint in self.coordinates]
+
+
+def _middle(lower: float, upper: float) -> float:
+    """Zero if it is within the limits, else their middle, or the finite one of them."""
+    if lower <= 0.0 <= upper:
+        return 0.0
+    if math.isinf(lower) or math.isinf(upper):
+        return upper if math.isinf(lower) else lower
+    return 0.5 * lower + 0.5 * upper

@@ -1,0 +1,44 @@
+"""File formats and tables that describe robots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from chasles.errors import ModelError
+from chasles.model.description import Description
+from chasles.model.formats.dh import from_dh
+from chasles.model.formats.screws import from_screws
+from chasles.model.formats.toml import from_toml, parse_toml, to_toml
+from chasles.model.formats.urdf import from_urdf, parse_urdf
+
+__all__ = ["from_dh", "from_screws", "from_toml", "from_urdf", "parse_toml", "parse_urdf", "read", "to_toml"]
+
+_READERS: dict[str, Callable[..., Description]] = {".urdf": from_urdf, ".toml": from_toml}
+
+
+def read(path: str | Path, *, check: bool = True) -> Description:
+    """A robot from a file, its format told by the suffix: `.urdf` or `.toml`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    check
+        Whether to check that the inertias are physical.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read or its suffix is not known; the message says which are.
+
+    Examples
+    --------
+    >>> from chasles.model.robots import path
+    >>> read(path("planar2r")).n
+    2
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _READERS:
+        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {', '.join(sorted(_READERS))}")
+    return _READERS[suffix](path, check=check)

@@ -1,0 +1,159 @@
+"""Robots from Denavit-Hartenberg tables, standard and modified.
+
+- Standard (Denavit and Hartenberg, 1955; Paul): ``T_(i-1)_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``.
+- Modified (Craig, Introduction to Robotics, eq. 3.6): ``T_(i-1)_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``, where the row of
+  joint i holds Craig's alpha_(i-1) and a_(i-1).
+
+The position q of a joint adds to theta (revolute) or d (prismatic), and so does `offset`. The frame of link i is the DH
+frame i: centres of mass and inertias are given in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ModelError
+from chasles.geometry.rotations import rotation_x, rotation_z
+from chasles.model.checks import check_description
+from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
+from chasles.model.inertia import Inertia
+from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits
+from chasles.model.placement import FloatArray, compose, homogeneous
+from chasles.model.record import check_keys, naming, number, shortened
+
+GEOMETRY_KEYS = ("alpha", "a", "d", "theta", "offset")
+INERTIA_KEYS = ("mass", "center_of_mass", "inertia")
+ROW_KEYS = (*GEOMETRY_KEYS, "kind", "limits", *INERTIA_KEYS, *JOINT_PARAMETERS, "name")
+
+Rows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+
+
+def from_dh(
+    rows: Rows,
+    *,
+    convention: Literal["standard", "modified"] = "standard",
+    name: str = "robot",
+    base: ArrayLike | None = None,
+    tool: ArrayLike | None = None,
+    gravity: ArrayLike = STANDARD_GRAVITY,
+    home: ArrayLike | None = None,
+    source: str = "",
+    check: bool = True,
+) -> Description:
+    """A serial robot from its Denavit-Hartenberg table.
+
+    Parameters
+    ----------
+    rows
+        One mapping for each joint, or one mapping from keys to columns. Keys, all optional:
+        `alpha`, `theta` (rad), `a`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
+        "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
+        `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg m²), in the link
+        frame; `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
+        `name` of the joint.
+    convention
+        "standard" or "modified".
+    name, gravity, home, source
+        As for a `Description`.
+    base
+        Placement of frame 0 in the world, (4, 4).
+    tool
+        Placement of the frame "tool" in the last link, (4, 4).
+    check
+        Whether to check that the inertias are physical.
+
+    Returns
+    -------
+    Description
+        With links link0 (the base) to link`n`, joints joint1 to joint`n` unless named, and the frame "tool".
+
+    Raises
+    ------
+    ModelError
+        The message names the row and the reason.
+
+    Examples
+    --------
+    >>> arm = from_dh([{"a": 0.5, "mass": 1.0}, {"a": 0.25, "mass": 0.5}])
+    >>> arm.n, arm.frame_names
+    (2, ('link0', 'link1', 'link2', 'tool'))
+    """
+    if convention not in ("standard", "modified"):
+        raise ModelError(f"the DH convention must be 'standard' or 'modified', not {shortened(convention)}")
+    links, joints = [Link("link0")], []
+    for index, row in enumerate(_as_rows(rows), start=1):
+        with naming(f"DH row {index}"):
+            check_keys(row, ROW_KEYS, "a row")
+            joints.append(_joint(row, index, convention))
+            links.append(Link(f"link{index}", _inertia(row)))
+    description = Description(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        frames=(Frame("tool", links[-1].name, np.eye(4) if tool is None else np.asarray(tool)),),
+        gravity=np.asarray(gravity),
+        T_world_base=np.eye(4) if base is None else np.asarray(base),
+        home=home,  # type: ignore[arg-type]
+        source=source,
+    )
+    return check_description(description) if check else description
+
+
+def as_limits(value: Any) -> Limits:
+    """Limits from a pair (lower, upper), a mapping of fields or Limits."""
+    if isinstance(value, Limits):
+        return value
+    if isinstance(value, Mapping):
+        check_keys(value, Limits.field_names(), "limits")
+        return Limits(**value)
+    try:
+        lower, upper = value
+    except (TypeError, ValueError):
+        raise ModelError(f"limits must be a pair (lower, upper), not {shortened(value)}") from None
+    return Limits(lower, upper)
+
+
+def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
+    if not isinstance(rows, Mapping):
+        return list(rows)
+    lengths = {key: len(column) for key, column in rows.items()}
+    if len(set(lengths.values())) > 1:
+        raise ModelError(f"the columns of a DH table must have equal lengths, not {lengths}")
+    count = max(lengths.values(), default=0)
+    return [{key: column[index] for key, column in rows.items()} for index in range(count)]
+
+
+def _joint(row: Mapping[str, Any], index: int, convention: str) -> Joint:
+    alpha, a, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
+    kind = row.get("kind", "revolute")
+    if kind not in ("revolute", "continuous", "prismatic"):
+        raise ModelError(f"kind must be revolute, continuous or prismatic, not {shortened(kind)}")
+    along_x: FloatArray = homogeneous(rotation_x(alpha), [a, 0.0, 0.0])
+    if kind == "prismatic":
+        along_z = homogeneous(rotation_z(theta), [0.0, 0.0, d + offset])
+    else:
+        along_z = homogeneous(rotation_z(theta + offset), [0.0, 0.0, d])
+    modified = convention == "modified"
+    return Joint(
+        name=row.get("name", f"joint{index}"),
+        kind=kind,
+        parent=f"link{index - 1}",
+        child=f"link{index}",
+        T_parent_joint=compose(along_x, along_z) if modified else along_z,
+        T_joint_child=np.eye(4) if modified else along_x,
+        limits=as_limits(row.get("limits", Limits())),
+        **{key: row[key] for key in JOINT_PARAMETERS if key in row},
+    )
+
+
+def _inertia(row: Mapping[str, Any]) -> Inertia:
+    matrix = row.get("inertia", np.zeros((3, 3)))
+    return Inertia(
+        row.get("mass", 0.0),
+        row.get("center_of_mass", np.zeros(3)),
+        np.diag(np.asarray(matrix)) if np.shape(matrix) == (3,) else matrix,
+    )

@@ -1,0 +1,175 @@
+"""Robots from screw axes, as in Lynch and Park, Modern Robotics (chapters 4 and 8).
+
+A screw axis is a twist (omega, v), angular part first, for one unit of joint position:
+
+- omega a unit vector: the joint turns; its pitch is ``h = omega · v`` (m/rad), revolute if h is zero, else helical;
+- omega zero and v a unit vector: prismatic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ModelError
+from chasles.geometry.rotations import rotation_taking_z_to
+from chasles.model.checks import check_description
+from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
+from chasles.model.formats.dh import as_limits
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint, JointKind
+from chasles.model.placement import FloatArray, compose, frozen_placement, homogeneous, inverse
+from chasles.model.record import frozen_array, naming
+
+
+def from_screws(
+    M: ArrayLike | None = None,
+    *,
+    Slist: ArrayLike | None = None,
+    Blist: ArrayLike | None = None,
+    Mlist: ArrayLike | None = None,
+    Glist: ArrayLike | None = None,
+    limits: Sequence[object] | None = None,
+    name: str = "robot",
+    gravity: ArrayLike = STANDARD_GRAVITY,
+    home: ArrayLike | None = None,
+    source: str = "",
+    check: bool = True,
+) -> Description:
+    """A serial robot from its screw axes at the zero configuration.
+
+    Parameters
+    ----------
+    M
+        Placement of the tool in the base at the zero configuration, (4, 4). Default: the product of `Mlist`.
+    Slist, Blist
+        Screw axes in base or in tool coordinates, one a column, shape (6, n), as in Modern Robotics; give one of the two.
+    Mlist
+        Placements of each link frame in the one before at the zero configuration, shape (n + 1, 4, 4): from the base to
+        the first link, ..., from the last link to the tool. Default: link frames that coincide with the base.
+    Glist
+        Spatial inertias of the links in their frames, whose origins are the centres of mass, shape (n, 6, 6), angular
+        part first: ``diag(inertia, mass · 1)``. Default: no masses (kinematics only).
+    limits
+        For each joint a pair (lower, upper), a `Limits` or a mapping of its fields.
+    name, gravity, home, source
+        As for a `Description`.
+    check
+        Whether to check that the inertias are physical.
+
+    Returns
+    -------
+    Description
+        With links link0 (the base) to link`n`, joints joint1 to joint`n`, and the frame "tool".
+
+    Raises
+    ------
+    ModelError
+        The message names the argument, the index and the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arm = from_screws(np.eye(4), Slist=[[0], [0], [1], [0], [0], [0.1]])
+    >>> arm.joints[0].kind, arm.joints[0].pitch
+    ('helical', 0.1)
+    """
+    if (Slist is None) == (Blist is None):
+        raise ModelError("from_screws needs exactly one of Slist and Blist")
+    label = "Slist" if Blist is None else "Blist"
+    axes = np.array(Slist if Blist is None else Blist, dtype=np.float64)
+    if axes.ndim != 2 or axes.shape[0] != 6:
+        raise ModelError(f"{label} must have shape (6, n), one screw axis a column, not {axes.shape}")
+    n = axes.shape[1]
+    T_base_links, T_base_tool = _link_frames(Mlist, n, M)
+    if limits is not None and len(limits) != n:
+        raise ModelError(f"limits must be {n} pairs, not {len(limits)}")
+    links, joints = [Link("link0")], []
+    for index in range(n):
+        with naming(f"{label} column {index}"):
+            kind, pitch, T_screw = _axis_frame(axes[:, index])
+        T_base_joint = T_screw if Blist is None else compose(T_base_tool, T_screw)
+        with naming(f"joint {index + 1}"):
+            joints.append(
+                Joint(
+                    name=f"joint{index + 1}",
+                    kind=kind,
+                    parent=f"link{index}",
+                    child=f"link{index + 1}",
+                    T_parent_joint=compose(inverse(T_base_links[index]), T_base_joint),
+                    T_joint_child=compose(inverse(T_base_joint), T_base_links[index + 1]),
+                    axis=np.array([0.0, 0.0, 1.0]),
+                    pitch=pitch,
+                    limits=as_limits((-math.inf, math.inf) if limits is None else limits[index]),
+                )
+            )
+        links.append(Link(f"link{index + 1}", Inertia() if Glist is None else _inertia(Glist, index, n)))
+    description = Description(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        frames=(Frame("tool", f"link{n}", compose(inverse(T_base_links[n]), T_base_tool)),),
+        gravity=np.asarray(gravity),
+        home=home,  # type: ignore[arg-type]
+        source=source,
+    )
+    return check_description(description) if check else description
+
+
+def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:
+    """Kind and pitch of a joint, and a frame with its z axis on the screw axis, at the axis' point nearest the origin."""
+    omega, v = screw[:3], screw[3:]
+    if not np.isfinite(screw).all():
+        raise ModelError("the screw axis is not finite")
+    if not omega.any():
+        if abs(float(np.linalg.norm(v)) - 1.0) > 1e-6:
+            raise ModelError("omega is zero, so v must be a unit vector (a prismatic joint)")
+        return "prismatic", 0.0, homogeneous(rotation_taking_z_to(v / np.linalg.norm(v)))
+    if abs(float(np.linalg.norm(omega)) - 1.0) > 1e-6:
+        raise ModelError("omega must be a unit vector, or zero for a prismatic joint")
+    omega = omega / np.linalg.norm(omega)
+    point = np.cross(omega, v)
+    pitch = float(omega @ v)
+    # The dot product of a zero-pitch axis carries rounding of the size of its terms.
+    if abs(pitch) <= 1e-12 * float(np.abs(omega) @ np.abs(v)):
+        pitch = 0.0
+    kind: JointKind = "helical" if pitch else "revolute"
+    return kind, pitch, homogeneous(rotation_taking_z_to(omega), point)
+
+
+def _link_frames(Mlist: ArrayLike | None, n: int, M: ArrayLike | None) -> tuple[list[FloatArray], FloatArray]:
+    """Placements in the base, at the zero configuration, of link 0 to link n, and of the tool."""
+    if Mlist is None:
+        if M is None:
+            raise ModelError("from_screws needs M or Mlist")
+        return [np.eye(4)] * (n + 1), frozen_placement(M, "M")
+    steps = np.asarray(Mlist, dtype=np.float64)
+    if steps.shape != (n + 1, 4, 4):
+        raise ModelError(f"Mlist must have shape ({n + 1}, 4, 4) for {n} joints, not {steps.shape}")
+    frames = [np.eye(4)]
+    for index in range(n + 1):
+        frames.append(compose(frames[-1], frozen_placement(steps[index], f"Mlist[{index}]")))
+    end = frames.pop()
+    if M is None:
+        return frames, end
+    T_base_tool = frozen_placement(M, "M")
+    if np.abs(end - T_base_tool).max() > 1e-6 * max(1.0, float(np.abs(T_base_tool).max())):
+        raise ModelError("the product of Mlist differs from M: they place the tool differently")
+    return frames, T_base_tool
+
+
+def _inertia(Glist: ArrayLike, index: int, n: int) -> Inertia:
+    G = np.asarray(Glist, dtype=np.float64)
+    if G.shape != (n, 6, 6):
+        raise ModelError(f"Glist must have shape ({n}, 6, 6) for {n} joints, not {G.shape}")
+    G_link = frozen_array(G[index], (6, 6), f"Glist[{index}]")
+    mass = float(G_link[5, 5])
+    expected = np.zeros((6, 6))
+    expected[:3, :3] = G_link[:3, :3]
+    expected[3:, 3:] = mass * np.eye(3)
+    if (G_link != expected).any():
+        raise ModelError(f"Glist[{index}] must be diag(inertia, mass · 1): its frame must sit at the centre of mass")
+    return Inertia(mass, np.zeros(3), G_link[:3, :3])

@@ -1,0 +1,332 @@
+"""The project's own robot file: TOML, readable by people, exact to the last bit. See docs/robot-file-format.md.
+
+A file has a table ``[robot]`` and one of
+
+- ``[[dh]]`` or ``[[modified_dh]]``: one table for each row, with the keys of `from_dh`;
+- ``[screws]``: the arguments of `from_screws`, with one screw axis a line;
+- ``[[link]]`` and ``[[joint]]``: the fields of `Link` and `Joint`, written out.
+
+``[[frame]]`` adds frames and ``[payload]`` a body at the tool. Unknown keys are errors. Units are SI and radians.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chasles.errors import ModelError
+from chasles.model.checks import check_description
+from chasles.model.description import Description, Frame, Link
+from chasles.model.formats.dh import INERTIA_KEYS, as_limits, from_dh
+from chasles.model.formats.files import read_bytes
+from chasles.model.formats.screws import from_screws
+from chasles.model.formats.urdf import snapped_angle
+from chasles.model.inertia import Inertia
+from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
+from chasles.model.record import check_keys, frozen_array, naming, shortened
+
+MAX_BYTES = 500_000
+LARGEST_NUMBER = 1e9
+BODIES = ("dh", "modified_dh", "screws", "link")
+TABLES = ("robot", *BODIES, "joint", "frame", "payload")
+ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home")
+SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits")
+LINK_KEYS = ("name", *INERTIA_KEYS)
+JOINT_KEYS = (
+    "name",
+    "kind",
+    "parent",
+    "child",
+    "placement",
+    "child_placement",
+    "axis",
+    "pitch",
+    "limits",
+    *JOINT_PARAMETERS,
+    "mimic",
+)
+FRAME_KEYS = ("name", "link", "placement")
+PLACEMENT_KEYS = ("position", "rpy", "rotation")
+
+
+def from_toml(path: str | Path, *, check: bool = True) -> Description:
+    """A robot from a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    check
+        Whether to check that the inertias are physical.
+
+    Raises
+    ------
+    ModelError
+        The message names the file, the table and the reason.
+
+    Examples
+    --------
+    >>> from chasles.model.robots import path
+    >>> from_toml(path("stanford")).joints[2].kind
+    'prismatic'
+    """
+    try:
+        text = read_bytes(path, MAX_BYTES).decode()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+    return parse_toml(text, file=str(path), check=check)
+
+
+def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Description:
+    """A robot from the text of a TOML file; `file` is its name in messages.
+
+    Examples
+    --------
+    >>> parse_toml('[robot]\\nname = "rod"\\n[[dh]]\\na = 0.5\\n').frame_names
+    ('link0', 'link1', 'tool')
+    """
+    with naming(file):
+        try:
+            document = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"not TOML: {str(error)[:200] or 'nested too deep'}") from None
+        check_keys(document, TABLES, "the file")
+        _check_numbers(document, "")
+        description = _description(document)
+        return check_description(description) if check else description
+
+
+def to_toml(description: Description) -> str:
+    """The text of a TOML file from which `parse_toml` makes an equal description.
+
+    Examples
+    --------
+    >>> from chasles.model.robots import path
+    >>> robot = from_toml(path("planar2r"))
+    >>> parse_toml(to_toml(robot)) == robot
+    True
+    """
+    header: dict[str, Any] = {"name": description.name}
+    if description.source:
+        header["source"] = description.source
+    header["gravity"] = description.gravity
+    header["base"] = _placement_table(description.T_world_base)
+    header["tool"] = description.tool
+    header["home"] = description.home
+    parts = [_table("[robot]", header)]
+    parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
+    parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
+    for frame in description.frames:
+        placement = _placement_table(frame.T_link_frame)
+        parts.append(_table("[[frame]]", {"name": frame.name, "link": frame.link, "placement": placement}))
+    if description.payload != Inertia():
+        parts.append(_table("[payload]", _inertia_table(description.payload)))
+    return "\n".join(parts)
+
+
+def _check_numbers(value: Any, where: str) -> None:
+    """Refuse numbers that are not finite, except as limits, and absurdly large ones."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_numbers(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_numbers(item, f"{where}[{index}]")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        allowed = isinstance(value, float) and math.isinf(value) and ".limits" in where
+        if not (allowed or abs(value) <= LARGEST_NUMBER):
+            raise ModelError(f"{where[:200]} must be finite and at most {LARGEST_NUMBER:g} in size, not {shortened(value)}")
+
+
+def _description(document: Mapping[str, Any]) -> Description:
+    header = document.get("robot", {})
+    check_keys(header, ROBOT_KEYS, "[robot]")
+    for key in ("name", "source", "tool"):
+        if not isinstance(header.get(key, ""), str):
+            raise ModelError(f"[robot] {key} must be text, not {shortened(header[key])}")
+    bodies = [key for key in BODIES if key in document]
+    if len(bodies) != 1:
+        raise ModelError(
+            f"the file must have exactly one of [[dh]], [[modified_dh]], [screws] and [[link]], not {bodies or 'none'}"
+        )
+    if "joint" in document and bodies != ["link"]:
+        raise ModelError(f"[[joint]] goes with [[link]] and cannot be combined with {bodies[0]}")
+    name = header.get("name", "robot")
+    if bodies == ["link"]:
+        links = tuple(_link(table, where) for table, where in _tables(document, "link"))
+        joints = tuple(_joint(table, where) for table, where in _tables(document, "joint"))
+        plain = Description(name=name, links=links, joints=joints)
+        default_frames: tuple[Frame, ...] = ()
+    elif bodies == ["screws"]:
+        plain = _from_screw_table(document["screws"], name)
+        default_frames = plain.frames
+    else:
+        rows = [_with_snapped_angles(table) for table, _ in _tables(document, bodies[0])]
+        plain = from_dh(rows, convention="standard" if bodies == ["dh"] else "modified", name=name, check=False)
+        default_frames = plain.frames
+    frames = tuple(_frame(table, where) for table, where in _tables(document, "frame"))
+    named = {frame.name for frame in frames}
+    with naming("[payload]"):
+        payload = _inertia(document.get("payload", {}), INERTIA_KEYS)
+    with naming("[robot]"):
+        return plain.replace(
+            frames=(*(frame for frame in default_frames if frame.name not in named), *frames),
+            gravity=header.get("gravity", plain.gravity),
+            T_world_base=_placement(header.get("base", {}), "base"),
+            tool=header.get("tool", ""),
+            home=header.get("home"),
+            payload=payload,
+            source=header.get("source", ""),
+        )
+
+
+def _tables(document: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any], str]]:
+    """The tables of an array of tables, each with the words that name it in a message."""
+    tables = document.get(key, [])
+    if not isinstance(tables, list):
+        raise ModelError(f"'{key}' must be written as an array of tables, [[{key}]]")
+    named = []
+    for index, table in enumerate(tables, start=1):
+        if not isinstance(table, Mapping):
+            raise ModelError(f"'{key}' must be written as an array of tables, [[{key}]]")
+        name = f" {shortened(table['name'])}" if "name" in table else ""
+        named.append((table, f"[[{key}]] number {index}{name}"))
+    return named
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    if key not in table:
+        raise ModelError(f"'{key}' is missing")
+    if not isinstance(table[key], str):
+        raise ModelError(f"'{key}' must be text, not {shortened(table[key])}")
+    return str(table[key])
+
+
+def _link(table: Mapping[str, Any], where: str) -> Link:
+    with naming(where):
+        return Link(_text(table, "name"), _inertia(table, LINK_KEYS))
+
+
+def _inertia(table: Mapping[str, Any], known: tuple[str, ...]) -> Inertia:
+    check_keys(table, known, "the table")
+    matrix = table.get("inertia", np.zeros((3, 3)))
+    if np.ndim(matrix) == 1:
+        matrix = np.diag(frozen_array(matrix, (3,), "inertia"))
+    return Inertia(table.get("mass", 0.0), table.get("center_of_mass", np.zeros(3)), matrix)
+
+
+def _joint(table: Mapping[str, Any], where: str) -> Joint:
+    with naming(where):
+        check_keys(table, JOINT_KEYS, "the table")
+        mimic = table.get("mimic")
+        if mimic is not None:
+            check_keys(mimic, Mimic.field_names(), "mimic")
+            mimic = Mimic(_text(mimic, "joint"), mimic.get("ratio", 1.0), mimic.get("offset", 0.0))
+        kind: Any = _text(table, "kind")
+        return Joint(
+            name=_text(table, "name"),
+            kind=kind,
+            parent=_text(table, "parent"),
+            child=_text(table, "child"),
+            T_parent_joint=_placement(table.get("placement", {}), "placement"),
+            T_joint_child=_placement(table.get("child_placement", {}), "child_placement"),
+            axis=table.get("axis", (0.0, 0.0, 1.0)),
+            limits=as_limits(table.get("limits", Limits())),
+            mimic=mimic,
+            **{key: table[key] for key in ("pitch", *JOINT_PARAMETERS) if key in table},
+        )
+
+
+def _frame(table: Mapping[str, Any], where: str) -> Frame:
+    with naming(where):
+        check_keys(table, FRAME_KEYS, "the table")
+        return Frame(_text(table, "name"), _text(table, "link"), _placement(table.get("placement", {}), "placement"))
+
+
+def _placement(table: Any, what: str) -> FloatArray:
+    check_keys(table, PLACEMENT_KEYS, what)
+    if "rpy" in table and "rotation" in table:
+        raise ModelError(f"{what} has both rpy and rotation; give one")
+    position = frozen_array(table.get("position", np.zeros(3)), (3,), f"{what}: position")
+    if "rotation" in table:
+        return homogeneous(frozen_array(table["rotation"], (3, 3), f"{what}: rotation"), position)
+    angles = frozen_array(table.get("rpy", np.zeros(3)), (3,), f"{what}: rpy")
+    return from_position_and_angles(position, [snapped_angle(float(angle)) for angle in angles])
+
+
+def _with_snapped_angles(row: Mapping[str, Any]) -> dict[str, Any]:
+    angles = ("alpha", "theta") if row.get("kind") == "prismatic" else ("alpha", "theta", "offset")
+    return {
+        key: snapped_angle(value) if key in angles and isinstance(value, float) else value for key, value in row.items()
+    }
+
+
+def _from_screw_table(table: Any, name: str) -> Description:
+    check_keys(table, SCREW_KEYS, "[screws]")
+    arguments = dict(table)
+    for key in ("Slist", "Blist"):
+        if key in arguments:
+            axes = arguments[key]
+            shape = (len(axes) if isinstance(axes, list) else 1, 6)
+            arguments[key] = frozen_array(axes, shape, f"[screws] {key} (one axis a line)").T
+    with naming("[screws]"):
+        try:
+            return from_screws(**arguments, name=name, check=False)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"M, Mlist and Glist must be arrays of numbers: {error}") from None
+
+
+def _inertia_table(inertia: Inertia) -> dict[str, Any]:
+    everything = {"mass": inertia.mass, "center_of_mass": inertia.center_of_mass, "inertia": inertia.matrix}
+    return {key: value for key, value in everything.items() if np.any(value)}
+
+
+def _joint_table(joint: Joint) -> dict[str, Any]:
+    table: dict[str, Any] = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
+    table["placement"] = _placement_table(joint.T_parent_joint)
+    table["child_placement"] = _placement_table(joint.T_joint_child)
+    if joint.axis.tolist() != [0.0, 0.0, 1.0]:
+        table["axis"] = joint.axis
+    default = {"pitch": 0.0, **dict.fromkeys(JOINT_PARAMETERS, 0.0), "gear_ratio": 1.0}
+    table |= {key: getattr(joint, key) for key, value in default.items() if getattr(joint, key) != value}
+    table["limits"] = {
+        name: getattr(joint.limits, name)
+        for name in Limits.field_names()
+        if getattr(joint.limits, name) != getattr(Limits(), name)
+    }
+    if joint.mimic is not None:
+        table["mimic"] = {name: getattr(joint.mimic, name) for name in Mimic.field_names()}
+    return table
+
+
+def _placement_table(T: FloatArray) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    if T[:3, 3].any():
+        table["position"] = T[:3, 3]
+    if (T[:3, :3] != np.eye(3)).any():
+        table["rotation"] = T[:3, :3]
+    return table
+
+
+def _table(heading: str, table: Mapping[str, Any]) -> str:
+    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not (isinstance(value, dict) and not value)]
+    return "\n".join([heading, *lines, ""])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, np.ndarray):
+        return json.dumps(value.tolist())
+    return repr(float(value))

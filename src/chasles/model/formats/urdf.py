@@ -1,0 +1,187 @@
+"""Robots from URDF, the robot description format of ROS (http://wiki.ros.org/urdf/XML).
+
+Read: links with inertia, joints of type fixed, revolute, continuous and prismatic, with origin, axis, limits, dynamics
+(damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files are never opened.
+
+- Angles written as decimals within 1e-11 of a multiple of pi/2 are read as that multiple.
+- A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only one,
+  the other is 0, as URDF says. Velocity and effort are unlimited where they are missing. Beyond 1e9 a limit is infinite.
+- An element ``<chasles tool="…" home="…" source="…"/>`` in ``<robot>``, which other readers ignore, may name the default
+  frame and say the home configuration and where the numbers come from.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chasles.errors import ModelError
+from chasles.model.checks import check_description
+from chasles.model.description import Description, Link
+from chasles.model.formats.files import read_bytes
+from chasles.model.formats.xml import LARGEST_NUMBER, MAX_BYTES, Element, parse_xml
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint, JointKind, Limits, Mimic
+from chasles.model.placement import FloatArray, from_position_and_angles
+from chasles.model.record import naming, shortened
+
+JOINT_TYPES: dict[str, JointKind] = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+}
+ZERO = (0.0, 0.0, 0.0)
+X_AXIS = (1.0, 0.0, 0.0)
+
+
+def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Description:
+    """A robot from a URDF file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    tool
+        The default frame: the name of a link. Empty: what the file says, else the link at the end of the longest chain.
+    check
+        Whether to check that the inertias are physical.
+
+    Raises
+    ------
+    ModelError
+        The message names the file, the element with its line, and the reason.
+
+    Examples
+    --------
+    >>> from chasles.model.robots import path
+    >>> from_urdf(path("panda")).n
+    7
+    """
+    return parse_urdf(read_bytes(path, MAX_BYTES), file=str(path), tool=tool, check=check)
+
+
+def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", check: bool = True) -> Description:
+    """A robot from the text of a URDF file; `file` is its name in messages.
+
+    Examples
+    --------
+    >>> parse_urdf('<robot name="stone"><link name="rock"/></robot>').root
+    'rock'
+    """
+    with naming(file):
+        root = parse_xml(text.encode() if isinstance(text, str) else text)
+        if root.tag != "robot":
+            raise ModelError(f"the root element is {root}, not <robot>")
+        if not root.all("link") and any(child.tag.startswith("xacro:") for child in root.children):
+            raise ModelError("the file holds xacro macros; expand them first: xacro robot.urdf.xacro > robot.urdf")
+        description = _robot(root, tool)
+        return check_description(description) if check else description
+
+
+def snapped_angle(angle: float) -> float:
+    """The angle, or the multiple of pi/2 within 1e-11 of it: files print pi with more or fewer digits.
+
+    Examples
+    --------
+    >>> snapped_angle(1.570796326795) == math.pi / 2
+    True
+    """
+    nearest = round(angle / (math.pi / 2)) * (math.pi / 2)
+    return nearest if abs(angle - nearest) <= 1e-11 else angle
+
+
+def _robot(root: Element, tool: str) -> Description:
+    own = root.one("chasles")
+    extras: dict[str, Any] = {}
+    if own is not None:
+        extras["source"] = own.attributes.get("source", "")
+        if "home" in own.attributes:
+            extras["home"] = own.numbers("home", len(own.text("home").split()))
+        tool = tool or own.attributes.get("tool", "")
+    return Description(
+        name=root.attributes.get("name", "robot"),
+        links=tuple(_link(element) for element in root.all("link")),
+        joints=tuple(_joint(element) for element in root.all("joint")),
+        tool=tool,
+        **extras,
+    )
+
+
+def _link(element: Element) -> Link:
+    name = element.text("name")
+    inertial = element.one("inertial")
+    if inertial is None:
+        return Link(name)
+    with naming(str(element)):
+        mass, inertia = inertial.one("mass"), inertial.one("inertia")
+        if mass is None:
+            raise ModelError(f"{inertial} lacks <mass>")
+        T_link_com = _origin(inertial)
+        matrix = np.zeros((3, 3))
+        if inertia is not None:
+            xx, xy, xz, yy, yz, zz = (inertia.number(f"i{pair}") for pair in ("xx", "xy", "xz", "yy", "yz", "zz"))
+            matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        R = T_link_com[:3, :3]
+        turned = R @ matrix @ R.T
+        return Link(name, Inertia(mass.number("value"), T_link_com[:3, 3], (turned + turned.T) / 2.0))
+
+
+def _joint(element: Element) -> Joint:
+    name, kind = element.text("name"), element.text("type")
+    with naming(str(element)):
+        if kind not in JOINT_TYPES:
+            known = ", ".join(JOINT_TYPES)
+            raise ModelError(f"the joint type {shortened(kind)} is not supported; supported: {known}")
+        axis, dynamics, mimic = element.one("axis"), element.one("dynamics"), element.one("mimic")
+        moves = kind != "fixed"
+        return Joint(
+            name=name,
+            kind=JOINT_TYPES[kind],
+            parent=_end(element, "parent"),
+            child=_end(element, "child"),
+            T_parent_joint=_origin(element),
+            axis=np.array(X_AXIS if axis is None or not moves else axis.numbers("xyz", 3, X_AXIS)),
+            limits=_limits(element, kind) if moves else Limits(),
+            viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
+            coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
+            mimic=None if mimic is None or not moves else _mimic(mimic),
+        )
+
+
+def _end(element: Element, role: str) -> str:
+    end = element.one(role)
+    if end is None:
+        raise ModelError(f"<{role}> is missing")
+    return end.text("link")
+
+
+def _origin(element: Element) -> FloatArray:
+    origin = element.one("origin")
+    if origin is None:
+        return np.eye(4)
+    angles = [snapped_angle(angle) for angle in origin.numbers("rpy", 3, ZERO)]
+    return from_position_and_angles(origin.numbers("xyz", 3, ZERO), angles)
+
+
+def _limits(element: Element, kind: str) -> Limits:
+    limit = element.one("limit")
+    if limit is None:
+        return Limits()
+    velocity, effort = _bound(limit, "velocity", math.inf), _bound(limit, "effort", math.inf)
+    if kind == "continuous" or not limit.attributes.keys() & {"lower", "upper"}:
+        return Limits(velocity=velocity, effort=effort)
+    return Limits(_bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0), velocity, effort)
+
+
+def _bound(limit: Element, attribute: str, default: float) -> float:
+    """A limit; one beyond all reason is none."""
+    value = limit.number(attribute, default, largest=math.inf)
+    return math.copysign(math.inf, value) if abs(value) > LARGEST_NUMBER else value
+
+
+def _mimic(mimic: Element) -> Mimic:
+    return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))

@@ -1,0 +1,135 @@
+"""A strict, bounded XML reader for model files: no document types, no entities, nothing external."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from chasles.errors import ModelError
+from chasles.model.record import shortened
+
+MAX_BYTES = 8_000_000
+MAX_DEPTH = 64
+MAX_ELEMENTS = 100_000
+LARGEST_NUMBER = 1e9
+
+
+@dataclass
+class Element:
+    """An XML element: tag, attributes, child elements and the line where it starts."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """The element as a message names it: ``<joint name="elbow"> in line 12``."""
+        name = self.attributes.get("name")
+        return f"<{self.tag}>" + ("" if name is None else f" {shortened(name)}") + f" in line {self.line}"
+
+    def all(self, tag: str) -> list[Element]:
+        """The child elements with this tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str) -> Element | None:
+        """The child element with this tag, or None; more than one is an error."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise ModelError(f"{self} has {len(found)} <{tag}> elements; at most one is allowed")
+        return found[0] if found else None
+
+    def text(self, attribute: str) -> str:
+        """A required attribute."""
+        try:
+            return self.attributes[attribute]
+        except KeyError:
+            raise ModelError(f"{self} lacks the attribute '{attribute}'") from None
+
+    def number(self, attribute: str, default: float | None = None, *, largest: float = LARGEST_NUMBER) -> float:
+        """An attribute as one number, at most `largest` in size; without a default it is required."""
+        if default is not None and attribute not in self.attributes:
+            return default
+        return self.numbers(attribute, 1, largest=largest)[0]
+
+    def numbers(
+        self,
+        attribute: str,
+        count: int,
+        default: tuple[float, ...] | None = None,
+        *,
+        largest: float = LARGEST_NUMBER,
+    ) -> tuple[float, ...]:
+        """An attribute as this many numbers, at most `largest` in size; without a default it is required."""
+        if default is not None and attribute not in self.attributes:
+            return default
+        text = self.text(attribute)
+        where = f"{self}: attribute {attribute}={shortened(text)}"
+        words = text.split(maxsplit=count)
+        if len(words) != count:
+            raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
+        try:
+            # An underscore is fine in Python's numbers, but not in XML's.
+            values = tuple(float(word.replace("_", "?")) for word in words)
+        except ValueError:
+            raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}") from None
+        if not all(abs(value) <= largest for value in values):
+            raise ModelError(f"{where} must be finite and at most {LARGEST_NUMBER:g} in size")
+        return values
+
+
+def parse_xml(data: bytes) -> Element:
+    """The root element of an XML document.
+
+    Raises
+    ------
+    ModelError
+        Not XML, a document type or entity declaration, or too large, too deep or too many elements.
+
+    Examples
+    --------
+    >>> parse_xml(b'<robot name="r"><link name="a"/></robot>').children[0].text("name")
+    'a'
+    """
+    if len(data) > MAX_BYTES:
+        raise ModelError(f"the file has {len(data)} bytes; at most {MAX_BYTES} are read")
+    builder = _Builder()
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise ModelError(f"not well-formed XML: {error}") from None
+    except (LookupError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"the XML declaration is wrong: {error}") from None
+    return builder.roots[0]
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate()
+        self.roots: list[Element] = []
+        self._open: list[Element] = []
+        self._count = 0
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.StartDoctypeDeclHandler = self._forbid
+        self.parser.EntityDeclHandler = self._forbid
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        line = self.parser.CurrentLineNumber
+        self._count += 1
+        if self._count > MAX_ELEMENTS:
+            raise ModelError(f"line {line}: more than {MAX_ELEMENTS} elements")
+        if len(self._open) >= MAX_DEPTH:
+            raise ModelError(f"line {line}: elements are nested more than {MAX_DEPTH} deep")
+        element = Element(tag, attributes, line)
+        (self._open[-1].children if self._open else self.roots).append(element)
+        self._open.append(element)
+
+    def _end(self, tag: str) -> None:
+        self._open.pop()
+
+    def _forbid(self, *declaration: object) -> None:
+        line = self.parser.CurrentLineNumber
+        raise ModelError(f"line {line}: document type and entity declarations are not allowed in a robot file")

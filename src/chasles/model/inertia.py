@@ -1,0 +1,126 @@
+"""Mass, centre of mass and inertia matrix of a rigid body, and the test that a real body can have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ModelError
+from chasles.model.record import Record, frozen_array, number
+
+
+class InertiaWarning(UserWarning):
+    """Inertial parameters that no real body can have, or that make the mass matrix singular."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia(Record):
+    """Inertial parameters of a link.
+
+    Parameters
+    ----------
+    mass
+        kg.
+    center_of_mass
+        Position in the link frame, shape (3,), m.
+    matrix
+        Inertia matrix about the centre of mass in link axes, shape (3, 3), kg m². The elements off the diagonal are the
+        elements of the matrix (minus the products of inertia).
+
+    Examples
+    --------
+    >>> Inertia(2.0, [0.0, 0.0, 0.1], [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.02]]).mass
+    2.0
+    >>> Inertia().is_massless
+    True
+    """
+
+    mass: float = 0.0
+    center_of_mass: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    matrix: NDArray[np.float64] = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        self._set(
+            mass=number(self.mass, "mass"),
+            center_of_mass=frozen_array(self.center_of_mass, (3,), "center_of_mass"),
+            matrix=frozen_array(self.matrix, (3, 3), "inertia matrix"),
+        )
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether the mass and the inertia matrix are zero."""
+        return self.mass == 0.0 and not self.matrix.any()
+
+
+def impossibility(inertia: Inertia) -> str | None:
+    """Why no calculation with these parameters makes sense, or None.
+
+    Examples
+    --------
+    >>> impossibility(Inertia(mass=-1.0))
+    'its mass is negative (-1.0 kg)'
+    """
+    values = (inertia.mass, *inertia.center_of_mass, *inertia.matrix.ravel())
+    if not np.isfinite(values).all():
+        return "its mass, centre of mass or inertia is not finite"
+    if inertia.mass < 0.0:
+        return f"its mass is negative ({inertia.mass} kg)"
+    scale = float(np.abs(inertia.matrix).max())
+    if np.abs(inertia.matrix - inertia.matrix.T).max() > 1e-9 * scale:
+        return f"its inertia matrix is not symmetric: {inertia.matrix.tolist()}"
+    smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
+    # Files round their numbers, and write 1e-35 for nothing.
+    if smallest < -1e-6 * scale - 1e-12:
+        return f"a principal moment of inertia is negative ({smallest:.6g} kg m²)"
+    return None
+
+
+def implausibility(inertia: Inertia) -> str | None:
+    """Why no real body has these (otherwise usable) parameters, or None.
+
+    The principal moments of a body obey the triangle inequality: each is at most the sum of the other two (Traversaro et
+    al., Identification of fully physical consistent inertial parameters, 2016).
+
+    Examples
+    --------
+    >>> implausibility(Inertia(1.0, [0, 0, 0], [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 3.0]]))
+    'its principal moments of inertia 1, 1, 3 kg m² break the triangle inequality (each is at most the sum of the others)'
+    """
+    if inertia.mass == 0.0 and inertia.matrix.any():
+        return "it has an inertia matrix but no mass"
+    small, middle, large = np.linalg.eigvalsh(inertia.matrix)
+    if large > (small + middle) * (1.0 + 1e-6):
+        return (
+            f"its principal moments of inertia {small:.6g}, {middle:.6g}, {large:.6g} kg m² break the triangle "
+            "inequality (each is at most the sum of the others)"
+        )
+    return None
+
+
+def check_inertia(inertia: Inertia, owner: str) -> str | None:
+    """Raise for impossible parameters; return the sentence of a warning for implausible ones.
+
+    Parameters
+    ----------
+    inertia
+        What to check.
+    owner
+        Who has it, for the message, such as ``"link 'forearm'"``.
+
+    Raises
+    ------
+    ModelError
+        Not finite, negative mass, asymmetric matrix or negative principal moment.
+
+    Examples
+    --------
+    >>> check_inertia(Inertia(), "link 'tool'") is None
+    True
+    """
+    reason = impossibility(inertia)
+    if reason is not None:
+        raise ModelError(f"{owner}: {reason} (check=False skips this check)")
+    reason = implausibility(inertia)
+    return None if reason is None else f"{owner}: {reason}"

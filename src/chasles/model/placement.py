@@ -1,0 +1,68 @@
+"""Constant rigid motions of a description: checked, exact where they can be, and composed without losing zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ModelError
+from chasles.geometry.rotations import rotation_from_roll_pitch_yaw
+from chasles.model.record import frozen_array
+
+FloatArray = NDArray[np.float64]
+
+
+def tidy_rotation(R: FloatArray) -> FloatArray:
+    """The rotation with entries within 1e-15 of 0, 1 and -1 made exact, so that tracing can fold them away."""
+    nearest = np.round(R)
+    return np.where(np.abs(R - nearest) <= 1e-15, nearest, R) + 0.0
+
+
+def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> FloatArray:
+    """The (4, 4) matrix of a rotation (default: none) and a position (default: zero)."""
+    T = np.eye(4)
+    if R is not None:
+        T[:3, :3] = R
+    if p is not None:
+        T[:3, 3] = p
+    return T
+
+
+def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> FloatArray:
+    """The (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
+    return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(np.asarray(roll_pitch_yaw))), position)
+
+
+def compose(*motions: FloatArray) -> FloatArray:
+    """The product of (4, 4) rigid motions, its rotation tidied."""
+    T = np.eye(4)
+    for motion in motions:
+        T = homogeneous(tidy_rotation(T[:3, :3] @ motion[:3, :3]), T[:3, :3] @ motion[:3, 3] + T[:3, 3])
+    return T + 0.0
+
+
+def inverse(T: FloatArray) -> FloatArray:
+    """The inverse of a (4, 4) rigid motion."""
+    return homogeneous(T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]) + 0.0
+
+
+def frozen_placement(value: Any, what: str) -> FloatArray:
+    """A read-only (4, 4) rigid motion, or a ModelError that says what is wrong with `what`.
+
+    A rotation that is off by a printed table's rounding (up to 1e-6) is replaced by the nearest one.
+    """
+    T = frozen_array(np.eye(4) if value is None else value, (4, 4), what)
+    if not np.isfinite(T).all():
+        raise ModelError(f"{what} is not finite")
+    if (T[3] != (0.0, 0.0, 0.0, 1.0)).any():
+        raise ModelError(f"{what} is not a rigid motion: its last row must be 0 0 0 1")
+    R = T[:3, :3]
+    error = float(np.abs(R @ R.T - np.eye(3)).max())
+    if error > 1e-6 or np.linalg.det(R) < 0.0:
+        raise ModelError(f"{what} is not a rigid motion: its upper left part is not a rotation matrix")
+    if error > 1e-13:
+        left, _, right = np.linalg.svd(R)
+        T = frozen_array(homogeneous(left @ right, T[:3, 3]), (4, 4), what)
+    return T

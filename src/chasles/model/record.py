@@ -1,0 +1,114 @@
+"""Immutable records that hold arrays: equality, hash and pickling by content."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ModelError
+
+
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """A read-only float copy of `value`, or a ModelError that says `what` is not an array of numbers of this shape."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        given = np.asarray(None)
+    if given.dtype.kind not in "fiu":
+        raise ModelError(f"{what} must be numbers of shape {shape}, not {shortened(value)}")
+    if given.shape != shape:
+        raise ModelError(f"{what} must have shape {shape}, not {given.shape}")
+    # Adding zero makes a copy and turns -0.0 into 0.0, so that equal records have equal text.
+    array = given.astype(np.float64) + 0.0
+    array.flags.writeable = False
+    return array
+
+
+def number(value: Any, what: str) -> float:
+    """`value` as a float, or a ModelError that says `what` is not a number."""
+    if isinstance(value, (bool, str, bytes)):
+        raise ModelError(f"{what} must be a number, not {shortened(value)}")
+    try:
+        return float(value) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be a number, not {shortened(value)}") from None
+
+
+def shortened(value: Any) -> str:
+    """The repr of a value, cut so that a hostile one cannot flood a message."""
+    text = repr(value[:80]) if isinstance(value, (str, bytes)) else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def check_keys(table: Any, known: Iterable[str], what: str) -> None:
+    """Raise a ModelError unless `table` is a mapping whose keys are all `known`."""
+    names = list(known)
+    if not isinstance(table, Mapping):
+        raise ModelError(f"{what} must be a table with keys {', '.join(names)}, not {shortened(table)}")
+    for key in table:
+        if key not in names:
+            close = difflib.get_close_matches(str(key)[:80], names, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise ModelError(f"{what} has no key {shortened(key)}.{hint} Known: {', '.join(names)}")
+
+
+def plain(value: Any) -> Any:
+    """A record, array or container as nested tuples of Python scalars."""
+    if isinstance(value, Record):
+        return (type(value).__name__, *(plain(getattr(value, field)) for field in value.field_names()))
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (tuple, list)):
+        return tuple(plain(item) for item in value)
+    return value
+
+
+class Record:
+    """Base of the frozen dataclasses of a description: compared, hashed and pickled by their fields."""
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """Names of the fields, in order."""
+        return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, checked like a new one."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal, arrays element by element."""
+        return type(other) is type(self) and plain(self) == plain(other)
+
+    def __hash__(self) -> int:
+        """Hash of all fields."""
+        return hash(plain(self))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields without anything cached."""
+        return {name: getattr(self, name) for name in self.field_names()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields; NumPy unpickles arrays writable."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+
+    def _set(self, **fields: Any) -> None:
+        """Set fields of a frozen dataclass while it is constructed."""
+        self.__dict__.update(fields)
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Put the file or element `where` in front of the message of a ModelError that is raised inside."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from None

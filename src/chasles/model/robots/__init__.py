@@ -1,0 +1,39 @@
+"""Robots shipped with Chasles: small files, each written from published tables with its citation inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chasles.errors import UnknownNameError
+
+_FOLDER = Path(__file__).parent
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the robots that `load` knows without a file.
+
+    Examples
+    --------
+    >>> "puma560" in shipped()
+    True
+    """
+    return tuple(sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".toml", ".urdf")))
+
+
+def path(name: str) -> Path:
+    """The file of a shipped robot.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such robot; the message lists those that exist.
+
+    Examples
+    --------
+    >>> path("panda").name
+    'panda.urdf'
+    """
+    for file in _FOLDER.iterdir():
+        if file.stem == name and file.suffix in (".toml", ".urdf"):
+            return file
+    raise UnknownNameError("robot", name, shipped())

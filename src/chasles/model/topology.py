@@ -1,0 +1,107 @@
+"""The shape of a kinematic tree: its root, an order of its joints, and why links and joints do not form a tree."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from chasles.errors import ModelError
+from chasles.model.joint import Joint
+from chasles.model.record import shortened
+
+
+def check_unique(kind: str, names: Iterable[str]) -> None:
+    """Raise a ModelError when a name is empty, is not text or occurs twice."""
+    counts = Counter(names)
+    for name, count in counts.items():
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a {kind} has the name {shortened(name)}; a name must be text that is not empty")
+        if count > 1:
+            raise ModelError(f"{count} {kind}s have the name {shortened(name)}; names must differ")
+
+
+def ordered_joints(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, tuple[Joint, ...]]:
+    """The root link and the joints, parents before children and otherwise in the order given.
+
+    Raises
+    ------
+    ModelError
+        The links and joints are not one tree: an unknown link, a link with two parents, two roots or a cycle.
+    """
+    known = set(links)
+    parent_joint: dict[str, Joint] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in known:
+                raise ModelError(f"joint {shortened(joint.name)} has the {role} link {shortened(link)}, which does not exist")
+        if joint.child in parent_joint:
+            other = parent_joint[joint.child].name
+            raise ModelError(
+                f"link {shortened(joint.child)} is the child of two joints, {shortened(other)} and {shortened(joint.name)}; "
+                "closed chains are not supported"
+            )
+        parent_joint[joint.child] = joint
+    roots = [link for link in links if link not in parent_joint]
+    if len(roots) > 1:
+        shown = ", ".join(shortened(root) for root in roots[:5]) + (", ..." if len(roots) > 5 else "")
+        raise ModelError(f"{len(roots)} links are the child of no joint ({shown}); exactly one may be the root")
+    order = _from_root(roots, joints)
+    if len(order) < len(joints):
+        reached = {joint.name for joint in order}
+        lost = [shortened(joint.name) for joint in joints if joint.name not in reached]
+        shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
+        raise ModelError(f"joints {shown} form a cycle or hang on one: no way leads to them from a root link")
+    if not roots:
+        raise ModelError("there is no link")
+    return roots[0], order
+
+
+def _from_root(roots: list[str], joints: Sequence[Joint]) -> tuple[Joint, ...]:
+    children: dict[str, list[int]] = {}
+    for index, joint in enumerate(joints):
+        children.setdefault(joint.parent, []).append(index)
+    ready = [index for root in roots for index in children.get(root, ())]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        joint = joints[heapq.heappop(ready)]
+        order.append(joint)
+        for index in children.get(joint.child, ()):
+            heapq.heappush(ready, index)
+    return tuple(order)
+
+
+def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
+    """For every moving joint: the independent joint that drives it, and ratio and offset of its position to that one's.
+
+    Raises
+    ------
+    ModelError
+        A joint mimics an unknown or fixed joint, or joints mimic one another in a circle.
+    """
+    by_name = {joint.name: joint for joint in joints}
+    resolved: dict[str, tuple[str, float, float]] = {}
+    for joint in joints:
+        if not joint.moves:
+            continue
+        waiting = []
+        current = joint
+        while current.name not in resolved and current.mimic is not None:
+            if current in waiting:
+                raise ModelError(f"joint {shortened(joint.name)} mimics itself through a circle of joints")
+            waiting.append(current)
+            followed = by_name.get(current.mimic.joint)
+            if followed is None or not followed.moves:
+                kind = "which does not exist" if followed is None else "which is fixed"
+                raise ModelError(
+                    f"joint {shortened(current.name)} mimics the joint {shortened(current.mimic.joint)}, {kind}"
+                )
+            current = followed
+        driver, ratio, offset = resolved.setdefault(current.name, (current.name, 1.0, 0.0))
+        for follower in reversed(waiting):
+            mimic = follower.mimic
+            if mimic is not None:
+                ratio, offset = mimic.ratio * ratio, mimic.ratio * offset + mimic.offset
+            resolved[follower.name] = (driver, ratio, offset)
+    return resolved

@@ -1,0 +1,232 @@
+"""Computations of a robot: an algorithm traced for one description, compiled once for each way of calling it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, overload
+
+from chasles.engine import Function, Program, trace
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.model import Description, Tree, build_tree, parameter_shapes
+
+#: Default of an option: a value, or a function of the description that gives it.
+Default = Any
+
+
+class OneOf(tuple[str, ...]):
+    """The values of an option that a call must choose from."""
+
+
+class HasDescription(Protocol):
+    """Anything that describes a robot."""
+
+    @property
+    def description(self) -> Description:
+        """The robot as data."""
+        ...
+
+
+class computes:  # noqa: N801  (a decorator, and read as a verb)
+    """Make a computation of the robot from a function of its kinematic tree.
+
+    Parameters
+    ----------
+    *inputs
+        Names of the arguments after the tree, each of shape (n,).
+    outputs
+        Names of the results.
+    wrenches
+        Whether the function takes a keyword ``wrenches`` with forces of the environment.
+    **options
+        Keywords of the function that select what is computed, with their defaults.
+    """
+
+    def __init__(
+        self, *inputs: str, outputs: Sequence[str] | None = None, wrenches: bool = False, **options: Default
+    ) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.wrenches = wrenches
+        self.options = options
+
+    def __call__(self, algorithm: Callable[..., Any]) -> Computation:
+        return Computation(self, algorithm)
+
+
+class Computation:
+    """Descriptor that gives each robot its own `RobotFunction`."""
+
+    def __init__(self, declared: computes, algorithm: Callable[..., Any]) -> None:
+        self.declared = declared
+        self.algorithm = algorithm
+        self.__doc__ = algorithm.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, robot: None, owner: type) -> Computation: ...
+    @overload
+    def __get__(self, robot: HasDescription, owner: type) -> RobotFunction: ...
+    def __get__(self, robot: HasDescription | None, owner: type) -> Computation | RobotFunction:
+        if robot is None:
+            return self
+        function = RobotFunction(self, robot.description)
+        robot.__dict__[self.name] = function  # found there from now on, before this descriptor
+        return function
+
+
+class RobotFunction:
+    """One computation of one robot.
+
+    Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if wanted.
+    Two further keywords hold for every computation:
+
+    ``vary``
+        A mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
+        numbers or arrays, whose leading axes broadcast with the other arguments. Each set of names is compiled once.
+    ``wrenches``
+        For computations in which forces of the environment take part: a mapping from frames to wrenches (m, f), shape
+        (..., 6), that act on the robot, about the frame's origin and in its axes, in N m and N.
+
+    Attributes
+    ----------
+    program
+        The program of the plain call.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __init__(self, computation: Computation, description: Description) -> None:
+        self._computation = computation
+        self._description = description
+        self._functions: dict[tuple[Any, ...], Function] = {}
+        self._by_options: dict[tuple[tuple[str, Any], ...], Function] = {}
+        self.__doc__ = computation.__doc__
+        self.__name__ = computation.name
+        self.__call__ = self.general_call
+
+    def general_call(
+        self,
+        *arguments: Any,
+        out: Any = None,
+        vary: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Compute, whatever the arguments are; ``function(...)`` comes here for all but single samples without keywords."""
+        if vary is None and wrenches is None and out is None:
+            key = tuple(options.items())
+            function = self._by_options.get(key)
+            if function is None:
+                function = self._by_options[key] = self.specialize(**options)
+                if not options:
+                    self.__call__ = function.direct_call(self.general_call)
+            return function.__call__(*arguments) if options else function.general_call(*arguments)
+        vary, wrenches = vary or {}, wrenches or {}
+        function = self.specialize(vary=tuple(vary), wrenches=tuple(wrenches), **options)
+        expected = len(self._computation.declared.inputs)
+        if len(arguments) != expected:
+            names = ", ".join(self._computation.declared.inputs)
+            raise TypeError(f"{self.__name__}({names}) takes {expected} arguments, not {len(arguments)}")
+        return function.general_call(*arguments, *vary.values(), *wrenches.values(), out=out)
+
+    def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
+        """Return the compiled function for one way of calling.
+
+        Parameters
+        ----------
+        vary
+            Names of parameters that become arguments, after the usual ones.
+        wrenches
+            Names of frames whose wrenches become arguments, after the parameters.
+        **options
+            The computation's own keywords.
+
+        Returns
+        -------
+        Function
+            With its ``program``, derivatives and exports.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> arm.inverse_dynamics.specialize(vary=["payload.mass"]).signature
+        '(2),(2),(2),()->(2)'
+        """
+        chosen = self._complete(options)
+        key = (tuple(vary), tuple(wrenches), tuple(sorted(chosen.items())))
+        if key not in self._functions:
+            if wrenches and not self._computation.declared.wrenches:
+                raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
+            self._functions[key] = Function(self._trace(tuple(vary), tuple(wrenches), chosen), doc=self.__doc__)
+        return self._functions[key]
+
+    @property
+    def program(self) -> Program:
+        """The program of the plain call."""
+        return self.specialize().program
+
+    def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
+        """Return the function of the exact partial derivatives of the plain call."""
+        return self.specialize().jacobian(output, wrt)
+
+    def astype(self, dtype: str) -> Function:
+        """Return the plain call computing in ``"float32"`` or ``"float64"``."""
+        return self.specialize().astype(dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._description, self.__name__)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(self._computation.declared.inputs)
+        return f"<{self.__name__}({inputs}) of robot '{self._description.name}'>"
+
+    def _complete(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        declared = self._computation.declared.options
+        for name in options:
+            if name not in declared:
+                raise UnknownNameError(f"keyword of {self.__name__}", name, [*declared, "out", "vary", "wrenches"])
+        chosen = {}
+        for name, default in declared.items():
+            value = options.get(name)
+            if isinstance(default, OneOf):
+                if value is None:
+                    raise TypeError(f"{self.__name__} needs the keyword '{name}', one of {', '.join(map(repr, default))}")
+                if value not in default:
+                    raise UnknownNameError(f"value of {name}", str(value), default)
+            elif value is None:
+                value = default(self._description) if callable(default) else default
+            chosen[name] = value
+        return chosen
+
+    def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
+        computation, description = self._computation, self._description
+        shapes: dict[str, tuple[int, ...]] = {name: (description.n,) for name in computation.declared.inputs}
+        known = parameter_shapes(description) if vary else {}
+        for name in vary:
+            if name not in known:
+                raise UnknownNameError("parameter", name, known)
+            shapes[name] = known[name]
+        for frame in wrenches:
+            shapes[f"wrench.{frame}"] = (6,)
+        count = len(computation.declared.inputs)
+
+        def compute(*arrays: Any) -> Any:
+            varied = dict(zip(vary, arrays[count : count + len(vary)], strict=True))
+            tree: Tree = build_tree(description, varied)
+            keywords = dict(options)
+            if computation.declared.wrenches:
+                keywords["wrenches"] = dict(zip(wrenches, arrays[count + len(vary) :], strict=True))
+            return computation.algorithm(tree, *arrays[:count], **keywords)
+
+        return trace(compute, shapes, name=self.__name__, outputs=computation.declared.outputs)
+
+
+def _restore(description: Description, name: str) -> RobotFunction:
+    from chasles.robot.facade import Robot
+
+    function: RobotFunction = getattr(Robot(description), name)
+    return function

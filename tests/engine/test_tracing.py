@@ -1,0 +1,106 @@
+"""Tracing: what it takes, and what it says where a function cannot be traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chasles.engine import sin, trace, where
+from chasles.engine.tracing import call_traced
+from chasles.errors import ArgumentError, ChaslesError, TraceError
+
+
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        (lambda x: x if x > 0 else -x, r"where\(x > 0, a, b\)"),
+        (lambda x: x > 0 and x < 1, "`&`"),
+        (lambda x: max(x, 1.0), "where"),
+        (lambda x: math.sin(x), "chasles.engine"),
+        (lambda x: np.zeros(1).__setitem__(0, x), "dtype object"),
+        (lambda x: [1, 2][x], "not known yet"),
+        (lambda x: (x > 0) * 2.0, r"where\(condition, 1.0, 0.0\)"),
+        (lambda x: 2.0 - (x > 0), r"where\(condition, 1.0, 0.0\)"),
+        (lambda x: x + (x > 0), r"where\(condition, 1.0, 0.0\)"),
+        (lambda x: x > 0, r"where\(condition, 1.0, 0.0\)"),
+        (lambda x: "text", "str"),
+        (lambda x: None, "NoneType"),
+    ],
+)
+def test_what_cannot_be_traced_is_a_trace_error_that_says_what_to_write(
+    function: Callable[..., Any], message: str
+) -> None:
+    with pytest.raises(TraceError, match=message) as raised:
+        trace(function, {"x": ()})
+    assert isinstance(raised.value, ChaslesError) and isinstance(raised.value, TypeError)
+
+
+def test_traced_values_do_not_cross_traces() -> None:
+    def outer(x: Any) -> Any:
+        trace(lambda y: x * y, {"y": ()})
+
+    with pytest.raises(TraceError, match="argument of the inner function"):
+        trace(outer, {"x": ()})
+    kept: list[Any] = []
+    trace(lambda x: kept.append(x) or x, {"x": ()})  # type: ignore[func-returns-value]
+    with pytest.raises(TraceError, match="another trace"):
+        trace(lambda y: kept[0], {"y": ()})
+
+
+def test_shapes_and_names() -> None:
+    program = trace(
+        lambda A, x: (A @ x, x[0], 3.0), {"A": (2, 3), "x": (3,)}, name="product", outputs=["y", "first", "three"]
+    )
+    assert [(a.name, a.shape) for a in program.inputs] == [("A", (2, 3)), ("x", (3,))]
+    assert [(a.name, a.shape) for a in program.outputs] == [("y", (2,)), ("first", ()), ("three", ())]
+    assert program.name == "product"
+    assert [a.name for a in trace(lambda x: (x, x), {"x": ()}).outputs] == ["result_0", "result_1"]
+    with pytest.raises(ArgumentError, match="returned 2 outputs, but 1 names"):
+        trace(lambda x: (x, x), {"x": ()}, outputs=["y"])
+
+
+def test_mixed_lists_and_constants_are_outputs() -> None:
+    program = trace(lambda x: np.array([[x, 0], [1, np.float64(2.5)]]), {"x": ()})
+    assert program.outputs[0].shape == (2, 2)
+    assert program.replay([7.0]) == [7.0, 0.0, 1.0, 2.5]
+
+
+def test_empty_arguments() -> None:
+    program = trace(lambda q, x: (q, x + 1), {"q": (0,), "x": ()})
+    assert program.outputs[0].shape == (0,)
+    assert program.replay([1.0]) == [2.0]
+
+
+def test_called_programs_stay_calls_or_join_the_caller() -> None:
+    inner = trace(lambda x, y: (sin(x) * y, x + y), {"x": (), "y": ()}, name="inner")
+
+    def outer(a: Any, *, inline: bool) -> Any:
+        product, total = call_traced(inner, [a[0], 0.0], inline=inline)
+        again, _ = call_traced(inner, [total, a[1]], inline=inline)
+        return product + again
+
+    called = trace(lambda a: outer(a, inline=False), {"a": (2,)})
+    joined = trace(lambda a: outer(a, inline=True), {"a": (2,)})
+    assert called.replay([0.3, 0.7]) == joined.replay([0.3, 0.7]) == [math.sin(0.3) * 0.7]
+    assert joined.operations == {"sin": 1, "mul": 1}
+    assert called.programs == (inner,)
+    assert called.operations == {"sin": 2, "mul": 2, "add": 3}
+    with pytest.raises(ArgumentError, match=r"input 'x' has shape \(\), not \(2,\).*no batch axes"):
+        trace(lambda a: call_traced(inner, [a, 0.0], inline=True), {"a": (2,)})
+
+
+def test_equal_calls_are_one_call() -> None:
+    inner = trace(lambda x: sin(x), {"x": ()})
+    program = trace(
+        lambda x: call_traced(inner, [x], inline=False) * call_traced(inner, [x], inline=False), {"x": ()}
+    )
+    assert program.operations == {"sin": 1, "mul": 1}
+
+
+def test_conditions_combine() -> None:
+    program = trace(lambda x: where((x > 0) & ~(x >= 2) | (x == -1) | (x != x), 1.0, 0.0), {"x": ()})
+    assert [program.replay([x])[0] for x in (-2.0, -1.0, 0.0, 1.0, 2.0, math.nan)] == [0, 1, 0, 1, 0, 1]

@@ -1,0 +1,82 @@
+"""Which inertias are errors, which are warnings, and what the messages say."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from chasles.errors import ModelError
+from chasles.model import Description, Inertia, InertiaWarning, Joint, Link, check_description
+from chasles.model.inertia import check_inertia
+
+
+def swinging(inertia: Inertia, **joint: float) -> Description:
+    links = (Link("base"), Link("forearm", inertia))
+    return Description("arm", links=links, joints=(Joint("elbow", "revolute", "base", "forearm", **joint),))
+
+
+@pytest.mark.parametrize(
+    ("inertia", "reason"),
+    [
+        (Inertia(-1.0), r"mass is negative \(-1.0 kg\)"),
+        (Inertia(math.nan), "not finite"),
+        (Inertia(1.0, [0.0, math.inf, 0.0]), "not finite"),
+        (Inertia(1.0, matrix=np.diag([1.0, math.nan, 1.0])), "not finite"),
+        (Inertia(1.0, matrix=np.diag([1.0, 1.0, -0.5])), r"principal moment of inertia is negative \(-0.5"),
+        (Inertia(1.0, matrix=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
+        (Inertia(1.0, matrix=[[1, 2, 0], [2, 1, 0], [0, 0, 3]]), "principal moment of inertia is negative"),
+    ],
+)
+def test_impossible_inertia_is_an_error_that_names_the_link(inertia: Inertia, reason: str) -> None:
+    with pytest.raises(ModelError, match="link 'forearm': .*" + reason):
+        check_description(swinging(inertia))
+
+
+def test_impossible_payload_is_an_error() -> None:
+    with pytest.raises(ModelError, match="payload: its mass is negative"):
+        check_description(swinging(Inertia(1.0, matrix=np.eye(3))).with_payload(-2.0))
+
+
+def test_triangle_inequality_is_a_warning_that_names_the_link() -> None:
+    with pytest.warns(InertiaWarning, match="robot 'arm': link 'forearm': .* 1, 1, 3 .*triangle inequality"):
+        check_description(swinging(Inertia(1.0, matrix=np.diag([1.0, 3.0, 1.0]))))
+
+
+def test_inertia_without_mass_is_a_warning() -> None:
+    with pytest.warns(InertiaWarning, match="'forearm': it has an inertia matrix but no mass"):
+        check_description(swinging(Inertia(0.0, matrix=np.eye(3))))
+
+
+def test_massless_last_body_is_a_warning_only_where_the_mass_matrix_is_singular() -> None:
+    links = (Link("base"), Link("arm", Inertia(1.0, matrix=np.eye(3))), Link("tip"))
+    joints = (Joint("a", "revolute", "base", "arm"), Joint("b", "revolute", "arm", "tip"))
+    with pytest.warns(InertiaWarning, match="link 'tip' .* joint 'b': the mass matrix is singular"):
+        check_description(Description("r", links=links, joints=joints))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_description(Description("r", links=links, joints=(joints[0], joints[1].replace(motor_inertia=0.1))))
+        check_description(Description("r", links=links, joints=(joints[0], joints[1].replace(kind="fixed"))))
+        check_description(Description("only kinematics", links=(Link("base"), Link("arm")), joints=joints[:1]))
+
+
+@given(npst.arrays(float, (5, 3), elements=st.floats(-1.0, 1.0)), npst.arrays(float, 5, elements=st.floats(0.1, 2.0)))
+def test_inertia_of_any_point_masses_is_accepted(points: np.ndarray, masses: np.ndarray) -> None:
+    center = masses @ points / masses.sum()
+    arms = points - center
+    matrix = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True))
+    assert check_inertia(Inertia(masses.sum(), center, matrix), "link") is None
+
+
+def test_wrong_shapes_and_types_say_what_is_expected() -> None:
+    with pytest.raises(ModelError, match=r"center_of_mass must have shape \(3,\), not \(2,\)"):
+        Inertia(1.0, [0.0, 0.0])
+    with pytest.raises(ModelError, match="mass must be a number, not 'heavy'"):
+        Inertia("heavy")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="inertia matrix must be numbers"):
+        Inertia(1.0, matrix=[["a"] * 3] * 3)
