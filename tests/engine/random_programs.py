@@ -14,7 +14,8 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from chasles.engine import Argument, Program, trace
+from chasles.engine import Argument, Program, Scalar, trace
+from chasles.engine.graph import Graph
 from chasles.engine.tracing import flatten
 
 #: One draw: the kind of a step and where it takes its operands from.
@@ -68,7 +69,7 @@ STEPS: dict[str, Callable[[_Builder, int, int, int], int]] = {
     "div": _quotient,
     "neg": lambda b, x, y, z: b.emit("neg", x),
     "power": lambda b, x, y, z: b.emit("power", b.positive(b.bounded(x)), b.bounded(y)),
-    "whole power": lambda b, x, y, z: b.emit("power", b.bounded(x), b.constant(float(z % 5 - 2 or 3) if z % 5 > 2 else 3.0)),
+    "whole power": lambda b, x, y, z: b.emit("power", b.bounded(x), b.constant(float(z % 4 + 1))),
     "known power": lambda b, x, y, z: b.emit("power", b.positive(b.bounded(x)), b.constant((z % 9 - 4) / 4.0)),
     "abs": lambda b, x, y, z: b.emit("abs", b.shifted(x, 0.4561)),
     "sqrt": lambda b, x, y, z: b.emit("sqrt", b.positive(x)),
@@ -111,14 +112,15 @@ def build(draws: Sequence[Draw], *, inputs: int = 4, outputs: int = 3, called: P
             arguments = [b.bounded(b.values[-1 - (picks[0] + k * picks[1]) % len(b.values)]) for k in range(inputs)]
             index = b.emit("call", 0, *arguments)
             b.values += [b.emit("item", index, k) for k in range(len(called.results))]
-    results = [b.values[-1 - k % len(b.values)] for k in range(outputs)]
-    return Program(
+    graph = Graph()
+    graph.instructions, graph.programs = b.instructions, b.programs
+    results = [Scalar(graph, b.values[-1 - k % len(b.values)]) for k in range(outputs)]
+    return Program.from_graph(
         "random",
         (Argument("x", (inputs - 1,)), Argument("y", ())),
         (Argument("a", (outputs - 1,)), Argument("b", ())),
-        tuple(b.instructions),
-        tuple(results),
-        tuple(b.programs),
+        graph,
+        results,
     )
 
 

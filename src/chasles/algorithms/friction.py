@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from chasles.algorithms.joint_motion import joint_rates, vector_of_coordinates
 from chasles.engine import sign, tanh
 from chasles.geometry.vectors import Array
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 def _is_zero(value: Any) -> bool:
     """Whether a parameter is the number zero (a traced one never is)."""
-    return isinstance(value, (int, float)) and value == 0
+    return isinstance(value, (int, float, np.number)) and value == 0
 
 
 def joint_friction(body: Body, rate: Any) -> Any:

@@ -17,6 +17,11 @@ from chasles.engine.threads import call_in_pieces
 from chasles.engine.tracing import call_traced, trace
 from chasles.errors import ArgumentError
 
+if find_spec("llvmlite"):  # loaded with the package, so that the first call need not wait for it
+    from chasles.engine.targets.native import compiler as native
+else:
+    native = None
+
 if TYPE_CHECKING:
     from chasles.engine.targets.native.compiler import CompiledKernel
 
@@ -28,7 +33,7 @@ _THREADING_WORK = 2_000_000
 
 def native_available() -> bool:
     """Whether kernels are compiled to machine code: llvmlite is installed and ``CHASLES_JIT`` is not 0."""
-    return os.environ.get("CHASLES_JIT") != "0" and find_spec("llvmlite") is not None
+    return native is not None and os.environ.get("CHASLES_JIT") != "0"
 
 
 class Function:
@@ -134,9 +139,7 @@ class Function:
         kernel = self.kernel
         ufunc: Callable[..., Any]
         if native_available():
-            from chasles.engine.targets.native.compiler import compile_kernel
-
-            self._compiled = compile_kernel(kernel, self._dtype, self.__doc__ or "")
+            self._compiled = native.compile_kernel(kernel, self._dtype, self.__doc__ or "")
             ufunc = self._compiled.ufunc
             self.__call__ = self.direct_call(self.general_call)
         else:

@@ -11,8 +11,8 @@ from functools import lru_cache
 from chasles.engine.partials import smooth_operands
 from chasles.engine.program import Program
 
-# A multiplication and an addition, against an addition only where the partial is 1 or -1.
-_CHEAP = {"add", "sub", "neg", "where", "minimum", "maximum"}
+# Operations whose partials are 1 or -1.
+_TRIVIAL = {"add", "sub", "neg"}
 
 
 @lru_cache(maxsize=512)
@@ -35,42 +35,62 @@ def active_values(program: Program, wrt: Sequence[int]) -> list[bool]:
 def prefers_reverse(program: Program, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> bool:
     """Return whether reverse accumulation of a Jacobian takes fewer operations than forward accumulation.
 
-    Each edge of the graph costs one operation or two for each direction that reaches its lower end (forward), or for each
-    output that its upper end reaches (reverse).
+    Counted are, in each mode, the products of derivatives with partials that are neither 1 nor -1, and the sums where several
+    derivatives to one direction (or of one output) meet. Products with the seeds, which are 1, are free.
     """
     seeds = [0] * sum(a.size for a in program.inputs)
     for k in wrt:
         seeds[k] = 1 << k
     directions = _forward_sets(program, seeds)
-    reached = [0] * len(program.instructions)
+    edges = _edges(program, directions, outputs)
+
+    forward_cost = 0
+    unit = [i[0] == "input" for i in program.instructions]
+    arriving = [0] * len(edges)
+    for index, below in enumerate(edges):
+        counts = [(directions[k].bit_count(), trivial and unit[k], trivial or unit[k]) for k, trivial in below]
+        forward_cost += sum(count for count, _, free in counts if not free)
+        arriving[index] = sum(count for count, _, _ in counts)
+        forward_cost += max(arriving[index] - directions[index].bit_count(), 0) if below else 0
+        if below:
+            unit[index] = all(u for _, u, _ in counts) and arriving[index] == directions[index].bit_count()
+
+    reverse_cost = 0
+    reached = [0] * len(edges)
+    arriving = [0] * len(edges)
+    unit = [True] * len(edges)
     for k in outputs:
         reached[program.results[k]] |= 1 << k
-    forward_cost = reverse_cost = 0
-    item_reached: dict[int, dict[int, int]] = {}
-    for index in range(len(program.instructions) - 1, -1, -1):
-        operation, *rest = program.instructions[index]
-        if operation == "call":
-            rows = dependence(program.programs[rest[0]])
-            for item, outputs_reached in item_reached.pop(index, {}).items():
-                for position, k in enumerate(rest[1:]):
-                    if directions[k] and rows[item] >> position & 1:
-                        reached[k] |= outputs_reached
-                        forward_cost += 2 * directions[k].bit_count()
-                        reverse_cost += 2 * outputs_reached.bit_count()
-        elif not reached[index] or not directions[index]:
-            continue
-        elif operation == "item":
-            item_reached.setdefault(rest[0], {})[rest[1]] = reached[index]
-        elif operation in ("constant", "input"):
-            continue
-        else:
-            weight = 1 if operation in _CHEAP else 2
-            for k in smooth_operands(program.instructions[index]):
-                if directions[k]:
-                    reached[k] |= reached[index]
-                    forward_cost += weight * directions[k].bit_count()
-                    reverse_cost += weight * reached[index].bit_count()
+        arriving[program.results[k]] += 1
+    for index in range(len(edges) - 1, -1, -1):
+        count = reached[index].bit_count()
+        reverse_cost += arriving[index] - count
+        unit[index] = unit[index] and arriving[index] == count
+        for k, trivial in edges[index]:
+            reached[k] |= reached[index]
+            arriving[k] += count
+            reverse_cost += 0 if trivial or unit[index] else count
+            unit[k] = unit[k] and trivial and unit[index]
     return reverse_cost < forward_cost
+
+
+def _edges(program: Program, directions: Sequence[int], outputs: Sequence[int]) -> list[list[tuple[int, bool]]]:
+    """Return for each value that outputs need the operands that move, and whether the partial is 1 or -1."""
+    edges: list[list[tuple[int, bool]]] = [[] for _ in program.instructions]
+    needed = {program.results[k] for k in outputs}
+    for index in range(len(program.instructions) - 1, -1, -1):
+        instruction = program.instructions[index]
+        if index not in needed or not directions[index]:
+            continue
+        if instruction[0] == "item":
+            _, number, *arguments = program.instructions[instruction[1]]
+            row = dependence(program.programs[number])[instruction[2]]
+            below = {k: False for position, k in enumerate(arguments) if row >> position & 1}
+        else:
+            below = dict.fromkeys(smooth_operands(instruction), instruction[0] in _TRIVIAL)
+        edges[index] = [(k, trivial) for k, trivial in below.items() if directions[k]]
+        needed.update(k for k, _ in edges[index])
+    return edges
 
 
 def _forward_sets(program: Program, seeds: Sequence[int]) -> list[int]:

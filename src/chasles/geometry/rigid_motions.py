@@ -49,9 +49,9 @@ def inverse_pose(T_ab: Array) -> Array:
 
 
 def adjoint(T_ab: Array) -> Array:
-    """Adjoint (6, 6) of a pose: it maps a twist (omega, v) in b to the same twist in a (Modern Robotics, section 3.3.2).
+    """Adjoint (6, 6) of a pose: it maps a twist (omega, v) in b to the same twist in a.
 
-    A wrench (m, f) maps from a to b by the transpose.
+    A wrench (m, f) maps from a to b by the transpose (Modern Robotics, sections 3.3.2 and 3.4).
 
     >>> T = pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
     >>> adjoint(T) @ np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -59,11 +59,12 @@ def adjoint(T_ab: Array) -> Array:
     """
     R = rotation_of(T_ab)
     pR = skew(translation_of(T_ab)) @ R
-    return np.array([[*row, 0.0, 0.0, 0.0] for row in R] + [[*left, *right] for left, right in zip(pR, R, strict=True)])
+    upper = [[*row, 0.0, 0.0, 0.0] for row in R]
+    return np.array(upper + [[*left, *right] for left, right in zip(pR, R, strict=True)])
 
 
 def twist_cross(a: Array, b: Array) -> Array:
-    """Rate of change of the twist b carried along by the twist a: the Lie bracket ad_a b (Modern Robotics, section 8.2).
+    """Rate of change of the twist b carried along by the twist a: the Lie bracket ad_a b (Modern Robotics, 8.2).
 
     >>> twist_cross(np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]))
     array([0., 0., 0., 0., 1., 0.])

@@ -132,16 +132,18 @@ def to_toml(description: Description) -> str:
 
 
 def _check_numbers(value: Any, where: str) -> None:
-    """Refuse numbers that are not finite, except as limits, and absurdly large ones."""
+    """Refuse truth values, numbers that are not finite (limits may be infinite) and absurdly large ones."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             _check_numbers(item, f"{where}.{key}" if where else str(key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _check_numbers(item, f"{where}[{index}]")
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        allowed = isinstance(value, float) and math.isinf(value) and ".limits" in where
-        if not (allowed or abs(value) <= LARGEST_NUMBER):
+    elif isinstance(value, bool):
+        raise ModelError(f"{where[:200]} must not be a truth value")
+    elif isinstance(value, (int, float)):
+        largest = math.inf if ".limits" in where else LARGEST_NUMBER
+        if not abs(value) <= largest:
             raise ModelError(f"{where[:200]} must be finite and at most {LARGEST_NUMBER:g} in size, not {shortened(value)}")
 
 

@@ -1,0 +1,87 @@
+"""Results of simulations: labelled arrays with units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles._version import __version__
+from chasles.errors import MissingExtraError
+from chasles.robot import Robot
+
+try:
+    import xarray
+except ImportError as error:
+    raise MissingExtraError("xarray", "data", "a simulation's result") from error
+
+_LONG_NAMES = {
+    "q": ("joint position", ""),
+    "qd": ("joint velocity", "/s"),
+    "tau": ("joint torque", None),
+    "q_reference": ("reference joint position", ""),
+    "qd_reference": ("reference joint velocity", "/s"),
+    "error": ("tracking error, reference minus position", ""),
+}
+
+
+class Run(xarray.Dataset):
+    """Result of `chasles.simulate`: an `xarray.Dataset` with the dimensions (run, time, joint).
+
+    A single run has no dimension ``run``; a batch with several axes has ``run_0``, ``run_1``, …
+    """
+
+    __slots__ = ()
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write one self-contained HTML page with plots and the motion in 3D."""
+        from chasles.visual.report import write_report
+
+        write_report({title or str(self.attrs["robot"]): self}, path)
+
+
+def make_run(
+    robot: Robot,
+    times: NDArray[np.float64],
+    recorded: Mapping[str, NDArray[np.float64]],
+    varied: Mapping[str, NDArray[np.float64]],
+    shapes: Mapping[str, tuple[int, ...]],
+    attributes: Mapping[str, Any],
+) -> Run:
+    """Label recorded arrays of shape (*batch, time, n)."""
+    joints = robot.description.coordinates
+    batch = recorded["q"].shape[:-2]
+    runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
+    units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
+    efforts = ["N" if unit == "m" else "N m" for unit in units]
+    arrays = {**recorded, "error": recorded["q_reference"] - recorded["q"]}
+    data = {}
+    for name, array in arrays.items():
+        long_name, suffix = _LONG_NAMES[name]
+        each = efforts if suffix is None else [unit + suffix for unit in units]
+        unit = each[0] if len(set(each)) == 1 else ", ".join(dict.fromkeys(each)) + " by joint"
+        data[name] = ([*runs, "time", "joint"], array, {"units": unit, "long_name": long_name})
+    finite = np.isfinite(recorded["q"]).all(axis=-1)
+    diverged = np.where(finite.all(axis=-1), np.nan, times[np.argmin(finite, axis=-1)])
+    data["diverged_at"] = (runs, diverged, {"units": "s", "long_name": "time of the first value that is not finite"})
+    coordinates: dict[str, Any] = {
+        "time": ("time", times, {"units": "s", "long_name": "time"}),
+        "joint": ("joint", list(robot.joint_names)),
+        "unit": ("joint", units),
+        "effort_unit": ("joint", efforts),
+    }
+    for name, value in varied.items():
+        own = value.shape[: value.ndim - len(shapes[name])]
+        dims = runs[len(runs) - len(own) :]
+        kept = [k for k, size in enumerate(own) if size > 1]
+        inner = [f"{name}.{k}" for k in range(len(shapes[name]))]
+        squeezed = value.reshape(*(own[k] for k in kept), *shapes[name])
+        coordinates[name] = ([*(dims[k] for k in kept), *inner], squeezed)
+    return Run(
+        data,
+        coords=coordinates,
+        attrs={"robot": robot.name, "robot_toml": robot.to_toml(), "created_by": f"chasles {__version__}", **attributes},
+    )

@@ -1,0 +1,276 @@
+"""Simulation of a robot under a sampled controller."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control import Controller, PythonLaw
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.robot import Robot
+from chasles.simulation import stepping
+from chasles.simulation.closed_loop import RECORDED, ClosedLoop
+from chasles.simulation.progress import progress_bar, somebody_looks
+from chasles.trajectories import Reference
+
+if TYPE_CHECKING:
+    from chasles.simulation.results import Run
+
+INTEGRATORS = ("rk4", *stepping.ADAPTIVE)
+_PIECES = 50  # of a compiled loop between two updates of the progress bar
+_LONG_WORK = 2e10  # scalar operations, some seconds
+
+
+class UncompiledWarning(UserWarning):
+    """A control law could not be compiled and runs as plain Python, far slower."""
+
+
+class DivergenceWarning(UserWarning):
+    """Some runs left the finite numbers; ``diverged_at`` of the result says which and when."""
+
+
+def simulate(
+    robot: Robot,
+    controller: Controller | Callable[..., Any],
+    reference: Reference,
+    *,
+    duration: float | None = None,
+    period: float = 1e-3,
+    substeps: int = 1,
+    integrator: str = "rk4",
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    vary: Mapping[str, ArrayLike] | None = None,
+    save_every: int = 1,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: bool | None = None,
+) -> Run:
+    """Simulate a robot that follows a reference under a sampled controller.
+
+    The controller is called once a period and its torque is held in between, while the plant moves on continuously.
+
+    Parameters
+    ----------
+    robot
+        The plant. The controller has a model of its own, which may differ.
+    controller
+        A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
+        compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
+    reference
+        The planned motion, for example `chasles.PointToPoint`.
+    duration
+        Simulated time, s; default the reference's. It is rounded to whole periods.
+    period
+        Time between two calls of the controller, s.
+    substeps
+        Steps of the fixed-step integrator in a period.
+    integrator
+        ``"rk4"``: the classical Runge–Kutta method, compiled, over all runs at once. ``"RK45"``, ``"DOP853"``,
+        ``"Radau"``, ``"LSODA"``: SciPy's integrators with a variable step, for a single run.
+    q0, qd0
+        Configuration and velocity at the start, shape (..., n); default the reference's. Leading axes are a batch of runs.
+    vary
+        Values by name for parameters of the plant (``"payload.mass"``, see `Robot.parameters`), the controller
+        (``"controller.kp"``) or the reference (``"reference.goal"``). Leading axes are a batch of runs and broadcast.
+    save_every
+        Periods from one recorded sample to the next.
+    rtol, atol
+        Tolerances of variable-step integrators.
+    progress
+        Whether to show a progress bar; by default on a terminal, for long work.
+
+    Returns
+    -------
+    Run
+        An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units.
+
+    Raises
+    ------
+    ArgumentError
+        If a number or a shape does not fit; the message says which.
+    UnknownNameError
+        If ``vary`` or ``integrator`` names something that does not exist.
+    IntegrationError
+        If a variable-step integrator gives up.
+
+    Examples
+    --------
+    A payload that the controller does not know of, in three sizes at once:
+
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    >>> controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    >>> run = ch.simulate(arm, controller, motion, vary={"payload.mass": [0.0, 1.0, 2.0]})
+    >>> run.sizes["run"], run.sizes["time"]
+    (3, 1001)
+    """
+    if not hasattr(controller, "law"):
+        if not callable(controller):
+            raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
+        controller = PythonLaw(controller)
+    if integrator not in INTEGRATORS:
+        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    times = _times(reference.duration if duration is None else duration, period, save_every)
+    if not isinstance(substeps, int) or substeps < 1:
+        raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
+    given = {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
+    own = {f"controller.{name}" for name in controller.parameters} | {f"reference.{name}" for name in reference.parameters}
+    loop = ClosedLoop(
+        robot, controller, reference, tuple(name for name in given if name not in own), float(period), substeps
+    )
+    values = {name: given.get(name, loop.nominal.get(name)) for name in loop.shapes}
+    state = _initial_state(loop, values, q0, qd0)
+
+    compiled = _is_traceable(loop)
+    if progress is None:
+        work = float(times.size) * state[..., 0].size * loop.substeps * 4 * robot.forward_dynamics.program.operation_count
+        progress = somebody_looks() and (work > _LONG_WORK or not compiled)
+    if compiled and integrator == "rk4":
+        recorded = _scan(loop, state, times, values, progress)
+    else:
+        if integrator != "rk4" and state.ndim > 1:
+            raise ArgumentError(
+                f"the integrator '{integrator}' simulates one run at a time; this batch has shape {state.shape[:-1]}"
+            )
+        recorded = _step(loop, state, times, values, compiled, integrator, (rtol, atol), progress)
+    return _label(loop, times, recorded, given, integrator)
+
+
+def _times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
+    """Times of the controller's calls, shape (samples, calls from one sample to the next)."""
+    for name, value in (("duration", duration), ("period", period)):
+        if not (np.isfinite(value) and value > 0):
+            raise ArgumentError(f"the {name} must be a positive number of seconds, not {value!r}")
+    if not isinstance(save_every, int) or save_every < 1:
+        raise ArgumentError(f"save_every must be a positive whole number, not {save_every!r}")
+    steps = round(duration / period)
+    if steps < 1:
+        raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
+    samples = -(-steps // save_every) + 1
+    return period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
+
+
+def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: Any) -> NDArray[np.float64]:
+    """State of every run at the start, shape (*batch, state)."""
+    n = loop.robot.n
+    batches = []
+    for name, shape in loop.shapes.items():
+        array = values[name]
+        core = array.ndim - len(shape)
+        if core < 0 or array.shape[core:] != shape:
+            raise ArgumentError(f"vary['{name}'] must have shape (..., {', '.join(map(str, shape))}), not {array.shape}")
+        batches.append(array.shape[:core])
+    start = loop.reference.motion(0.0, {k: v for k, v in loop.reference.parameters.items()})
+    if np.shape(start.q) != (n,):
+        raise ArgumentError(f"the reference moves {np.size(start.q)} joints, but robot '{loop.robot.name}' has {n}")
+    parts = []
+    for name, given, default in (("q0", q0, _reference_start(loop, values)), ("qd0", qd0, start.qd)):
+        array = np.asarray(default if given is None else given, dtype=float)
+        if array.ndim < 1 or array.shape[-1] != n:
+            raise ArgumentError(f"{name} must have shape (..., {n}), not {array.shape}")
+        parts.append(array)
+    try:
+        batch = np.broadcast_shapes(*batches, *(part.shape[:-1] for part in parts))
+    except ValueError:
+        raise ArgumentError("the batch axes of q0, qd0 and the varied parameters do not broadcast") from None
+    parts.append(loop.controller.initial_state)
+    return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+
+
+def _reference_start(loop: ClosedLoop, values: Mapping[str, Any]) -> Any:
+    """Where the reference of each run starts."""
+    start = values.get("reference.start")
+    return loop.reference.motion(0.0, loop.reference.parameters).q if start is None else start
+
+
+def _is_traceable(loop: ClosedLoop) -> bool:
+    try:
+        _ = loop.scan
+    except UnknownNameError:
+        raise
+    except Exception as error:  # a plain Python law may fail on traced values in any way
+        if not isinstance(loop.controller, PythonLaw):
+            raise
+        warnings.warn(
+            f"the control law '{loop.controller.name}' cannot be compiled and runs as plain Python: {error}",
+            UncompiledWarning,
+            stacklevel=3,
+        )
+        return False
+    return True
+
+
+def _scan(
+    loop: ClosedLoop, state: NDArray[np.float64], times: NDArray[np.float64], values: Mapping[str, Any], show: bool
+) -> list[NDArray[np.float64]]:
+    """Run the compiled loop, in pieces if a progress bar is shown."""
+    batch, samples, n = state.shape[:-1], times.shape[0], loop.robot.n
+    recorded = [np.empty((*batch, samples, n)) for _ in RECORDED]
+    pieces = min(_PIECES, samples) if show else 1
+    bounds = np.linspace(0, samples, pieces + 1).astype(int)
+    for k in progress_bar("simulating", pieces, show)(range(pieces)):
+        rows = slice(bounds[k], bounds[k + 1])
+        out = (np.empty_like(state), *(array[..., rows, :] for array in recorded))
+        state = loop.scan(state, times[rows], *values.values(), out=out)[0]
+    return recorded
+
+
+def _step(
+    loop: ClosedLoop,
+    state: NDArray[np.float64],
+    times: NDArray[np.float64],
+    values: Mapping[str, Any],
+    compiled: bool,
+    integrator: str,
+    tolerances: tuple[float, float],
+    show: bool,
+) -> list[NDArray[np.float64]]:
+    """Run period by period in Python."""
+    recorded = [np.empty((*state.shape[:-1], times.shape[0], loop.robot.n)) for _ in RECORDED]
+
+    def record(row: int, sample: tuple[Any, ...]) -> None:
+        for array, value in zip(recorded, sample, strict=True):
+            array[..., row, :] = value
+
+    control = (stepping.compiled_control if compiled else stepping.plain_control)(loop, values)
+    if integrator == "rk4":
+        advance = stepping.fixed_step(loop, values)
+    else:
+        advance = stepping.variable_step(loop, values, integrator, *tolerances)
+    stepping.run(loop, state, times, control, advance, record, progress_bar("simulating", times.shape[0], show))
+    return recorded
+
+
+def _label(
+    loop: ClosedLoop,
+    times: NDArray[np.float64],
+    recorded: list[NDArray[np.float64]],
+    varied: Mapping[str, NDArray[np.float64]],
+    integrator: str,
+) -> Run:
+    from chasles.simulation.results import make_run
+
+    attributes = {
+        "controller": loop.controller.name,
+        "reference": repr(loop.reference),
+        "integrator": integrator,
+        "period": loop.period,
+        "substeps": loop.substeps,
+    }
+    named = dict(zip(RECORDED, recorded, strict=True))
+    run = make_run(loop.robot, times[:, 0], named, varied, loop.shapes, attributes)
+    diverged = np.isfinite(run["diverged_at"].values)
+    if diverged.any():
+        first = float(np.nanmin(run["diverged_at"].values))
+        warnings.warn(
+            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {first:g} s (see `diverged_at`)",
+            DivergenceWarning,
+            stacklevel=3,
+        )
+    return run

@@ -1,0 +1,39 @@
+"""What every reference gives: a joint motion as a function of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Motion(NamedTuple):
+    """Joint positions, velocities and accelerations, each of shape (..., n): rad, rad/s, rad/s² (m for sliding joints)."""
+
+    q: Any
+    qd: Any
+    qdd: Any
+
+
+class Reference(Protocol):
+    """A planned joint motion, the third argument of `chasles.simulate`.
+
+    Its numbers are `parameters`, which simulations take as arguments of one compiled program: other numbers, or a batch of
+    them, need no new one.
+    """
+
+    @property
+    def duration(self) -> float:
+        """Time at which the motion ends, s."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
+        """Names and numbers of what the motion depends on."""
+        ...
+
+    def motion(self, t: Any, parameters: Mapping[str, Any]) -> Motion:
+        """Motion at one time; plain arithmetic that can be traced."""
+        ...

@@ -1,0 +1,137 @@
+"""Files made to hurt: each ends in a ModelError within a second, and no file but the given one is opened."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chasles.errors import ModelError
+from chasles.model import load, parse_toml, parse_urdf, shipped, shipped_path, to_toml
+
+Write = Callable[[str, str | bytes], Path]
+SIZE = 10_000_000
+LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+XML = {
+    "random bytes": random.Random(0).randbytes(SIZE),
+    "zeros": bytes(SIZE),
+    "text": b"garbage " * (SIZE // 8),
+    "open brackets": b"<" * SIZE,
+    "deep nesting": b"<robot>" * (SIZE // 8),
+    "less deep nesting": b"<robot>" * 900_000,
+    "many elements": b"<robot>" + b"<a/>" * 1_900_000 + b"</robot>",
+    "many links": b"<robot>" + b'<link name="a"/>' * 400_000 + b"</robot>",
+    "many roots": b"<robot>" + b"".join(b'<link name="%d"/>' % i for i in range(90_000)) + b"</robot>",
+    "many attributes": b"<robot " + b" ".join(b'a%d="1"' % i for i in range(500_000)) + b"/>",
+    "a long name": b'<robot><link name="' + b"n" * 7_000_000 + b'"/><joint/></robot>',
+    "a long number": b'<robot><link name="a"><inertial><mass value="' + b"9" * 7_000_000 + b'"/></inertial></link></robot>',
+    "many numbers": b'<robot><link name="a"><inertial><origin xyz="' + b"1 " * 3_000_000 + b'"/><mass value="1"/></inertial></link></robot>',
+    "billion laughs": f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><robot name="&l9;"/>'.encode(),
+    "outside entity": b'<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>',
+    "outside document type": b'<!DOCTYPE r SYSTEM "http://localhost:9/r.dtd"><robot/>',
+    "unknown encoding": b'<?xml version="1.0" encoding="klingon"?><robot/>',
+    "odd encoding": b'<?xml version="1.0" encoding="idna"?><robot/>',
+    "multi-byte encoding": b'<?xml version="1.0" encoding="shift_jis"?><robot/>',
+    "nothing": b"",
+}
+TOML = {
+    "random bytes": random.Random(0).randbytes(SIZE),
+    "zeros": bytes(SIZE),
+    "text": b"garbage " * (SIZE // 8),
+    "open brackets": b"x = " + b"[" * 400_000,
+    "open braces": b"x = " + b"{a=" * 100_000,
+    "dotted key": b"a." * 200_000 + b"a = 1",
+    "dotted table": b"[" + b"a." * 200_000 + b"a]",
+    "many keys": b"".join(b"k%d=1\n" % i for i in range(50_000)),
+    "many tables": b"[[dh]]\n" * 60_000,
+    "a long number": b"x = " + b"9" * 400_000,
+    "a long string": b'[robot]\nname = "' + b"n" * 400_000 + b'"\n',
+    "an unknown long key": b"n" * 400_000 + b" = 1",
+    "a date": b"[[dh]]\na = 1979-05-27",
+    "a huge number": b"[[dh]]\na = 1e400",
+    "nothing": b"",
+}
+
+
+@contextmanager
+def at_most_a_second() -> Iterator[None]:
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("what", XML)
+def test_hostile_urdf_ends_quickly_in_an_error_that_names_the_file(what: str, write: Write) -> None:
+    path = write("evil.urdf", XML[what])
+    with at_most_a_second(), pytest.raises(ModelError, match=r"evil\.urdf: ") as caught:
+        load(path)
+    assert len(str(caught.value)) < 1000 + len(str(path))
+
+
+@pytest.mark.parametrize("what", [name for name in TOML if name != "many tables"])
+def test_hostile_toml_ends_quickly_in_an_error_that_names_the_file(what: str, write: Write) -> None:
+    path = write("evil.toml", TOML[what])
+    with at_most_a_second(), pytest.raises(ModelError, match=r"evil\.toml: ") as caught:
+        load(path)
+    assert len(str(caught.value)) < 1000 + len(str(path))
+
+
+def test_mesh_names_are_never_opened(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    meshes = "".join(
+        f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+        for name in ("../../../etc/passwd", "file:///etc/passwd", "http://localhost:9/", "package://../../x", "/dev/zero")
+    )
+    path = write("mesh.urdf", f'<robot name="r"><link name="a">{meshes}</link></robot>')
+    opened: list[object] = []
+    original = builtins.open
+    monkeypatch.setattr(builtins, "open", lambda file, *args, **kw: opened.append(file) or original(file, *args, **kw))
+    monkeypatch.setattr(os, "open", lambda *args, **kw: pytest.fail("os.open was called"))
+    assert load(path).root == "a"
+    assert [str(file) for file in opened] == [str(path)]
+
+
+def mutated(text: str, seed: int) -> str:
+    """Cut, repeat or replace pieces of a good file."""
+    rng = random.Random(seed)
+    words = text.split(" ")
+    for _ in range(rng.randint(1, 5)):
+        place = rng.randrange(len(words))
+        words[place : place + rng.choice([0, 1, 1, 3])] = rng.choice(
+            [[], [words[rng.randrange(len(words))]], ["nan"], ["1e999"], ["<"], ['"'], ["-1"], ["[["], ["= 0"], ["\0"]]
+        )
+    return " ".join(words)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(shipped()), st.integers(0, 10**9))
+def test_damaged_files_load_or_end_in_a_model_error(name: str, seed: int) -> None:
+    text = shipped_path(name).read_text(encoding="utf-8")
+    parse = parse_urdf if shipped_path(name).suffix == ".urdf" else parse_toml
+    if parse is parse_toml and seed % 2:
+        text = to_toml(load(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            robot = parse(mutated(text, seed), check=bool(seed % 3))
+        except ModelError:
+            return
+    assert robot.n >= 0
+    assert set(robot.frame_names) >= {robot.tool, robot.root}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore")))
+def test_noise_ends_in_a_model_error(noise: bytes) -> None:
+    with pytest.raises(ModelError):
+        parse_urdf(noise)
+    with pytest.raises(ModelError):
+        parse_toml(noise.decode("latin-1"))
