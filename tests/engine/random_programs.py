@@ -1,7 +1,7 @@
 """Random programs that use every operation, stay inside every domain and keep away from every kink and jump.
 
-They are built instruction by instruction, past the folding of traced scalars, so that folding itself can be tested on them:
-`folded` gives the program that tracing the same computation would have given.
+They are built instruction by instruction, past the folding of traced scalars, so that folding itself can be tested on
+them: `folded` gives the program that tracing the same computation would have given.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ def programs(draw: st.DrawFn, max_steps: int = 14, calls: bool = True) -> Progra
     """Strategy of programs, with calls nested up to two deep."""
     pick = st.integers(0, 30)
     innermost, inner, outer = (
-        draw(st.lists(st.tuples(st.sampled_from(_kinds(calls and level > 0)), pick, pick, pick), min_size=1, max_size=m))
+        draw(
+            st.lists(st.tuples(st.sampled_from(_kinds(calls and level > 0)), pick, pick, pick), min_size=1, max_size=m)
+        )
         for level, m in enumerate((5, 5, max_steps))
     )
     called = build(inner, called=build(innermost)) if calls else None
@@ -143,12 +145,11 @@ def programs(draw: st.DrawFn, max_steps: int = 14, calls: bool = True) -> Progra
 def random_program(seed: int, steps: int = 14, *, calls: bool = True) -> Program:
     """Return the program of a seed: the same program each time."""
     source = random.Random(seed)
-    called: Program | None = None
     program: Program | None = None
     for level, count in enumerate((5, 5, steps) if calls else (steps,)):
         kinds = _kinds(calls and level > 0)
         draws = [(source.choice(kinds), *(source.randrange(31) for _ in range(3))) for _ in range(count)]
-        called, program = program, build(draws, called=program)  # type: ignore[arg-type]
+        program = build(draws, called=program)  # type: ignore[arg-type]
     assert program is not None
     return program
 
@@ -188,7 +189,7 @@ MPMATH: dict[str, Callable[..., Any]] = {
 
 
 def interpret(program: Program, values: Sequence[Any], table: Mapping[str, Callable[..., Any]] = MPMATH) -> list[Any]:
-    """Run a program on one number for each input scalar with any meaning of the operations: the tests' own evaluator."""
+    """Run a program on one number for each input scalar, with any meaning of the operations."""
     computed: list[Any] = []
     for operation, *rest in program.instructions:
         if operation == "constant":

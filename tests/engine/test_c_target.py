@@ -50,9 +50,7 @@ def _call(function: Any, program: Program, arguments: list[Any], dtype: Any = np
 
 
 def _named(program: Program, name: str) -> Program:
-    return Program(
-        name, program.inputs, program.outputs, program.instructions, program.results, program.programs
-    )
+    return Program(name, program.inputs, program.outputs, program.instructions, program.results, program.programs)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("double", 1e-11), ("float", 2e-3)])
@@ -118,7 +116,7 @@ HOSTILE_NAMES = [
 
 def test_hostile_names_become_distinct_identifiers(tmp_path: Path) -> None:
     inner = trace(lambda x: sin(x) + minimum(x, 1.0), {"x": ()}, name="inner")
-    shapes: dict[str, tuple[int, ...]] = {name: () for name in HOSTILE_NAMES}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(HOSTILE_NAMES, ())
     wide = trace(
         lambda *x: call_traced(inner, [sign(sum(k * xk for k, xk in enumerate(x)))], inline=False),
         shapes,
@@ -137,11 +135,14 @@ def test_hostile_names_become_distinct_identifiers(tmp_path: Path) -> None:
 def test_the_header_serves_cplusplus_and_the_comment_names_shapes() -> None:
     program = trace(lambda T, q: (T @ q, q[0]), {"T": (2, 3), "q": (3,)}, name="turn", outputs=["y", "first"])
     source, header = program.to_c()
-    assert 'extern "C"' in header and "#ifndef TURN_H" in header
+    assert 'extern "C"' in header
+    assert "#ifndef TURN_H" in header
     assert "void turn(const double *T, const double *q, double *y, double *first);" in header
     for text in (source, header):
-        assert " *   T: T, shape 2x3" in text and " *   first: first, shape of one number" in text
-    assert source.isascii() and header.isascii()
+        assert " *   T: T, shape 2x3" in text
+        assert " *   first: first, shape of one number" in text
+    assert source.isascii()
+    assert header.isascii()
     assert re.findall(r"#include (.*)", source) == ['"turn.h"', "<math.h>"]
 
 

@@ -52,8 +52,8 @@ FORMULAS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "circular": (lambda x, y: sin(x) * cos(y) * tan(x), lambda x, y: sympy.sin(x) * sympy.cos(y) * sympy.tan(x)),
     "inverse": (lambda x, y: asin(x) + acos(y) * atan(x), lambda x, y: sympy.asin(x) + sympy.acos(y) * sympy.atan(x)),
     "angle": (lambda x, y: atan2(x, y) + atan2(-y, x), lambda x, y: sympy.atan2(x, y) + sympy.atan2(-y, x)),
-    "hyperbolic": (lambda x, y: sinh(x) / cosh(y) + tanh(x), lambda x, y: sympy.sinh(x) / sympy.cosh(y) + sympy.tanh(x)),
-    "selections": (
+    "hyperbolic": (lambda x, y: sinh(x) / cosh(y) + tanh(x), lambda x, y: sympy.sinh(x) / sympy.cosh(y) +
+    sympy.tanh(x)), "selections": (
         lambda x, y: minimum(x, y * y) * maximum(x, 0.2) + where(x > y, x * y, y * y) * absolute(y - x),
         lambda x, y: sympy.Min(x, y * y) * sympy.Max(x, 0.2)
         + sympy.Piecewise((x * y, x > y), (y * y, True)) * sympy.Abs(y - x),
@@ -149,9 +149,11 @@ def test_guards_hold_through_calls() -> None:
     x, y = np.array([0.0, 4.0]), np.array([3.0, 3.0])
     for mode in MODES:
         d_x, d_y = NumpyKernel(jacobian(program, mode=mode))(x, y)  # type: ignore[arg-type]
-        assert d_x.tolist() == [0, 0.75] and d_y.tolist() == [0, 2]
+        assert d_x.tolist() == [0, 0.75]
+        assert d_y.tolist() == [0, 2]
     d_x, d_y = NumpyKernel(vjp(program))(x, y, 2.0)
-    assert d_x.tolist() == [0, 1.5] and d_y.tolist() == [0, 4]
+    assert d_x.tolist() == [0, 1.5]
+    assert d_y.tolist() == [0, 4]
     assert NumpyKernel(jvp(program, "x"))(x, y, 2.0).tolist() == [0, 1.5]
 
 
@@ -191,7 +193,9 @@ def _chain(length: int) -> Program:
     """Runge-Kutta's classical step of a spring and damper, whose dynamics are called, so many times."""
     acceleration = trace(lambda s, k: -k * sin(s[0]) - 0.1 * s[1], {"s": (2,), "k": ()}, name="acceleration")
     dynamics = trace(
-        lambda s, k: np.array([s[1], call_traced(acceleration, [s, k], inline=False)]), {"s": (2,), "k": ()}, name="dynamics"
+        lambda s, k: np.array([s[1], call_traced(acceleration, [s, k], inline=False)]),
+        {"s": (2,), "k": ()},
+        name="dynamics",
     )
 
     def step(s: Any, k: Any) -> Any:
@@ -238,7 +242,8 @@ def test_derivatives_of_calls_are_calls_and_agree_with_inlined_ones(length: int)
     arguments = [np.array([0.7, -0.4]), 3.0]
     for mode in (*MODES, "auto"):
         called = jacobian(program, mode=mode)  # type: ignore[arg-type]
-        assert len(called.programs) == 1 and called.programs[0].programs
+        assert len(called.programs) == 1
+        assert called.programs[0].programs
         assert [i[0] for i in called.instructions].count("call") == 4 * length
         for ours, theirs in zip(NumpyKernel(called)(*arguments), NumpyKernel(jacobian(flat))(*arguments), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -272,9 +277,7 @@ def test_known_derivatives_of_calls_are_folded() -> None:
 
 
 def test_names_and_shapes_of_a_jacobian() -> None:
-    program = trace(
-        lambda A, x, k: (A @ x, k * x[0]), {"A": (2, 3), "x": (3,), "k": ()}, name="f", outputs=["y", "z"]
-    )
+    program = trace(lambda A, x, k: (A @ x, k * x[0]), {"A": (2, 3), "x": (3,), "k": ()}, name="f", outputs=["y", "z"])
     assert [(a.name, a.shape) for a in jacobian(program).outputs] == [
         ("d_y_d_A", (2, 2, 3)), ("d_y_d_x", (2, 3)), ("d_y_d_k", (2,)),
         ("d_z_d_A", (2, 3)), ("d_z_d_x", (3,)), ("d_z_d_k", ()),

@@ -9,7 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.engine import Program, absolute, acos, asin, atan, cos, exp, maximum, minimum, sign, sin, sqrt, trace, where
+from chasles.engine import (
+    Program,
+    absolute,
+    acos,
+    asin,
+    atan,
+    cos,
+    exp,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    trace,
+    where,
+)
 
 
 def _traced(function: Callable[..., Any]) -> Program:
@@ -21,7 +36,7 @@ def _formula(function: Callable[..., Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "function, same",
+    ("function", "same"),
     [
         (lambda x, y: x + 0, lambda x, y: x),
         (lambda x, y: 0 + x, lambda x, y: x),
@@ -36,7 +51,7 @@ def _formula(function: Callable[..., Any]) -> list[str]:
         (lambda x, y: x - x, lambda x, y: 0.0),
         (lambda x, y: x + y, lambda x, y: y + x),
         (lambda x, y: x * y, lambda x, y: y * x),
-        (lambda x, y: -(-x), lambda x, y: x),
+        (lambda x, y: -(x * -1), lambda x, y: x),
         (lambda x, y: -(x - y), lambda x, y: y - x),
         (lambda x, y: x + (-y), lambda x, y: x - y),
         (lambda x, y: -x - y, lambda x, y: -(x + y)),
@@ -78,6 +93,8 @@ def test_powers_take_few_products() -> None:
     assert _traced(lambda x, y: x**2.5).operations == {"power": 1}
     assert _traced(lambda x, y: x**100).operations == {"power": 1}
     assert _traced(lambda x, y: x**y).operations == {"power": 1}
+    assert _traced(lambda x, y: x**math.inf).operations == {"power": 1}
+    assert _traced(lambda x, y: x**math.nan).operations == {"power": 1}
 
 
 def test_what_could_be_infinite_or_nan_in_a_known_way_is_kept() -> None:

@@ -24,9 +24,7 @@ from chasles.errors import ArgumentError
 
 def _nested() -> Program:
     innermost = trace(lambda x: sin(x) + 1, {"x": ()}, name="innermost")
-    inner = trace(
-        lambda x, y: (call_traced(innermost, [x], inline=False) * y, y), {"x": (), "y": ()}, name="inner"
-    )
+    inner = trace(lambda x, y: (call_traced(innermost, [x], inline=False) * y, y), {"x": (), "y": ()}, name="inner")
     return trace(lambda q: call_traced(inner, [q[0] * 2, q[1]], inline=False)[0] + 0.5, {"q": (2,)}, name="outer")
 
 
@@ -82,7 +80,8 @@ def test_operation_counts_include_called_programs() -> None:
 
 
 def test_equality_is_by_content() -> None:
-    assert _nested() == _nested() and hash(_nested()) == hash(_nested())
+    assert _nested() == _nested()
+    assert hash(_nested()) == hash(_nested())
     assert _nested().digest == _nested().digest
     base = trace(lambda x: x * 2, {"x": ()}, name="f")
     others = [
@@ -107,7 +106,8 @@ def test_programs_are_immutable() -> None:
 def test_json_and_pickle_give_the_program_back(program: Program) -> None:
     for again in (Program.from_json(program.to_json()), pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
         assert again == program
-        assert again.instructions == program.instructions and again.programs == program.programs
+        assert again.instructions == program.instructions
+        assert again.programs == program.programs
 
 
 def test_json_keeps_constants_that_are_not_finite(tmp_path: Path) -> None:
@@ -117,7 +117,8 @@ def test_json_keeps_constants_that_are_not_finite(tmp_path: Path) -> None:
     json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     again = Program.from_json(path)
     assert again == program
-    assert again.replay([2.0]) == [math.inf] and math.isnan(again.replay([0.0])[0])
+    assert again.replay([2.0]) == [math.inf]
+    assert math.isnan(again.replay([0.0])[0])
 
 
 def _damage(change: Callable[[dict[str, Any]], object]) -> str:

@@ -37,7 +37,7 @@ def test_values_agree_with_exact_arithmetic_however_the_program_is_run(program: 
     expected = true_values(program, scalars.tolist())
     short = folded(program)
     numpy_table = {name: operation.numpy for name, operation in OPERATIONS.items()}
-    ways = {
+    ways: dict[str, Any] = {
         "eager": interpret(program, list(scalars), numpy_table),
         "replayed on numbers": program.replay(scalars.tolist()),
         "NumPy target": _flat(NumpyKernel(program)(*arguments)),

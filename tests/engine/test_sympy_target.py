@@ -30,11 +30,14 @@ def test_outputs_have_the_programs_shapes() -> None:
         return T @ T.T, T @ x, x[0], np.multiply.outer(T, x)
 
     product, vector, scalar, tensor = trace(function, {"T": (2, 3), "x": (3,)}).to_sympy()
-    assert isinstance(product, sympy.ImmutableMatrix) and product.shape == (2, 2)
-    assert vector.shape == (2,) and tensor.shape == (2, 3, 3)
+    assert isinstance(product, sympy.ImmutableMatrix)
+    assert product.shape == (2, 2)
+    assert vector.shape == (2,)
+    assert tensor.shape == (2, 3, 3)
     assert scalar == sympy.Symbol("x0", real=True)
     T12 = sympy.Symbol("T1_2", real=True)
-    assert tensor[1, 2, 0] == T12 * scalar and product[1, 1].has(T12)
+    assert tensor[1, 2, 0] == T12 * scalar
+    assert product[1, 1].has(T12)
 
 
 def test_symbols_of_different_scalars_differ() -> None:

@@ -30,8 +30,14 @@ def turn(name: str, parent: str, child: str, **fields: object) -> Joint:
         ({"links": links("a"), "frames": (Frame("a", "a"),)}, "have the name 'a'"),
         ({"links": links("a"), "frames": (Frame("f", "b"),)}, "frame 'f' is on the link 'b', which does not exist"),
         ({"links": links("a", "b")}, "2 links are the child of no joint \\('a', 'b'\\); exactly one"),
-        ({"links": links("a", "b"), "joints": (turn("j", "a", "c"),)}, "joint 'j' has the child link 'c', which does not"),
-        ({"links": links("a", "b"), "joints": (turn("j", "x", "b"),)}, "joint 'j' has the parent link 'x', which does not"),
+        (
+            {"links": links("a", "b"), "joints": (turn("j", "a", "c"),)},
+            "joint 'j' has the child link 'c', which does not",
+        ),
+        (
+            {"links": links("a", "b"), "joints": (turn("j", "x", "b"),)},
+            "joint 'j' has the parent link 'x', which does not",
+        ),
         (
             {"links": links("a", "b"), "joints": (turn("j", "a", "b"), turn("j", "a", "b"))},
             "2 joints have the name 'j'",
@@ -193,7 +199,9 @@ def test_the_digest_is_the_same_in_another_process() -> None:
     import sys
 
     code = "import chasles.model as m; print(m.load('panda').digest)"
-    runs = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() for _ in range(2)}
+    runs = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() for _ in range(2)
+    }
     assert runs == {load("panda").digest}
 
 
@@ -204,15 +212,15 @@ def test_friction_by_name_by_array_and_for_all() -> None:
     assert [joint.coulomb_velocity for joint in robot.joints] == [0.01, 0.01]
     with pytest.raises(ArgumentError, match="viscous_friction must be one number or 2 numbers"):
         robot.with_friction(viscous=[1.0, 2.0, 3.0])
-    with pytest.raises(UnknownNameError, match="no joint 'joint3'.* Existing: joint1, joint2"):
+    with pytest.raises(UnknownNameError, match=r"no joint 'joint3'.* Existing: joint1, joint2"):
         robot.with_friction(coulomb={"joint3": 1.0})
 
 
 def test_unknown_names_list_what_exists() -> None:
     robot = load("planar2r")
-    with pytest.raises(UnknownNameError, match="no link 'link9'.* Existing: link0, link1, link2"):
+    with pytest.raises(UnknownNameError, match=r"no link 'link9'.* Existing: link0, link1, link2"):
         robot.link("link9")
-    with pytest.raises(UnknownNameError, match="Did you mean 'links.link1.mass'"):
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'links.link1.mass'"):
         robot.with_values({"links.link1.mas": 1.0})
 
 

@@ -30,11 +30,15 @@ XML = {
     "less deep nesting": b"<robot>" * 900_000,
     "many elements": b"<robot>" + b"<a/>" * 1_900_000 + b"</robot>",
     "many links": b"<robot>" + b'<link name="a"/>' * 400_000 + b"</robot>",
-    "many roots": b"<robot>" + b"".join(b'<link name="%d"/>' % i for i in range(90_000)) + b"</robot>",
+    "many roots": b"<robot>" + b"".join(b'<link name="%d"/>' % i for i in range(19_000)) + b"</robot>",
     "many attributes": b"<robot " + b" ".join(b'a%d="1"' % i for i in range(500_000)) + b"/>",
     "a long name": b'<robot><link name="' + b"n" * 7_000_000 + b'"/><joint/></robot>',
-    "a long number": b'<robot><link name="a"><inertial><mass value="' + b"9" * 7_000_000 + b'"/></inertial></link></robot>',
-    "many numbers": b'<robot><link name="a"><inertial><origin xyz="' + b"1 " * 3_000_000 + b'"/><mass value="1"/></inertial></link></robot>',
+    "a long number": b'<robot><link name="a"><inertial><mass value="'
+    + b"9" * 7_000_000
+    + b'"/></inertial></link></robot>',
+    "many numbers": b'<robot><link name="a"><inertial><origin xyz="'
+    + b"1 " * 3_000_000
+    + b'"/><mass value="1"/></inertial></link></robot>',
     "billion laughs": f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><robot name="&l9;"/>'.encode(),
     "outside entity": b'<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>',
     "outside document type": b'<!DOCTYPE r SYSTEM "http://localhost:9/r.dtd"><robot/>',
@@ -77,7 +81,7 @@ def test_hostile_urdf_ends_quickly_in_an_error_that_names_the_file(what: str, wr
     assert len(str(caught.value)) < 1000 + len(str(path))
 
 
-@pytest.mark.parametrize("what", [name for name in TOML if name != "many tables"])
+@pytest.mark.parametrize("what", TOML)
 def test_hostile_toml_ends_quickly_in_an_error_that_names_the_file(what: str, write: Write) -> None:
     path = write("evil.toml", TOML[what])
     with at_most_a_second(), pytest.raises(ModelError, match=r"evil\.toml: ") as caught:
@@ -88,7 +92,13 @@ def test_hostile_toml_ends_quickly_in_an_error_that_names_the_file(what: str, wr
 def test_mesh_names_are_never_opened(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     meshes = "".join(
         f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
-        for name in ("../../../etc/passwd", "file:///etc/passwd", "http://localhost:9/", "package://../../x", "/dev/zero")
+        for name in (
+            "../../../etc/passwd",
+            "file:///etc/passwd",
+            "http://localhost:9/",
+            "package://../../x",
+            "/dev/zero",
+        )
     )
     path = write("mesh.urdf", f'<robot name="r"><link name="a">{meshes}</link></robot>')
     opened: list[object] = []

@@ -72,7 +72,7 @@ def test_taking_z_to_an_axis_is_a_rotation(direction: tuple[float, ...]) -> None
 def test_taking_z_to_a_coordinate_axis_is_a_signed_permutation(axis: np.ndarray) -> None:
     R = rotation_taking_z_to(axis)
     assert set(np.abs(R).ravel()) == {0.0, 1.0}
-    assert (R @ [0.0, 0.0, 1.0] == axis).all()
+    assert (axis == R @ [0.0, 0.0, 1.0]).all()
 
 
 @pytest.mark.parametrize("tilt", [1e-3, 1e-8, 1e-12, 1e-16])

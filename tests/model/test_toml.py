@@ -125,7 +125,9 @@ def test_every_field_of_the_explicit_form_is_read() -> None:
 
 
 def test_tables_of_rows_are_those_of_the_functions() -> None:
-    text = '[robot]\nname = "r"\n[[{}]]\na = 0.5\nalpha = 1.5707963268\nmass = 1.0\n[[{}]]\nkind = "prismatic"\nd = 0.1\n'
+    text = (
+        '[robot]\nname = "r"\n[[{}]]\na = 0.5\nalpha = 1.5707963268\nmass = 1.0\n[[{}]]\nkind = "prismatic"\nd = 0.1\n'
+    )
     rows = [{"a": 0.5, "alpha": math.pi / 2, "mass": 1.0}, {"kind": "prismatic", "d": 0.1}]
     for key, convention in (("dh", "standard"), ("modified_dh", "modified")):
         expected = from_dh(rows, convention=convention, name="r", check=False)  # type: ignore[arg-type]
@@ -147,7 +149,7 @@ def test_screws_are_written_one_a_line() -> None:
 
 
 def test_a_frame_named_tool_replaces_the_default_one() -> None:
-    text = '[[dh]]\na = 0.5\nmass = 1.0\n[[frame]]\nname = "tool"\nlink = "link1"\nplacement = { position = [0, 0, 0.2] }\n'
+    text = '[[dh]]\nmass = 1.0\n[[frame]]\nname = "tool"\nlink = "link1"\nplacement = { position = [0, 0, 0.2] }\n'
     robot = parse_toml(text)
     assert [frame.name for frame in robot.frames] == ["tool"]
     assert robot.frames[0].T_link_frame[2, 3] == 0.2
@@ -214,7 +216,11 @@ def test_any_robot_round_trips_to_the_last_bit(robot: Description) -> None:
         ("mass = 1.5", "mass = -1.5", "link 'left': its mass is negative"),
         ("mass = 1.5", "mass = 1e300", r"link\[1\].mass must be finite and at most"),
         ("inertia = [0.1, 0.2, 0.25]", "inertia = [0.1, 0.2]", r"'left': inertia must have shape \(3,\)"),
-        ("inertia = [0.1, 0.2, 0.25]", "inertia = [0.1, 0.2, true]", r"link\[1\].inertia\[2\] must not be a truth value"),
+        (
+            "inertia = [0.1, 0.2, 0.25]",
+            "inertia = [0.1, 0.2, true]",
+            r"link\[1\].inertia\[2\] must not be a truth value",
+        ),
         ('name = "left"', 'nam = "left"', "number 2: 'name' is missing"),
         ('name = "left"', "name = 3", "'name' must be text, not 3"),
         ('kind = "prismatic"', 'kind = "slide"', r"\[\[joint\]\] number 1 'open': the kind of joint 'open' is 'slide'"),

@@ -49,7 +49,9 @@ def random_robot(seed: int, count: int = 9) -> Description:
                 pitch=0.3 if kind == "helical" else 0.0,
                 motor_inertia=rng.uniform(0.0, 0.1),
                 gear_ratio=3.0,
-                mimic=Mimic(str(rng.choice(earlier)), -1.5, 0.2) if index % 4 == 0 and earlier and kind != "fixed" else None,
+                mimic=Mimic(str(rng.choice(earlier)), -1.5, 0.2)
+                if index % 4 == 0 and earlier and kind != "fixed"
+                else None,
             )
         )
         links.append(Link(f"link{index}", random_inertia(rng)))
@@ -180,7 +182,12 @@ def test_values_replace_what_the_description_says() -> None:
     for name, shape in parameter_shapes(robot).items():
         value = rng.uniform(0.1, 1.0, shape)
         values[name] = value + value.T if shape == (3, 3) else value if shape else float(value)
-    assert set(parameter_shapes(robot)) >= {"gravity", "payload.mass", "links.link3.inertia", "joints.joint2.gear_ratio"}
+    assert set(parameter_shapes(robot)) >= {
+        "gravity",
+        "payload.mass",
+        "links.link3.inertia",
+        "joints.joint2.gear_ratio",
+    }
     replaced, baked = build_tree(robot, values), build_tree(robot.with_values(values))
     assert (replaced.gravity == values["gravity"]).all()
     for one, other in zip(replaced.bodies, baked.bodies, strict=True):
@@ -202,7 +209,9 @@ def test_symbols_pass_through_the_builder() -> None:
     for name, shape in names.items():
         value = rng.uniform(0.5, 1.0, shape)
         value = value + value.T if shape == (3, 3) else value
-        symbol = np.array([sympy.Symbol(f"{name}_{i}") for i in range(int(np.prod(shape)))], dtype=object).reshape(shape)
+        symbol = np.array([sympy.Symbol(f"{name}_{i}") for i in range(int(np.prod(shape)))], dtype=object).reshape(
+            shape
+        )
         substitution |= dict(zip(symbol.ravel().tolist(), np.ravel(value).tolist(), strict=True))
         symbols[name], numbers[name] = (symbol, value) if shape else (symbol.item(), float(value))
     traced, plain = build_tree(robot, symbols), build_tree(robot, numbers)
@@ -231,7 +240,7 @@ def test_known_parts_fold_when_the_builder_is_traced() -> None:
 
 def test_wrong_values_say_what_is_wrong() -> None:
     robot = load("planar2r")
-    with pytest.raises(UnknownNameError, match="no parameter 'payload.mas'.* Did you mean 'payload.mass'"):
+    with pytest.raises(UnknownNameError, match=r"no parameter 'payload.mas'.* Did you mean 'payload.mass'"):
         build_tree(robot, {"payload.mas": 1.0})
     with pytest.raises(ArgumentError, match=r"'gravity' must have shape \(3,\), not \(2,\)"):
         build_tree(robot, {"gravity": [0.0, 9.81]})

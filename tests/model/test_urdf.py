@@ -108,7 +108,11 @@ def test_decimals_of_right_angles_are_completed(digits: str, exact: bool) -> Non
         ('<parent link="world"/>', '<parent link="hand"/>', "joints .* form a cycle"),
         ('<parent link="world"/>', "", "<joint> 'shoulder' in line 17: <parent> is missing"),
         ('<child link="upper"/>', "<child/>", "<child> in line 20 lacks the attribute 'link'"),
-        ('<child link="hand"/>', '<child link="lower"/>', "link 'lower' is the child of two joints, 'elbow' and 'wrist'"),
+        (
+            '<child link="hand"/>',
+            '<child link="lower"/>',
+            "link 'lower' is the child of two joints, 'elbow' and 'wrist'",
+        ),
         ('type="revolute"', "", "<joint> 'shoulder' in line 17 lacks the attribute 'type'"),
         ('type="revolute"', 'type="floating"', "'shoulder' in line 17: the joint type 'floating' is not supported"),
         ('type="revolute"', 'type="planar"', "the joint type 'planar' is not supported; supported: fixed, revolute"),
@@ -154,6 +158,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, write: Callable[[st
         from_urdf(tmp_path / "missing.urdf")
     with pytest.raises(ModelError, match="cannot be read: Is a directory"):
         from_urdf(tmp_path)
-    with pytest.raises(ModelError, match="cannot be read: .*null"):
+    with pytest.raises(ModelError, match=r"cannot be read: .*null"):
         from_urdf("a\0b")
     assert from_urdf(write("arm.urdf", ARM.encode("utf-16")), check=False).n == 2

@@ -1,8 +1,8 @@
 """Forward and reverse accumulation: one walk along a program that carries sparse derivatives with it.
 
-A derivative is kept as a mapping from a direction (forward) or a seeded output (reverse) to a number or traced scalar; what is
-zero by structure has no entry, so it is never computed. Calls stay calls: of the called program's linearisation where there are
-several directions, of its directional derivative or its adjoint where there is one.
+A derivative is kept as a mapping from a direction (forward) or a seeded output (reverse) to a number or traced scalar;
+what is zero by structure has no entry, so it is never computed. Calls stay calls: of the called program's linearisation
+where there are several directions, of its directional derivative or its adjoint where there is one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def forward(
 def reverse(
     program: Program, inputs: Sequence[Any], seeds: Mapping[int, Sparse], wrt: Sequence[int]
 ) -> tuple[dict[int, Any], list[Sparse]]:
-    """Return the values of the seeded output scalars and the adjoints of some input scalars, given seeds of the outputs."""
+    """Return the values of the seeded output scalars and the adjoints of some input scalars."""
     needed, used = _needed(program, list(seeds))
     active = active_values(program, wrt)
     several = len({key for seed in seeds.values() for key in seed}) > 1
@@ -108,8 +108,8 @@ def reverse(
 
     terms: dict[int, dict[int, list[Real]]] = {}  # value -> seed -> contributions
     for output, seed in seeds.items():
-        for key, adjoint in seed.items():
-            terms.setdefault(program.results[output], {}).setdefault(key, []).append(adjoint)
+        for key, x in seed.items():
+            terms.setdefault(program.results[output], {}).setdefault(key, []).append(x)
     item_adjoints: dict[int, dict[int, Sparse]] = {}
     adjoints: list[Sparse] = [{} for _ in inputs]
     for index in range(len(program.instructions) - 1, -1, -1):
@@ -144,7 +144,7 @@ def reverse(
 def jacobian_entries(
     program: Program, inputs: Sequence[Any], wrt: Sequence[int], outputs: Sequence[int], mode: str = "auto"
 ) -> tuple[dict[int, Any], dict[tuple[int, int], Real]]:
-    """Return the values of some output scalars and their non-zero derivatives by (output, input), in the cheaper mode."""
+    """Return the values of some output scalars and their non-zero derivatives by (output, input)."""
     if mode == "reverse" or (mode == "auto" and prefers_reverse(program, tuple(wrt), tuple(outputs))):
         by_value, adjoints = reverse(program, inputs, {k: {k: 1.0} for k in outputs}, wrt)
         pairs = {(key, i): x for i, adjoint in zip(wrt, adjoints, strict=True) for key, x in adjoint.items()}
@@ -203,7 +203,7 @@ def _partial(operation: str, positions: Sequence[int], result: Real, arguments: 
 def _forward_operation(
     instruction: Instruction, result: Real, arguments: Sequence[Any], tangents: Sequence[Sparse]
 ) -> Sparse:
-    operation, *rest = instruction
+    operation = instruction[0]
     if operation in SELECTIONS:
         choose, first, second = SELECTIONS[operation]
         a, b = tangents[first], tangents[second]
@@ -277,9 +277,7 @@ def _forward_call(
     return values, {output: _totals(by_direction) for output, by_direction in terms.items()}
 
 
-def _reverse_linear(
-    linear: Mapping[tuple[int, int], Real], adjoints: Mapping[int, Sparse]
-) -> list[tuple[int, Sparse]]:
+def _reverse_linear(linear: Mapping[tuple[int, int], Real], adjoints: Mapping[int, Sparse]) -> list[tuple[int, Sparse]]:
     return [
         (position, {key: chain(x, partial) for key, x in adjoints[output].items()})
         for (output, position), partial in linear.items()

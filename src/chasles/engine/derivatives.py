@@ -1,13 +1,13 @@
 """Derivatives of programs as programs.
 
-Nothing that is zero by structure is computed, and a called program's derivative is a called program. What holds where an
-operation is not smooth is said in `chasles.engine.partials`.
+Nothing that is zero by structure is computed, and a called program's derivative is a called program. What holds where
+an operation is not smooth is said in `chasles.engine.partials`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from chasles.engine.accumulation import Sparse, forward, input_scalars, jacobian_entries, reverse
 from chasles.engine.graph import Graph
@@ -125,8 +125,8 @@ def jacobian(
     Returns
     -------
     Program
-        Its inputs are those of the program. Its outputs are ``d_<output>_d_<input>`` of shape ``output.shape + input.shape``,
-        for the first output to each input, then for the second, ….
+        Its inputs are those of the program. Its outputs are ``d_<output>_d_<input>`` of shape ``output.shape +
+        input.shape``, for the first output to each input, then for the second, ….
 
     Examples
     --------

@@ -2,13 +2,14 @@
 
 Conventions where an operation is not smooth:
 
-- ``abs`` has derivative ``sign``, so 0 at 0; ``sign`` and ``floor`` have derivative 0 everywhere; comparisons have none.
+- ``abs`` has derivative ``sign``, so 0 at 0; ``sign`` and ``floor`` have derivative 0 everywhere; comparisons have
+  none.
 - ``minimum(a, b)`` takes the derivative of a where a <= b, ``maximum(a, b)`` that of a where b <= a, else that of b.
 - ``where(c, a, b)`` takes the derivative of the selected branch, and only that: what the other branch would give, be it
   infinite or NaN, is never multiplied by zero.
 - ``sqrt`` at 0 has derivative infinity, ``asin`` and ``acos`` at ±1 likewise; ``atan2`` at the origin has NaN.
-- ``power(x, e)`` with a known exponent has e * x ** (e - 1). With a computed exponent, the derivative to x is 0 where e = 0, and
-  that to e is 0 where x = 0 and NaN where x < 0.
+- ``power(x, e)`` with a known exponent has e * x ** (e - 1). With a computed exponent, the derivative to x is 0 where
+  e is 0; that to e is 0 where x is 0, and NaN where x is negative.
 
 A derivative that is zero by structure (no path of non-zero partials) is the constant 0, even where others are infinite.
 """
@@ -54,12 +55,12 @@ def _sum_of_squares(a: Real, b: Real) -> Real:
 
 
 def _cosine_of_asin(x: Real) -> Real:
-    return sqrt(mul(sub(1.0, x), add(1.0, x)))
+    root: Real = sqrt(mul(sub(1.0, x), add(1.0, x)))
+    return root
 
 
 def _power_to_base(y: Real, x: Real, e: Real) -> Real:
-    slope = mul(e, power(x, sub(e, 1.0)))
-    return where(equal(e, 0.0), 0.0, slope)
+    return where(equal(e, 0.0), 0.0, mul(e, power(x, sub(e, 1.0))))
 
 
 def _power_to_exponent(y: Real, x: Real, e: Real) -> Real:
@@ -93,7 +94,7 @@ PARTIALS: dict[str, tuple[Partial | None, ...]] = {
     "tanh": (lambda y, x: sub(1.0, mul(y, y)),),
 }
 
-#: Operations that give one of two operands: under which condition the first, and where in the list of operands the two stand.
+#: Operations that give one of two operands: under which condition the first, and at which positions the two stand.
 SELECTIONS: dict[str, tuple[Callable[..., Truth], int, int]] = {
     "where": (lambda c, a, b: c, 1, 2),
     "minimum": (lambda a, b: less_equal(a, b), 0, 1),
@@ -113,7 +114,8 @@ def smooth_operands(instruction: Sequence[Any]) -> tuple[int, ...]:
 def chain(derivative: Real, partial: Real) -> Real:
     """Multiply a derivative by a partial; where the derivative is zero by selection, the product is zero too.
 
-    The product goes inside: ``where(c, g, 0) * p`` becomes ``where(c, g * p, 0)``, so that p may be infinite where c fails.
+    The product goes inside: ``where(c, g, 0) * p`` becomes ``where(c, g * p, 0)``, so that p may be infinite where c
+    fails.
     """
     selected = _selected(derivative)
     if selected is not None:

@@ -35,8 +35,8 @@ def active_values(program: Program, wrt: Sequence[int]) -> list[bool]:
 def prefers_reverse(program: Program, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> bool:
     """Return whether reverse accumulation of a Jacobian takes fewer operations than forward accumulation.
 
-    Counted are, in each mode, the products of derivatives with partials that are neither 1 nor -1, and the sums where several
-    derivatives to one direction (or of one output) meet. Products with the seeds, which are 1, are free.
+    Counted are, in each mode, the products of derivatives with partials that are neither 1 nor -1, and the sums where
+    several derivatives to one direction (or of one output) meet. Products with the seeds, which are 1, are free.
     """
     seeds = [0] * sum(a.size for a in program.inputs)
     for k in wrt:

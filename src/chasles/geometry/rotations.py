@@ -109,7 +109,8 @@ def rotation_from_roll_pitch_yaw(roll_pitch_yaw: Any) -> NDArray[Any]:
     array([0., 0., 1.])
     """
     roll, pitch, yaw = roll_pitch_yaw
-    return rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)
+    R: NDArray[Any] = rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)
+    return R
 
 
 def rotation_from_axis_angle(axis: Any, angle: Any) -> NDArray[Any]:
@@ -148,8 +149,8 @@ def rotation_from_axis_angle(axis: Any, angle: Any) -> NDArray[Any]:
 def rotation_taking_z_to(axis: ArrayLike) -> NDArray[np.float64]:
     """Rotation whose third column is `axis`: it turns the z axis into the given direction.
 
-    The smallest such rotation in the upper half space; below it, the smallest one after half a turn about x, which keeps
-    the formula well conditioned near -z. Along a coordinate axis all entries are exactly 0, 1 or -1.
+    The smallest such rotation in the upper half space; below it, the smallest one after half a turn about x, which
+    keeps the formula well conditioned near -z. Along a coordinate axis all entries are exactly 0, 1 or -1.
 
     Parameters
     ----------

@@ -45,15 +45,15 @@ __all__ = [
 
 
 def load(name_or_path: str | Path, check: bool = True) -> Description:
-    """A robot by the name of a shipped one, or from a file.
+    """Read a robot by the name of a shipped one, or from a file.
 
     Parameters
     ----------
     name_or_path
         A name of `shipped()`, or the path of a URDF or TOML file.
     check
-        Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even where
-        these are not quite physical, and are not checked.
+        Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
+        where these are not quite physical, and are not checked.
 
     Raises
     ------

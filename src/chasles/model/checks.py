@@ -52,8 +52,8 @@ def _singular_bodies(tree: Tree) -> list[str]:
     """Sentences about the bodies at the ends of the tree that their joint can accelerate without effort."""
     parents = {body.parent for body in tree.bodies}
     return [
-        f"link '{body.name}' ends the tree with neither mass nor motor inertia at joint '{body.joint}': the mass matrix "
-        "is singular, so forward dynamics has no answer"
+        f"link '{body.name}' ends the tree with neither mass nor motor inertia at joint '{body.joint}': "
+        "the mass matrix is singular, so forward dynamics has no answer"
         for index, body in enumerate(tree.bodies)
         if index not in parents
         and body.ratio == 1.0

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,8 @@ class Description(Record):
 
     Examples
     --------
-    >>> Description("pendulum", links=(Link("base"), Link("bob")), joints=(Joint("pivot", "revolute", "base", "bob"),)).n
+    >>> pivot = Joint("pivot", "revolute", "base", "bob")
+    >>> Description("pendulum", links=(Link("base"), Link("bob")), joints=(pivot,)).n
     1
     """
 
@@ -85,19 +86,22 @@ class Description(Record):
     gravity: NDArray[np.float64] = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     T_world_base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
     tool: str = ""
-    home: NDArray[np.float64] = cast(Any, None)
+    home: NDArray[np.float64] = None  # type: ignore[assignment]
     payload: Inertia = field(default_factory=Inertia)
     source: str = ""
 
     def __post_init__(self) -> None:
         self._set(links=tuple(self.links), joints=tuple(self.joints), frames=tuple(self.frames))
         check_unique("joint", (joint.name for joint in self.joints))
-        check_unique("link or frame", (item.name for item in (*self.links, *self.frames)))
+        names = [*(link.name for link in self.links), *(frame.name for frame in self.frames)]
+        check_unique("link or frame", names)
         links = self.link_names
         known = set(links)
         for frame in self.frames:
             if frame.link not in known:
-                raise ModelError(f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist")
+                raise ModelError(
+                    f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist"
+                )
         root, order = ordered_joints(links, self.joints)
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
@@ -107,7 +111,7 @@ class Description(Record):
         self._set(tool=self.tool or self._default_tool())
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
-        home = self._default_home() if cast(Any, self.home) is None else self.home
+        home = self._default_home() if self.__dict__["home"] is None else self.home
         self._set(home=frozen_array(home, (self.n,), "home (one number for each independent joint)"))
         if not np.isfinite(self.home).all():
             raise ModelError(f"home must be finite, not {shortened(self.home.tolist())}")
@@ -131,7 +135,7 @@ class Description(Record):
 
     @property
     def mimics(self) -> Mapping[str, tuple[str, float, float]]:
-        """For every moving joint the independent joint that drives it, with ratio and offset; itself, 1 and 0 mostly."""
+        """For every moving joint the independent joint that drives it, ratio and offset; mostly itself, 1 and 0."""
         mimics: Mapping[str, tuple[str, float, float]] = self.__dict__["_mimics"]
         return mimics
 
@@ -190,25 +194,27 @@ class Description(Record):
         return hash(self.digest)
 
     def link(self, name: str) -> Link:
-        """The link of this name."""
+        """Return the link of this name."""
         for link in self.links:
             if link.name == name:
                 return link
         raise UnknownNameError("link", name, self.link_names)
 
     def joint(self, name: str) -> Joint:
-        """The joint of this name, moving or fixed."""
+        """Return the joint of this name, moving or fixed."""
         for joint in self.joints:
             if joint.name == name:
                 return joint
         raise UnknownNameError("joint", name, (joint.name for joint in self.joints))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """A copy with this acceleration of gravity in the base frame, shape (3,), m/s²."""
+        """Make a copy with this acceleration of gravity in the base frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
 
-    def with_payload(self, mass: float, center_of_mass: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None) -> Self:
-        """A copy that carries a body at its tool, instead of what it carried before.
+    def with_payload(
+        self, mass: float, center_of_mass: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None
+    ) -> Self:
+        """Make a copy that carries a body at its tool, instead of what it carried before.
 
         Parameters
         ----------
@@ -221,7 +227,8 @@ class Description(Record):
 
         Examples
         --------
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> joint = Joint("j", "revolute", "base", "rod")
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
         >>> arm.with_payload(2.0, [0.1, 0.0, 0.0]).payload.mass
         2.0
         """
@@ -235,7 +242,7 @@ class Description(Record):
         coulomb: Mapping[str, float] | ArrayLike | None = None,
         coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
     ) -> Self:
-        """A copy with other joint friction.
+        """Make a copy with other joint friction.
 
         Parameters
         ----------
@@ -245,7 +252,8 @@ class Description(Record):
 
         Examples
         --------
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> joint = Joint("j", "revolute", "base", "rod")
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
         >>> arm.with_friction(viscous={"j": 0.5}).joint("j").viscous_friction
         0.5
         """
@@ -259,7 +267,8 @@ class Description(Record):
                     array = np.broadcast_to(np.asarray(values, dtype=np.float64), (self.n,))
                 except ValueError:
                     raise ArgumentError(
-                        f"with_friction: {parameter} must be one number or {self.n} numbers, not shape {np.shape(values)}"
+                        f"with_friction: {parameter} must be one number or {self.n} numbers, "
+                        f"not shape {np.shape(values)}"
                     ) from None
                 values = dict(zip(self.joint_names, array.tolist(), strict=True))
             for name, value in values.items():
@@ -267,11 +276,12 @@ class Description(Record):
         return self.replace(joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in self.joints))
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """A copy with other numbers for named parameters, those that `model.tree.parameter_shapes` lists.
+        """Make a copy with other numbers for named parameters, those that `model.tree.parameter_shapes` lists.
 
         Examples
         --------
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(Joint("j", "revolute", "base", "rod"),))
+        >>> joint = Joint("j", "revolute", "base", "rod")
+        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
         >>> arm.with_values({"links.rod.mass": 3.0}).link("rod").inertia.mass
         3.0
         """

@@ -80,13 +80,14 @@ def impossibility(inertia: Inertia) -> str | None:
 def implausibility(inertia: Inertia) -> str | None:
     """Why no real body has these (otherwise usable) parameters, or None.
 
-    The principal moments of a body obey the triangle inequality: each is at most the sum of the other two (Traversaro et
-    al., Identification of fully physical consistent inertial parameters, 2016).
+    The principal moments of a body obey the triangle inequality: each is at most the sum of the other two (Traversaro
+    et al., Identification of fully physical consistent inertial parameters, 2016).
 
     Examples
     --------
-    >>> implausibility(Inertia(1.0, [0, 0, 0], [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 3.0]]))
-    'its principal moments of inertia 1, 1, 3 kg m² break the triangle inequality (each is at most the sum of the others)'
+    >>> print(implausibility(Inertia(1.0, [0, 0, 0], [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 3.0]])))
+    its principal moments of inertia 1, 1, 3 kg m² break the triangle inequality
+    (each is at most the sum of the others)
     """
     if inertia.mass == 0.0 and inertia.matrix.any():
         return "it has an inertia matrix but no mass"

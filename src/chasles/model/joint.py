@@ -89,7 +89,8 @@ class Joint(Record):
     viscous_friction, coulomb_friction
         At the joint, N m s/rad and N m (N s/m and N for prismatic joints).
     coulomb_velocity
-        rad/s or m/s: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or with `sign` when it is 0.
+        rad/s or m/s: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or with `sign` when it is
+        0.
     motor_inertia, gear_ratio
         Rotor inertia, kg m², and motor turns per joint turn; the joint feels ``gear_ratio² * motor_inertia``.
     mimic
@@ -125,7 +126,9 @@ class Joint(Record):
     def __post_init__(self) -> None:
         of_joint = f"of joint {shortened(self.name)}"
         if self.kind not in JOINT_KINDS:
-            raise ModelError(f"the kind {of_joint} is {shortened(self.kind)}; it must be one of {', '.join(JOINT_KINDS)}")
+            raise ModelError(
+                f"the kind {of_joint} is {shortened(self.kind)}; it must be one of {', '.join(JOINT_KINDS)}"
+            )
         self._set(
             T_parent_joint=frozen_placement(self.T_parent_joint, f"T_parent_joint {of_joint}"),
             T_joint_child=frozen_placement(self.T_joint_child, f"T_joint_child {of_joint}"),

@@ -15,13 +15,13 @@ FloatArray = NDArray[np.float64]
 
 
 def tidy_rotation(R: FloatArray) -> FloatArray:
-    """The rotation with entries within 1e-15 of 0, 1 and -1 made exact, so that tracing can fold them away."""
+    """Return the rotation with entries within 1e-15 of 0, 1 and -1 made exact, so that tracing can fold them away."""
     nearest = np.round(R)
     return np.where(np.abs(R - nearest) <= 1e-15, nearest, R) + 0.0
 
 
 def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> FloatArray:
-    """The (4, 4) matrix of a rotation (default: none) and a position (default: zero)."""
+    """Return the (4, 4) matrix of a rotation (default: none) and a position (default: zero)."""
     T = np.eye(4)
     if R is not None:
         T[:3, :3] = R
@@ -31,12 +31,12 @@ def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Float
 
 
 def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> FloatArray:
-    """The (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
+    """Return the (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
     return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(np.asarray(roll_pitch_yaw))), position)
 
 
 def compose(*motions: FloatArray) -> FloatArray:
-    """The product of (4, 4) rigid motions, its rotation tidied."""
+    """Return the product of (4, 4) rigid motions, its rotation tidied."""
     T = np.eye(4)
     for motion in motions:
         T = homogeneous(tidy_rotation(T[:3, :3] @ motion[:3, :3]), T[:3, :3] @ motion[:3, 3] + T[:3, 3])
@@ -44,12 +44,12 @@ def compose(*motions: FloatArray) -> FloatArray:
 
 
 def inverse(T: FloatArray) -> FloatArray:
-    """The inverse of a (4, 4) rigid motion."""
+    """Return the inverse of a (4, 4) rigid motion."""
     return homogeneous(T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]) + 0.0
 
 
 def frozen_placement(value: Any, what: str) -> FloatArray:
-    """A read-only (4, 4) rigid motion, or a ModelError that says what is wrong with `what`.
+    """Return a read-only (4, 4) rigid motion, or a ModelError that says what is wrong with `what`.
 
     A rotation that is off by a printed table's rounding (up to 1e-6) is replaced by the nearest one.
     """

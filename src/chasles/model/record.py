@@ -15,7 +15,7 @@ from chasles.errors import ModelError
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """A read-only float copy of `value`, or a ModelError that says `what` is not an array of numbers of this shape."""
+    """Return a read-only float copy of `value`; a ModelError says that `what` is no array of numbers of this shape."""
     try:
         given = np.asarray(value)
     except ValueError:
@@ -41,7 +41,7 @@ def number(value: Any, what: str) -> float:
 
 
 def shortened(value: Any) -> str:
-    """The repr of a value, cut so that a hostile one cannot flood a message."""
+    """Return the repr of a value, cut so that a hostile one cannot flood a message."""
     text = repr(value[:80]) if isinstance(value, (str, bytes)) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -59,7 +59,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A record, array or container as nested tuples of Python scalars."""
+    """Return a record, array or container as nested tuples of Python scalars."""
     if isinstance(value, Record):
         return (type(value).__name__, *(plain(getattr(value, field)) for field in value.field_names()))
     if isinstance(value, np.ndarray):
@@ -78,7 +78,7 @@ class Record:
         return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed, checked like a new one."""
+        """Make a copy with some fields changed, checked like a new one."""
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def __eq__(self, other: object) -> bool:
@@ -90,7 +90,7 @@ class Record:
         return hash(plain(self))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields without anything cached."""
+        """Return the fields without anything cached."""
         return {name: getattr(self, name) for name in self.field_names()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

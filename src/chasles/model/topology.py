@@ -22,7 +22,7 @@ def check_unique(kind: str, names: Iterable[str]) -> None:
 
 
 def ordered_joints(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, tuple[Joint, ...]]:
-    """The root link and the joints, parents before children and otherwise in the order given.
+    """Return the root link and the joints, parents before children and otherwise in the order given.
 
     Raises
     ------
@@ -34,12 +34,14 @@ def ordered_joints(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, 
     for joint in joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
-                raise ModelError(f"joint {shortened(joint.name)} has the {role} link {shortened(link)}, which does not exist")
+                raise ModelError(
+                    f"joint {shortened(joint.name)} has the {role} link {shortened(link)}, which does not exist"
+                )
         if joint.child in parent_joint:
             other = parent_joint[joint.child].name
             raise ModelError(
-                f"link {shortened(joint.child)} is the child of two joints, {shortened(other)} and {shortened(joint.name)}; "
-                "closed chains are not supported"
+                f"link {shortened(joint.child)} is the child of two joints, "
+                f"{shortened(other)} and {shortened(joint.name)}; closed chains are not supported"
             )
         parent_joint[joint.child] = joint
     roots = [link for link in links if link not in parent_joint]

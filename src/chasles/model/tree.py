@@ -1,7 +1,8 @@
 """The kinematic tree that the algorithms read: moving bodies only, each turning about or sliding along its own z axis.
 
-Fixed joints are folded into the bodies that they join. The frame of a body sits on its joint axis, with z along the axis,
-at the point of the axis that is nearest to the parent body's origin: that leaves the most zeros for tracing to fold away.
+Fixed joints are folded into the bodies that they join. The frame of a body sits on its joint axis, with z along the
+axis, at the point of the axis that is nearest to the parent body's origin (if the axis is along one of the parent's
+coordinate axes): that leaves the most zeros for tracing to fold away.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
 
 
 def build_tree(description: Description, values: Mapping[str, Any] | None = None) -> Tree:
-    """The kinematic tree of a robot.
+    """Return the kinematic tree of a robot.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ class _Parameters:
 
 
 def _onward(place: Placement, R: NDArray[np.float64], p: NDArray[np.float64]) -> Placement:
-    """The frame at R, p as seen from another frame, placed in the latter's body."""
+    """Return the frame at R, p as seen from another frame, placed in the latter's body."""
     return Placement(
         place.body,
         tidy_rotation(place.R_body_frame @ R),
@@ -215,10 +216,10 @@ def _onward(place: Placement, R: NDArray[np.float64], p: NDArray[np.float64]) ->
 def _place_links(
     description: Description,
 ) -> tuple[dict[str, Placement], list[tuple[Joint, int, NDArray[np.float64], NDArray[np.float64]]]]:
-    """The place of every link in its body, and the moving joints with parent body and pose of their body in it."""
+    """Return the place of every link in its body, and each moving joint with parent body and pose of its body there."""
     T = description.T_world_base
     places = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
-    moved = []
+    moved: list[tuple[Joint, int, NDArray[np.float64], NDArray[np.float64]]] = []
     for joint in description.ordered_joints:
         T_pj, T_jc = joint.T_parent_joint, joint.T_joint_child
         joint_place = _onward(places[joint.parent], T_pj[:3, :3], T_pj[:3, 3])
@@ -267,6 +268,6 @@ def _composite(
 
 
 def _mirrored(matrix: NDArray[Any]) -> NDArray[Any]:
-    """The symmetric matrix with this upper triangle."""
+    """Return the symmetric matrix with this upper triangle."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = matrix
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Sizes of a core shape; a string stands for a size that the call decides, the same everywhere in one signature.
-CoreShape = tuple[int | str, ...]
-
-
-@dataclass(frozen=True)
-class Core:
-    """Name and core shape of an argument or a result of a kernel."""
-
-    name: str
-    shape: CoreShape
+from chasles.engine.kernels import CoreArray
 
 
 @dataclass(frozen=True)
@@ -42,11 +33,11 @@ class Bound:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a kernel takes and gives."""
+    """What a kernel takes and gives, all of one dtype."""
 
     name: str
-    inputs: tuple[Core, ...]
-    outputs: tuple[Core, ...]
+    inputs: tuple[CoreArray, ...]
+    outputs: tuple[CoreArray, ...]
     dtype: np.dtype[Any]
 
     def bind(self, values: Sequence[Any]) -> Bound:
@@ -63,8 +54,8 @@ class Signature:
             names = ", ".join(core.name for core in self.inputs)
             raise TypeError(f"{self.name}() takes {len(self.inputs)} arguments ({names}), not {len(values)}")
         sizes: dict[str, int] = {}
-        arrays = []
-        batches = []
+        arrays: list[NDArray[Any]] = []
+        batches: list[tuple[int, ...]] = []
         for core, value in zip(self.inputs, values, strict=True):
             array = self._convert(core, value)
             batches.append(self._batch(core, array, sizes))
@@ -76,7 +67,7 @@ class Signature:
             raise ValueError(f"{self.name}: the batch axes do not broadcast: {listing}") from None
         return Bound(tuple(arrays), batch, sizes)
 
-    def _convert(self, core: Core, value: Any) -> NDArray[Any]:
+    def _convert(self, core: CoreArray, value: Any) -> NDArray[Any]:
         try:
             array = np.asarray(value)
         except ValueError as error:
@@ -88,35 +79,35 @@ class Signature:
         with np.errstate(all="ignore"):
             return array.astype(self.dtype, copy=False)
 
-    def _batch(self, core: Core, array: NDArray[Any], sizes: dict[str, int]) -> tuple[int, ...]:
-        split = array.ndim - len(core.shape)
+    def _batch(self, core: CoreArray, array: NDArray[Any], sizes: dict[str, int]) -> tuple[int, ...]:
+        split = array.ndim - len(core.dims)
         given = array.shape[max(split, 0) :]
         matches = split >= 0 and all(
             size == (sizes.setdefault(expected, size) if isinstance(expected, str) else expected)
-            for size, expected in zip(given, core.shape, strict=True)
+            for size, expected in zip(given, core.dims, strict=True)
         )
         if not matches:
-            expected = ", ".join(str(sizes.get(size, size) if isinstance(size, str) else size) for size in core.shape)
+            expected = ", ".join(str(sizes.get(size, size) if isinstance(size, str) else size) for size in core.dims)
             raise ValueError(
                 f"{self.name}: argument '{core.name}' has shape {array.shape}; expected (..., {expected}), "
                 "where ... are batch axes"
             )
         return array.shape[:split]
 
-    def shape(self, core: Core, bound: Bound) -> tuple[int, ...]:
+    def shape(self, core: CoreArray, bound: Bound) -> tuple[int, ...]:
         """Return the full shape of a result."""
-        return bound.batch + tuple(bound.sizes[size] if isinstance(size, str) else size for size in core.shape)
+        return bound.batch + tuple(bound.sizes[size] if isinstance(size, str) else size for size in core.dims)
 
     def deliver(self, results: Iterable[NDArray[Any]], out: Any = None) -> Any:
         """Return full-shaped results as a ufunc does: bare if there is one, scalars for shape (), copied to ``out``."""
         arrays = tuple(results)
         if out is None:
-            returned = tuple(array[()] for array in arrays)
-            return returned[0] if len(returned) == 1 else returned
+            bare = tuple(array[()] for array in arrays)
+            return bare[0] if len(bare) == 1 else bare
         targets = out if isinstance(out, tuple) else (out,)
         if len(targets) != len(arrays):
             raise ValueError(f"{self.name}: 'out' must be {len(arrays)} array(s), not {len(targets)}")
-        returned = []
+        returned: list[Any] = []
         for core, array, target in zip(self.outputs, arrays, targets, strict=True):
             if target is None:
                 returned.append(array[()])

@@ -1,8 +1,8 @@
 """The C target: one header and one C99 source that need nothing but <math.h>.
 
-The function is ``void NAME(const double *input, …, double *output, …)`` with arrays flattened in C order. It allocates nothing,
-keeps no state, and reads all inputs before it writes the first output, so outputs may overlap inputs. Called programs become
-static functions.
+The function is ``void NAME(const double *input, …, double *output, …)`` with arrays flattened in C order. It allocates
+nothing, keeps no state, and reads all inputs before it writes the first output, so outputs may overlap inputs. Called
+programs become static functions.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _HELPERS = {
 }
 # Keywords of C and C++, and names of the standard library that a program could plausibly have. Every name of <math.h>
 # is reserved with its suffixes f and l.
-_RESERVED = frozenset(
-    """alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char class co_await co_return co_yield
+_WORDS = """
+    alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char class co_await co_return co_yield
     compl complex concept const const_cast consteval constexpr constinit continue decltype default delete do double
     dynamic_cast else enum explicit export extern false float for friend goto if imaginary import inline int long module
-    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
-    requires restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local
-    throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while
-    xor xor_eq main abort abs atexit atof atoi atol bsearch calloc clock div errno exit fclose fopen fprintf fread free
-    fseek fwrite getenv gets index labs linux malloc memchr memcmp memcpy memmove memset unix perror printf puts qsort raise
-    rand read realloc remove rename rindex scanf setjmp signal sprintf srand sscanf stderr stdin stdout strcat strcmp strcpy
-    strlen strtod system time tmpfile tolower toupper write math stdio stdlib string
-    double_t float_t INFINITY NAN NULL EOF I DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS HUGE MAXFLOAT""".split()
-) | frozenset(
-    name + suffix
-    for name in """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs
-    fdim finite floor fma fmax fmin fmod frexp fpclassify gamma hypot ilogb isfinite isgreater isinf isless isnan isnormal j0
-    j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow
-    pow10 remainder remquo rint round scalb scalbln scalbn signbit significand signgam sin sincos sinh sqrt tan tanh tgamma
-    trunc y0 y1 yn""".split()
-    for suffix in ("", "f", "l")
-)  # fmt: skip
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch
+    template this thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual
+    void volatile wchar_t while xor xor_eq main abort abs atexit atof atoi atol bsearch calloc clock div errno exit
+    fclose fopen fprintf fread free fseek fwrite getenv gets index labs linux malloc memchr memcmp memcpy memmove memset
+    unix perror printf puts qsort raise rand read realloc remove rename rindex scanf setjmp signal sprintf srand sscanf
+    stderr stdin stdout strcat strcmp strcpy strlen strtod system time tmpfile tolower toupper write math stdio stdlib
+    string double_t float_t INFINITY NAN NULL EOF I DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS HUGE MAXFLOAT
+"""
+_MATHEMATICS = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs
+    fdim finite floor fma fmax fmin fmod frexp fpclassify gamma hypot ilogb isfinite isgreater isinf isless isnan
+    isnormal j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter
+    nexttoward pow pow10 remainder remquo rint round scalb scalbln scalbn signbit significand signgam sin sincos sinh
+    sqrt tan tanh tgamma trunc y0 y1 yn
+"""
+_RESERVED = {*_WORDS.split(), *(name + suffix for name in _MATHEMATICS.split() for suffix in ("", "f", "l"))}
 
 
 def lower(program: Program, precision: str = "double") -> tuple[str, str]:
@@ -72,7 +72,8 @@ def lower(program: Program, precision: str = "double") -> tuple[str, str]:
     Returns
     -------
     source, header : str
-        The source includes ``"NAME.h"``, where NAME is the program's name made a C identifier; save the header under it.
+        The source includes ``"NAME.h"``, where NAME is the program's name made a C identifier; save the header under
+        it.
 
     Raises
     ------

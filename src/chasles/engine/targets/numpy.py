@@ -1,10 +1,8 @@
 """The NumPy target: programs run operation by operation on whole batches.
 
-It is the target where there is no compiler, and the oracle against which the native target is tested. Its three kernels are
-called as generalized ufuncs are: positional arrays with leading batch axes that broadcast, and ``out=``.
+It is the target where there is no compiler, and the oracle against which the native target is tested. Its three kernels
+are called as generalized ufuncs are: positional arrays with leading batch axes that broadcast, and ``out=``.
 
-Notes
------
 Batches are worked off in chunks that stay in the processor's cache.
 """
 
@@ -16,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Argument, Program, operands
-from chasles.engine.targets.arguments import Bound, Core, Signature
+from chasles.engine.program import Program, operands
+from chasles.engine.targets.arguments import Bound, Signature
 from chasles.errors import ArgumentError
 
 _CHUNK = 4096
@@ -78,12 +77,12 @@ class Evaluator:
 class _Kernel:
     """What the kernels share: batches flattened to columns, one for each scalar of each argument."""
 
-    def __init__(self, program: Program, dtype: DTypeLike, inputs: Sequence[Core], outputs: Sequence[Core]) -> None:
-        self.program = program
+    def __init__(self, kernel: Kernel, dtype: DTypeLike) -> None:
+        program = self.program = kernel.program
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float64, np.float32):
             raise ArgumentError(f"{program.name}: the dtype must be float64 or float32, not {self.dtype}")
-        self.signature = Signature(program.name, tuple(inputs), tuple(outputs), self.dtype)
+        self.signature = Signature(program.name, kernel.inputs, kernel.outputs, self.dtype)
         self._evaluate = Evaluator(program, self.dtype)
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
@@ -124,7 +123,7 @@ class NumpyKernel(_Kernel):
     """
 
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(program, dtype, _cores(program.inputs), _cores(program.outputs))
+        super().__init__(Kernel(program, "map"), dtype)
 
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
         _store(rows, self._evaluate(_scalars(inputs)))
@@ -134,9 +133,9 @@ class NumpyScan(_Kernel):
     """Scan: a loop in time, one state a sample.
 
     The program takes ``state (s,)``, ``t ()`` and parameters, and gives the next state and samples. The kernel takes
-    ``state (..., s)``, ``t (..., S, k)`` and the parameters; it runs the program at ``t[0, 0]``, ``t[0, 1]``, …, ``t[S-1, k-1]``
-    in this order, each time on the state that the last run gave. It returns the final state and, for each row of ``t``, the
-    samples computed at its first time, (..., S, *shape).
+    ``state (..., s)``, ``t (..., S, k)`` and the parameters; it runs the program at ``t[0, 0]``, ``t[0, 1]``, …,
+    ``t[S-1, k-1]`` in this order, each time on the state that the last run gave. It returns the final state and, for
+    each row of ``t``, the samples computed at its first time, (..., S, *shape).
 
     Parameters
     ----------
@@ -160,14 +159,14 @@ class NumpyScan(_Kernel):
     """
 
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
-        inputs, outputs = scan_cores(program)
-        super().__init__(program, dtype, inputs, outputs)
+        super().__init__(Kernel(program, "scan"), dtype)
         self._state_size = program.inputs[0].size
 
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
         steps, substeps = bound.sizes["S"], bound.sizes["k"]
         if steps and not substeps:
-            raise ValueError(f"{self.program.name}: each row of '{self.signature.inputs[1].name}' needs at least one time")
+            time = self.signature.inputs[1].name
+            raise ValueError(f"{self.program.name}: each row of '{time}' needs at least one time")
         samples = [row.reshape(len(row), steps, -1) for row in rows[1:] if row.size]
         state: list[Any] = list(inputs[0])
         times = inputs[1]
@@ -185,9 +184,9 @@ class NumpySolve(_Kernel):
     """Solve: iterate each sample until its condition holds.
 
     The program takes ``state (s,)`` and parameters, and gives the next state and ``done ()``. The kernel takes
-    ``state (..., s)``, the parameters and ``max_iterations (...)``. Each sample is stepped until ``done`` is positive or
-    ``max_iterations`` steps are made, and is frozen then. It returns the state after the last step, the number of steps, and
-    the last ``done`` (0 if no step was made).
+    ``state (..., s)``, the parameters and ``max_iterations (...)``. Each sample is stepped until ``done`` is positive
+    or ``max_iterations`` steps are made, and is frozen then. It returns the state after the last step, the number of
+    steps, and the last ``done`` (0 if no step was made).
 
     Parameters
     ----------
@@ -210,8 +209,7 @@ class NumpySolve(_Kernel):
     """
 
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
-        inputs, outputs = solve_cores(program)
-        super().__init__(program, dtype, inputs, outputs)
+        super().__init__(Kernel(program, "solve"), dtype)
 
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
         state, iterations, done = rows
@@ -232,55 +230,16 @@ class NumpySolve(_Kernel):
             running = running[~(done[running, 0] > 0.0) & (iterations[running, 0] < limit[running])]
 
 
-def scan_cores(program: Program) -> tuple[tuple[Core, ...], tuple[Core, ...]]:
-    """Return what a scan kernel of a program takes and gives.
-
-    Raises
-    ------
-    ArgumentError
-        If the program is no step of a scan.
-    """
-    _check_state(program, "scan")
-    if len(program.inputs) < 2 or program.inputs[1].shape != ():
-        raise ArgumentError(f"{program.name}: the second input of a scan's step is the time, of shape ()")
-    state, time, *parameters = program.inputs
-    final, *samples = program.outputs
-    inputs = [*_cores([state]), Core(time.name, ("S", "k")), *_cores(parameters)]
-    return tuple(inputs), (*_cores([final]), *(Core(a.name, ("S", *a.shape)) for a in samples))
+def compile_kernel(kernel: Kernel, dtype: DTypeLike) -> NumpyKernel | NumpyScan | NumpySolve:
+    """Return what runs a kernel."""
+    kinds: dict[str, type[NumpyKernel | NumpyScan | NumpySolve]]
+    kinds = {"map": NumpyKernel, "scan": NumpyScan, "solve": NumpySolve}
+    return kinds[kernel.shape](kernel.program, dtype)
 
 
-def solve_cores(program: Program) -> tuple[tuple[Core, ...], tuple[Core, ...]]:
-    """Return what a solve kernel of a program takes and gives.
-
-    Raises
-    ------
-    ArgumentError
-        If the program is no step of an iteration.
-    """
-    _check_state(program, "solve")
-    if len(program.outputs) != 2 or program.outputs[1].shape != ():
-        raise ArgumentError(f"{program.name}: a solve's step gives the next state and a number 'done' of shape ()")
-    state, done = _cores(program.outputs)
-    return (*_cores(program.inputs), Core("max_iterations", ())), (state, Core("iterations", ()), done)
-
-
-def _check_state(program: Program, kernel: str) -> None:
-    taken = program.inputs[0].shape if program.inputs else None
-    given = program.outputs[0].shape if program.outputs else None
-    if taken is None or len(taken) != 1 or taken != given:
-        raise ArgumentError(
-            f"{program.name}: the first input and the first output of a {kernel}'s step are the state, of one shape (s,); "
-            f"they have shapes {taken} and {given}"
-        )
-
-
-def _cores(arguments: Sequence[Argument]) -> list[Core]:
-    return [Core(a.name, a.shape) for a in arguments]
-
-
-def _columns(array: NDArray[Any], core: Core, bound: Bound, count: int) -> NDArray[Any]:
+def _columns(array: NDArray[Any], core: CoreArray, bound: Bound, count: int) -> NDArray[Any]:
     """Return an argument as (scalars, samples), or (scalars, 1) if all samples share it."""
-    split = array.ndim - len(core.shape)
+    split = array.ndim - len(core.dims)
     size = int(np.prod(array.shape[split:], dtype=np.int64))
     if int(np.prod(array.shape[:split], dtype=np.int64)) == 1:
         return array.reshape(1, size).T

@@ -25,9 +25,9 @@ def lower(program: Program) -> tuple[Any, ...]:
     Returns
     -------
     tuple
-        For each output an expression (shape ``()``), an immutable matrix (two axes) or an immutable array of its shape. Input
-        ``q`` of shape ``()`` is the real symbol ``q``; entries of arrays are ``q0``, ``q1``, …, of matrices ``q0_0``, ``q0_1``, …
-        (a name that is taken gets a trailing underscore).
+        For each output an expression (shape ``()``), an immutable matrix (two axes) or an immutable array of its shape.
+        Input ``q`` of shape ``()`` is the real symbol ``q``; entries of arrays are ``q0``, ``q1``, …, of matrices
+        ``q0_0``, ``q0_1``, … (a name that is taken gets a trailing underscore).
 
     Raises
     ------

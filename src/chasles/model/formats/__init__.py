@@ -18,7 +18,7 @@ _READERS: dict[str, Callable[..., Description]] = {".urdf": from_urdf, ".toml": 
 
 
 def read(path: str | Path, *, check: bool = True) -> Description:
-    """A robot from a file, its format told by the suffix: `.urdf` or `.toml`.
+    """Read a robot from a file, its format told by the suffix: `.urdf` or `.toml`.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def from_dh(
     source: str = "",
     check: bool = True,
 ) -> Description:
-    """A serial robot from its Denavit-Hartenberg table.
+    """Make a serial robot from its Denavit-Hartenberg table.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from chasles.errors import ModelError
 
 
 def read_bytes(path: str | Path, limit: int) -> bytes:
-    """The bytes of a file, or a ModelError that names it when it cannot be read or has more than `limit` bytes."""
+    """Return the bytes of a file; a ModelError names it when it cannot be read or has more than `limit` bytes."""
     try:
         with open(path, "rb") as file:
             data = file.read(limit + 1)

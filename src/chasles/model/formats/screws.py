@@ -39,14 +39,15 @@ def from_screws(
     source: str = "",
     check: bool = True,
 ) -> Description:
-    """A serial robot from its screw axes at the zero configuration.
+    """Make a serial robot from its screw axes at the zero configuration.
 
     Parameters
     ----------
     M
         Placement of the tool in the base at the zero configuration, (4, 4). Default: the product of `Mlist`.
     Slist, Blist
-        Screw axes in base or in tool coordinates, one a column, shape (6, n), as in Modern Robotics; give one of the two.
+        Screw axes in base or in tool coordinates, one a column, shape (6, n), as in Modern Robotics; give
+        one of the two.
     Mlist
         Placements of each link frame in the one before at the zero configuration, shape (n + 1, 4, 4): from the base to
         the first link, ..., from the last link to the tool. Default: link frames that coincide with the base.
@@ -120,7 +121,7 @@ def from_screws(
 
 
 def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:
-    """Kind and pitch of a joint, and a frame with its z axis on the screw axis, at the axis' point nearest the origin."""
+    """Kind and pitch of a joint, and a frame with z along the screw axis, at its point nearest the origin."""
     omega, v = screw[:3], screw[3:]
     if not np.isfinite(screw).all():
         raise ModelError("the screw axis is not finite")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,8 @@ from chasles.model.placement import FloatArray, from_position_and_angles, homoge
 from chasles.model.record import check_keys, frozen_array, naming, shortened
 
 MAX_BYTES = 500_000
+MAX_DOTS = 50
+MAX_TABLES = 2_000
 LARGEST_NUMBER = 1e9
 BODIES = ("dh", "modified_dh", "screws", "link")
 TABLES = ("robot", *BODIES, "joint", "frame", "payload")
@@ -57,7 +60,7 @@ PLACEMENT_KEYS = ("position", "rpy", "rotation")
 
 
 def from_toml(path: str | Path, *, check: bool = True) -> Description:
-    """A robot from a TOML file.
+    """Read a robot from a TOML file.
 
     Parameters
     ----------
@@ -85,14 +88,17 @@ def from_toml(path: str | Path, *, check: bool = True) -> Description:
 
 
 def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Description:
-    """A robot from the text of a TOML file; `file` is its name in messages.
+    r"""Read a robot from the text of a TOML file; `file` is its name in messages.
 
     Examples
     --------
-    >>> parse_toml('[robot]\\nname = "rod"\\n[[dh]]\\na = 0.5\\n').frame_names
+    >>> parse_toml('[robot]\nname = "rod"\n[[dh]]\na = 0.5\n').frame_names
     ('link0', 'link1', 'tool')
     """
     with naming(file):
+        # The standard reader takes quadratic time for a key of many parts.
+        if any(piece.count(".") > MAX_DOTS for piece in re.split(r"[=,{\n]", text)):
+            raise ModelError(f"not a robot file: a key of more than {MAX_DOTS} parts")
         try:
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -104,7 +110,7 @@ def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Des
 
 
 def to_toml(description: Description) -> str:
-    """The text of a TOML file from which `parse_toml` makes an equal description.
+    """Return the text of a TOML file from which `parse_toml` makes an equal description.
 
     Examples
     --------
@@ -144,7 +150,9 @@ def _check_numbers(value: Any, where: str) -> None:
     elif isinstance(value, (int, float)):
         largest = math.inf if ".limits" in where else LARGEST_NUMBER
         if not abs(value) <= largest:
-            raise ModelError(f"{where[:200]} must be finite and at most {LARGEST_NUMBER:g} in size, not {shortened(value)}")
+            raise ModelError(
+                f"{where[:200]} must be finite and at most {LARGEST_NUMBER:g} in size, not {shortened(value)}"
+            )
 
 
 def _description(document: Mapping[str, Any]) -> Description:
@@ -190,10 +198,12 @@ def _description(document: Mapping[str, Any]) -> Description:
 
 
 def _tables(document: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any], str]]:
-    """The tables of an array of tables, each with the words that name it in a message."""
+    """Return the tables of an array of tables, each with the words that name it in a message."""
     tables = document.get(key, [])
     if not isinstance(tables, list):
         raise ModelError(f"'{key}' must be written as an array of tables, [[{key}]]")
+    if len(tables) > MAX_TABLES:
+        raise ModelError(f"there are {len(tables)} [[{key}]] tables; at most {MAX_TABLES} are read")
     named = []
     for index, table in enumerate(tables, start=1):
         if not isinstance(table, Mapping):
@@ -289,7 +299,7 @@ def _from_screw_table(table: Any, name: str) -> Description:
 
 def _inertia_table(inertia: Inertia) -> dict[str, Any]:
     everything = {"mass": inertia.mass, "center_of_mass": inertia.center_of_mass, "inertia": inertia.matrix}
-    return {key: value for key, value in everything.items() if np.any(value)}
+    return {key: value for key, value in everything.items() if np.asarray(value).any()}
 
 
 def _joint_table(joint: Joint) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """Robots from URDF, the robot description format of ROS (http://wiki.ros.org/urdf/XML).
 
-Read: links with inertia, joints of type fixed, revolute, continuous and prismatic, with origin, axis, limits, dynamics
-(damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files are never opened.
+Read: links with inertia, joints of type fixed, revolute, continuous and prismatic, with origin, axis, limits,
+dynamics (damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files are
+never opened.
 
 - Angles written as decimals within 1e-11 of a multiple of pi/2 are read as that multiple.
-- A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only one,
-  the other is 0, as URDF says. Velocity and effort are unlimited where they are missing. Beyond 1e9 a limit is infinite.
-- An element ``<chasles tool="…" home="…" source="…"/>`` in ``<robot>``, which other readers ignore, may name the default
-  frame and say the home configuration and where the numbers come from.
+- A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only
+  one, the other is 0, as URDF says. Velocity and effort are unlimited where they are missing. Beyond 1e9 a limit is
+  infinite.
+- An element ``<chasles tool="…" home="…" source="…"/>`` in ``<robot>``, which other readers ignore, may name the
+  default frame and say the home configuration and where the numbers come from.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ X_AXIS = (1.0, 0.0, 0.0)
 
 
 def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Description:
-    """A robot from a URDF file.
+    """Read a robot from a URDF file.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
 
 
 def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", check: bool = True) -> Description:
-    """A robot from the text of a URDF file; `file` is its name in messages.
+    """Read a robot from the text of a URDF file; `file` is its name in messages.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", ch
 
 
 def snapped_angle(angle: float) -> float:
-    """The angle, or the multiple of pi/2 within 1e-11 of it: files print pi with more or fewer digits.
+    """Return the angle, or the multiple of pi/2 within 1e-11 of it: files print pi with more or fewer digits.
 
     Examples
     --------
@@ -178,7 +180,7 @@ def _limits(element: Element, kind: str) -> Limits:
 
 
 def _bound(limit: Element, attribute: str, default: float) -> float:
-    """A limit; one beyond all reason is none."""
+    """Return a limit; one beyond all reason is none."""
     value = limit.number(attribute, default, largest=math.inf)
     return math.copysign(math.inf, value) if abs(value) > LARGEST_NUMBER else value
 

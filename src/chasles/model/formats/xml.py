@@ -10,7 +10,7 @@ from chasles.model.record import shortened
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 64
-MAX_ELEMENTS = 100_000
+MAX_ELEMENTS = 20_000
 LARGEST_NUMBER = 1e9
 
 
@@ -24,30 +24,30 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """The element as a message names it: ``<joint name="elbow"> in line 12``."""
+        """Return the element as a message names it: ``<joint name="elbow"> in line 12``."""
         name = self.attributes.get("name")
         return f"<{self.tag}>" + ("" if name is None else f" {shortened(name)}") + f" in line {self.line}"
 
     def all(self, tag: str) -> list[Element]:
-        """The child elements with this tag."""
+        """Return the child elements with this tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The child element with this tag, or None; more than one is an error."""
+        """Return the child element with this tag, or None; more than one is an error."""
         found = self.all(tag)
         if len(found) > 1:
             raise ModelError(f"{self} has {len(found)} <{tag}> elements; at most one is allowed")
         return found[0] if found else None
 
     def text(self, attribute: str) -> str:
-        """A required attribute."""
+        """Return a required attribute."""
         try:
             return self.attributes[attribute]
         except KeyError:
             raise ModelError(f"{self} lacks the attribute '{attribute}'") from None
 
     def number(self, attribute: str, default: float | None = None, *, largest: float = LARGEST_NUMBER) -> float:
-        """An attribute as one number, at most `largest` in size; without a default it is required."""
+        """Return an attribute as one number, at most `largest` in size; without a default it is required."""
         if default is not None and attribute not in self.attributes:
             return default
         return self.numbers(attribute, 1, largest=largest)[0]
@@ -60,7 +60,7 @@ class Element:
         *,
         largest: float = LARGEST_NUMBER,
     ) -> tuple[float, ...]:
-        """An attribute as this many numbers, at most `largest` in size; without a default it is required."""
+        """Return an attribute as this many numbers, at most `largest` in size; without a default it is required."""
         if default is not None and attribute not in self.attributes:
             return default
         text = self.text(attribute)
@@ -79,7 +79,7 @@ class Element:
 
 
 def parse_xml(data: bytes) -> Element:
-    """The root element of an XML document.
+    """Return the root element of an XML document.
 
     Raises
     ------

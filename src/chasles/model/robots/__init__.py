@@ -21,7 +21,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """The file of a shipped robot.
+    """Return the file of a shipped robot.
 
     Raises
     ------

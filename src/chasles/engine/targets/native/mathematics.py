@@ -146,14 +146,17 @@ def sincos(lanes: int) -> str:
     w = VectorMath("chasles.sincos", lanes, ["%x"], results=2)
     n, quadrant = w.nearest("%x", 2.0 / math.pi)
     minus_n = w.value(f"fneg {w.real} {n}")
-    # The first product is exact; the rounding error of the second and all of the third correct the result where it
-    # nearly vanishes (Cody and Waite, Software Manual for the Elementary Functions, 1980).
+    # x - n π/2 with π/2 in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980). The first
+    # difference is exact; the error of the second is found by Knuth's two-sum and goes on as a tail of r.
     first = w.fma(minus_n, w.constant(_PI_2[0]), "%x")
-    second = w.fma(minus_n, w.constant(_PI_2[1]), first)
-    lost = w.fma(minus_n, w.constant(_PI_2[1]), w.sub(first, second))
-    correction = w.fma(minus_n, w.constant(_PI_2[2]), lost)
+    product = w.mul(minus_n, w.constant(_PI_2[1]))
+    product_error = w.fma(minus_n, w.constant(_PI_2[1]), w.value(f"fneg {w.real} {product}"))
+    second = w.add(first, product)
+    moved = w.sub(second, first)
+    lost = w.add(w.sub(first, w.sub(second, moved)), w.sub(product, moved))
+    correction = w.fma(minus_n, w.constant(_PI_2[2]), w.add(lost, product_error))
     r = w.add(second, correction)
-    tail = w.add(w.sub(second, r), correction)  # what rounding r lost
+    tail = w.add(w.sub(second, r), correction)
     z = w.mul(r, r)
     sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, _SIN), tail))
     half = w.mul(z, w.constant(0.5))

@@ -1,0 +1,44 @@
+"""Times of several candidates that take turns, so that drift of the machine hits all of them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from statistics import median
+from time import perf_counter
+
+
+def interleaved(
+    candidates: Mapping[str, Callable[[], object]], *, repeats: int = 25, least: float = 0.01
+) -> dict[str, float]:
+    """Median seconds of one call of each candidate.
+
+    Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; the first turn warms up and
+    finds how often that is.
+    """
+    counts = {name: _calls_that_fill(least, call) for name, call in candidates.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(repeats):
+            for name, call in candidates.items():
+                seconds[name].append(_time(call, counts[name]) / counts[name])
+    finally:
+        if collecting:
+            gc.enable()
+    return {name: median(times) for name, times in seconds.items()}
+
+
+def _calls_that_fill(least: float, call: Callable[[], object]) -> int:
+    count = 1
+    while (seconds := _time(call, count)) < least:
+        count = max(2 * count, int(count * least / max(seconds, 1e-9)))
+    return count
+
+
+def _time(call: Callable[[], object], count: int) -> float:
+    start = perf_counter()
+    for _ in range(count):
+        call()
+    return perf_counter() - start

@@ -1,0 +1,1 @@
+"""Plots and self-contained HTML reports of runs; simple shapes for robots, drawn from their kinematics."""

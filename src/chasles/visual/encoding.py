@@ -1,0 +1,50 @@
+"""Arrays and names in forms that a web page reads: plotly's typed arrays, JSON and text that cannot leave their element."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def typed_array(values: ArrayLike) -> dict[str, str]:
+    """Single-precision numbers in plotly's JSON form of a typed array, with NaN and infinity kept.
+
+    Examples
+    --------
+    >>> typed_array([1.0, 2.0])
+    {'dtype': 'f4', 'bdata': 'AACAPwAAAEA='}
+    """
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(values, dtype="<f4")
+    encoded = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+    return encoded | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})
+
+
+def embedded_json(data: Any) -> str:
+    r"""JSON text that may stand in a script element, whatever names it holds.
+
+    Examples
+    --------
+    >>> embedded_json(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def plot_text(name: str) -> str:
+    """A name as text of a plotly figure, which reads a few HTML tags and %{...} patterns.
+
+    Examples
+    --------
+    >>> plot_text("<b>joint</b>")
+    '&lt;b&gt;joint&lt;/b&gt;'
+    """
+    return html.escape(name, quote=False).replace("%{", "%&#123;")

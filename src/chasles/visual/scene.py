@@ -1,0 +1,107 @@
+"""The 3D view's data: a robot's shapes, and where its links are over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from chasles.robot import Robot
+from chasles.visual.encoding import typed_array
+from chasles.visual.shapes import Skeleton, skeleton
+
+_FRAME_RATE = 60.0
+_MOST_FRAMES = 1800
+_MOST_POSES = 60_000  # of links, over all frames and runs: 2 MB in the page
+
+
+def scene_data(
+    robot: Robot, times: NDArray[np.float64], q: NDArray[np.float64], labels: Sequence[str]
+) -> dict[str, Any]:
+    """Everything that the 3D view needs, ready for JSON.
+
+    Parameters
+    ----------
+    robot
+        Who moves.
+    times, q
+        Shapes (time,) in s and (runs, time, n).
+    labels
+        A name for each run.
+
+    Returns
+    -------
+    dict
+        Shapes with the index of their link; times (frames,) and poses (runs, frames, links, 7), position and quaternion
+        (x, y, z, w) in the world; ground level, middle and extent of the scene, in m.
+    """
+    drawn = skeleton(robot.description)
+    links = tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
+    frames = _frames(times, len(q) * len(links))
+    where = [robot.frame_names.index(name) for name in links]
+    T_world_link = np.asarray(robot.frame_poses(_held(q[:, frames])))[:, :, where]
+    ground, low, high = _extent(drawn, links, T_world_link)
+    p = T_world_link[..., :3, 3]
+    wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
+    return {
+        "links": links,
+        "tool": links.index(drawn.tool),
+        "shapes": [
+            {
+                "link": links.index(shape.link),
+                "form": shape.form,
+                "role": shape.role,
+                "start": shape.start.tolist(),
+                "end": shape.end.tolist(),
+                "radius": shape.radius,
+            }
+            for shape in drawn.shapes
+        ],
+        "size": drawn.size,
+        "ground": ground,
+        "middle": (0.5 * (low + high)).tolist(),
+        "extent": float(np.linalg.norm(high - low)),
+        "runs": list(labels),
+        "times": typed_array(times[frames]),
+        "poses": typed_array(np.concatenate([p, wxyz], axis=-1)),
+    }
+
+
+def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
+    """Indices of the samples that are shown."""
+    wanted = int(np.ceil((times[-1] - times[0]) * _FRAME_RATE)) + 1
+    count = max(2, min(wanted, len(times), _MOST_FRAMES, _MOST_POSES // poses_a_frame))
+    return np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
+
+
+def _held(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Configurations (runs, frames, n) with the last finite one held where a run diverged."""
+    finite = (np.abs(q) < 1e6).all(axis=-1)  # beyond, angles mean nothing and sliding joints leave every picture
+    if finite.all():
+        return q
+    last = np.maximum.accumulate(np.where(finite, np.arange(q.shape[1]), 0), axis=1)
+    held = np.take_along_axis(q, last[..., None], axis=1)
+    return np.where(np.isfinite(held) & (np.abs(held) < 1e6), held, 0.0)
+
+
+def _extent(
+    drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Level of the ground, and the corners of the box in which everything moves."""
+    low = high = T_world_link[0, 0, 0, :3, 3]
+    deepest = 0.0
+    for shape in drawn.shapes:
+        T = T_world_link[:, :, links.index(shape.link)]
+        for point in (shape.start, shape.end):
+            p = T[..., :3, :3] @ point + T[..., :3, 3]
+            low, high = np.minimum(low, p.min(axis=(0, 1))), np.maximum(high, p.max(axis=(0, 1)))
+            if shape.link != drawn.root:
+                deepest = min(deepest, float(p[..., 2].min()) - shape.radius)
+    ground = min(float(T_world_link[0, 0, 0, 2, 3]), 0.0)
+    if deepest < ground:  # the arm reaches below its base frame, which then stands on a pedestal
+        ground = deepest - 0.08 * drawn.size
+    low = np.append(low[:2], ground)
+    return ground, low, np.maximum(high, low)

@@ -1,0 +1,225 @@
+"""What to draw for a robot that has no meshes: capsules along its links and cylinders on its joint axes.
+
+A link is drawn along its joint axes and their common normal, as Denavit and Hartenberg measure it, so that offsets show
+as the elbows that real robots have there. All lengths are true; only thicknesses are invented.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.model import Description, Joint
+
+Vector = NDArray[np.float64]
+Form = Literal["capsule", "cylinder"]
+Role = Literal["link", "joint", "slide"]
+
+_THICKNESS = 0.042  # radius of the first link, as a part of the robot's length
+_TAPER = 0.5  # how much thinner the last link is
+_DETOUR = 1.75  # a path along the axes may be this much longer than the straight line (three equal right angles: 1.73)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A round solid between two points of a link.
+
+    Attributes
+    ----------
+    link
+        Name of the link that carries it.
+    form
+        Whether its ends are round ("capsule") or flat ("cylinder").
+    role
+        What it stands for: a link, a turning joint or the slide of a sliding one.
+    start, end
+        In the link's frame, shape (3,), m.
+    radius
+        m.
+    """
+
+    link: str
+    form: Form
+    role: Role
+    start: Vector
+    end: Vector
+    radius: float
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The shapes of a robot.
+
+    Attributes
+    ----------
+    shapes
+        Root first.
+    links
+        Names of the links that carry shapes.
+    root, tool
+        Names of the fixed link and of the tool's frame.
+    size
+        Length along the longest chain of links, m; the scale for everything that has no length of its own.
+    """
+
+    shapes: tuple[Shape, ...]
+    links: tuple[str, ...]
+    root: str
+    tool: str
+    size: float
+
+
+@dataclass(frozen=True)
+class _Port:
+    """Where a link meets a joint, in the link's frame; fixed joints and tools have no axis."""
+
+    p: Vector
+    axis: Vector | None = None
+
+
+def skeleton(description: Description) -> Skeleton:
+    """Shapes for a robot.
+
+    Parameters
+    ----------
+    description
+        The robot.
+
+    Examples
+    --------
+    >>> from chasles import model
+    >>> arm = skeleton(model.load("planar2r"))
+    >>> round(arm.size, 3)
+    0.75
+    >>> sorted({shape.role for shape in arm.shapes})
+    ['joint', 'link']
+    """
+    drawn = _links_to_draw(description)
+    joints = [joint for joint in description.ordered_joints if joint.child in drawn]
+    incoming = {joint.child: joint for joint in joints}
+    depth, reach = {description.root: 0}, {description.root: 0.0}
+    paths: list[tuple[str, list[Vector]]] = []
+    for link in (description.root, *(joint.child for joint in joints)):
+        if link in incoming:
+            depth[link] = depth[incoming[link].parent] + incoming[link].moves
+        for joint, exit_port in _exits(description, link, joints):
+            path = _path(_entry(incoming.get(link)), exit_port)
+            length = float(sum(np.linalg.norm(b - a) for a, b in zip(path, path[1:], strict=False)))
+            paths.append((link, path))
+            if joint is None:
+                reach[link] = max(reach[link], reach[link] + length)
+            else:
+                travel = max(map(abs, _travel(joint)), default=0.0) if joint.kind == "prismatic" else 0.0
+                reach[joint.child] = reach[link] + length + travel
+    size = max(*reach.values(), 0.0)
+    size = size if np.isfinite(size) and size > 1e-9 else 1.0
+    deepest = max(*depth.values(), 1)
+    radius = {link: size * _THICKNESS * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
+
+    shapes = []
+    for link, path in paths:
+        for start, end in zip(path, path[1:], strict=False):
+            if np.linalg.norm(end - start) > 0.2 * radius[link]:
+                shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
+    for joint in joints:
+        if joint.moves:
+            shapes.extend(_joint_shapes(joint, radius[joint.child], size))
+    return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size)
+
+
+def _links_to_draw(description: Description) -> set[str]:
+    """Links on the way to a moving joint or to the tool: the others (sensors, covers) only hide the mechanism."""
+    parent = {joint.child: joint.parent for joint in description.joints}
+    tool = next((frame.link for frame in description.frames if frame.name == description.tool), description.tool)
+    drawn = {description.root}
+    for link in (tool, *(joint.child for joint in description.joints if joint.moves)):
+        while link not in drawn:
+            drawn.add(link)
+            link = parent[link]
+    return drawn
+
+
+def _entry(joint: Joint | None) -> _Port:
+    """Where a link hangs on the joint that carries it."""
+    if joint is None:
+        return _Port(np.zeros(3))
+    T_child_joint = np.linalg.inv(joint.T_joint_child)
+    return _Port(T_child_joint[:3, 3], T_child_joint[:3, :3] @ joint.axis if joint.moves else None)
+
+
+def _exits(description: Description, link: str, joints: list[Joint]) -> list[tuple[Joint | None, _Port]]:
+    """Where the next joints, the tool, or else the end of a link are."""
+    exits: list[tuple[Joint | None, _Port]] = []
+    for joint in joints:
+        if joint.parent == link:
+            T = joint.T_parent_joint if joint.moves else joint.T_parent_joint @ joint.T_joint_child
+            exits.append((joint, _Port(T[:3, 3], T[:3, :3] @ joint.axis if joint.moves else None)))
+    for frame in description.frames:
+        if frame.name == description.tool and frame.link == link:
+            exits.append((None, _Port(frame.T_link_frame[:3, 3])))
+    if link == description.tool:
+        exits.append((None, _Port(np.zeros(3))))
+    if not exits:
+        exits.append((None, _Port(_end_of(description, link))))
+    return exits
+
+
+def _end_of(description: Description, link: str) -> Vector:
+    """Farthest thing that is known of a link at the end of a chain: a fixed link, a frame or the centre of mass."""
+    places = [
+        (joint.T_parent_joint @ joint.T_joint_child)[:3, 3] for joint in description.joints if joint.parent == link
+    ]
+    places += [frame.T_link_frame[:3, 3] for frame in description.frames if frame.link == link]
+    places += [np.zeros(3)]
+    farthest = max(places, key=lambda p: float(np.linalg.norm(p)))
+    return farthest if farthest.any() else description.link(link).inertia.center_of_mass
+
+
+def _path(start: _Port, end: _Port) -> list[Vector]:
+    """Corners of a way from port to port: along the first axis, the common normal and the second axis."""
+    straight = [start.p, end.p]
+    between = end.p - start.p
+    a, b = start.axis, end.axis
+    along_a = along_b = 0.0
+    if a is not None and b is not None and abs(a @ b) < 1.0 - 1e-9:
+        # Feet of the common normal: p + s a and q + t b with (q + t b - p - s a) normal to both.
+        c = float(a @ b)
+        along_a, backward_b = np.linalg.solve([[1.0, -c], [c, -1.0]], [between @ a, between @ b])
+        along_b = -float(backward_b)
+    elif a is not None:
+        along_a = float(between @ a)
+    elif b is not None:
+        along_b = float(between @ b)
+    corners = [start.p]
+    if a is not None:
+        corners.append(start.p + along_a * a)
+    if b is not None:
+        corners.append(end.p - along_b * b)
+    corners.append(end.p)
+    length = sum(float(np.linalg.norm(y - x)) for x, y in zip(corners, corners[1:], strict=False))
+    return corners if length <= _DETOUR * float(np.linalg.norm(between)) else straight
+
+
+def _travel(joint: Joint) -> tuple[float, ...]:
+    """Finite limits of a sliding joint."""
+    return tuple(value for value in (joint.limits.lower, joint.limits.upper) if np.isfinite(value))
+
+
+def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
+    """A cylinder on the axis of a turning joint; a sleeve and a rod for a sliding one."""
+    entry = _entry(joint)
+    axis = entry.axis if entry.axis is not None else joint.axis
+    if joint.kind != "prismatic":
+        half = 1.5 * radius * axis
+        return [Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)]
+    direction = joint.T_parent_joint[:3, :3] @ joint.axis
+    place = joint.T_parent_joint[:3, 3]
+    sleeve = Shape(
+        joint.parent, "cylinder", "joint", place - 1.8 * radius * direction, place + 1.8 * radius * direction, 1.35 * radius
+    )
+    travel = (0.0, *_travel(joint)) if _travel(joint) else (-0.25 * size, 0.25 * size)
+    rod = Shape(joint.child, "capsule", "slide", entry.p - max(travel) * axis, entry.p - min(travel) * axis, 0.75 * radius)
+    return [sleeve, rod]

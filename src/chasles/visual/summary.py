@@ -1,0 +1,134 @@
+"""How well a run followed its reference, joint by joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import xarray
+
+NEEDED = ("q", "q_reference", "error", "tau")
+
+
+@dataclass(frozen=True)
+class JointTracking:
+    """How one joint followed its reference, over all runs and samples.
+
+    Attributes
+    ----------
+    joint
+        Name.
+    unit, effort_unit
+        "rad" and "N m", or "m" and "N".
+    rms_error, peak_error
+        Of reference minus position, in `unit`.
+    peak_effort
+        Largest absolute torque or force, in `effort_unit`.
+    """
+
+    joint: str
+    unit: str
+    effort_unit: str
+    rms_error: float
+    peak_error: float
+    peak_effort: float
+
+
+def require_run(run: xarray.Dataset) -> None:
+    """Refuse a dataset that is not the result of a simulation.
+
+    Raises
+    ------
+    ArgumentError
+        The message says what is missing.
+    """
+    for name in NEEDED:
+        if name not in run:
+            raise ArgumentError(f"not the result of a simulation: the dataset has no variable '{name}'")
+        if not {"time", "joint"} <= set(run[name].dims):
+            raise ArgumentError(f"not the result of a simulation: '{name}' has no dimensions time and joint")
+    if run.sizes["time"] == 0 or run["q"].size == 0:
+        raise ArgumentError("the result of this simulation is empty: there is nothing to show")
+
+
+def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
+    """One variable as an array (runs, time, joint): all axes of runs in one, of length 1 for a single run."""
+    values = run[name].transpose(..., "time", "joint").values
+    return np.asarray(values, dtype=np.float64).reshape(-1, *values.shape[-2:])
+
+
+def joint_units(run: xarray.Dataset) -> list[str]:
+    """"rad" or "m" for each joint."""
+    return [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
+
+
+def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
+    """How each joint followed its reference.
+
+    Parameters
+    ----------
+    run
+        Result of `chasles.simulate`; samples that are not finite do not count.
+
+    Raises
+    ------
+    ArgumentError
+        The dataset is no such result.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion)
+    >>> [row.unit for row in tracking_summary(run)]
+    ['rad', 'rad']
+    """
+    require_run(run)
+    error = by_run(run, "error").reshape(-1, run.sizes["joint"])
+    effort = by_run(run, "tau").reshape(-1, run.sizes["joint"])
+    return [
+        JointTracking(
+            joint=str(joint),
+            unit=unit,
+            effort_unit="N" if unit == "m" else "N m",
+            rms_error=root_mean_square(error[:, k]),
+            peak_error=peak(error[:, k]),
+            peak_effort=peak(effort[:, k]),
+        )
+        for k, (joint, unit) in enumerate(zip(run["joint"].values, joint_units(run), strict=True))
+    ]
+
+
+def root_mean_square(values: NDArray[np.float64]) -> float:
+    """Root of the mean square of the finite values; NaN if there are none."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else float("nan")
+
+
+def peak(values: NDArray[np.float64]) -> float:
+    """Largest absolute finite value; NaN if there are none."""
+    finite = values[np.isfinite(values)]
+    return float(np.abs(finite).max()) if finite.size else float("nan")
+
+
+def run_labels(run: xarray.Dataset) -> list[str]:
+    """A name for each run of a batch, made of what varies between them."""
+    dims = [str(dim) for dim in run["q"].dims if dim not in ("time", "joint")]
+    shape = tuple(run.sizes[dim] for dim in dims)
+    labels = []
+    for count, index in enumerate(np.ndindex(shape)):
+        place = dict(zip(dims, index, strict=True))
+        parts = []
+        for name, coordinate in run.coords.items():
+            if coordinate.dims and set(coordinate.dims) <= set(dims):
+                value = coordinate.values[tuple(place[str(dim)] for dim in coordinate.dims)]
+                parts.append(f"{name} = {value:.4g}" if isinstance(value, (float, np.floating)) else f"{name} = {value}")
+        labels.append(", ".join(parts) or (f"run {count}" if dims else "run"))
+    return labels

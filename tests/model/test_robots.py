@@ -1,0 +1,184 @@
+"""The shipped robots against the tables they come from, and `load`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chasles.errors import ModelError, UnknownNameError
+from chasles.model import build_tree, load, parse_toml, shipped, shipped_path
+
+
+def test_the_promised_robots_are_there() -> None:
+    assert set(shipped()) >= {"planar2r", "puma560", "stanford", "scara", "ur5", "panda", "iiwa14"}
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_each_is_small_cited_and_complete(name: str) -> None:
+    robot = load(name)
+    assert shipped_path(name).stat().st_size < 20_000
+    assert "mesh" not in shipped_path(name).read_text()
+    assert robot.name == name
+    assert len(robot.source) > 40
+    assert ((robot.home >= robot.lower_limits) & (robot.home <= robot.upper_limits)).all()
+    assert robot.tool in robot.frame_names
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", shipped())
+def test_loading_gives_no_warning(name: str) -> None:
+    load(name)
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560"}))
+@pytest.mark.filterwarnings("error")
+def test_their_inertias_are_physical(name: str) -> None:
+    load(shipped_path(name))
+
+
+def test_the_published_puma_is_not_quite_physical() -> None:
+    with pytest.warns(UserWarning, match="link1.*no mass|link3.*triangle"):
+        load(shipped_path("puma560"))
+
+
+def compare_with_toolbox(name: str, arm: Any, reference: SimpleNamespace, base_height: float = 0.0) -> None:
+    tree = build_tree(load(name))
+    for seed in range(5):
+        q = np.random.default_rng(seed).uniform(-2.0, 2.0, tree.n)
+        T = arm.fkine(q).A
+        T[2, 3] -= base_height
+        assert np.abs(reference.frame_pose(tree, q, "tool") - T).max() < 1e-13
+        M, g = reference.mass_matrix_and_gravity(tree, q)
+        assert np.allclose(M, arm.inertia(q), rtol=1e-11, atol=1e-11)
+        assert np.allclose(g, arm.gravload(q, gravity=[0, 0, -9.81]), rtol=1e-11, atol=1e-11)
+
+
+def test_puma_agrees_with_the_robotics_toolbox(reference: SimpleNamespace) -> None:
+    rtb = pytest.importorskip("roboticstoolbox")
+    arm = rtb.models.DH.Puma560()
+    compare_with_toolbox("puma560", arm, reference, base_height=26.45 * 0.0254)
+    for joint, link in zip(load("puma560").joints, arm.links, strict=True):
+        assert joint.viscous_friction == pytest.approx(link.G**2 * link.B, rel=1e-6)
+        assert joint.coulomb_friction == pytest.approx(abs(link.G) * (link.Tc[0] - link.Tc[1]) / 2, rel=1e-6)
+        assert (joint.limits.lower, joint.limits.upper) == pytest.approx(tuple(link.qlim), rel=1e-12)
+
+
+# ROBOOP 1.31, section 5.13.2.7: d, m, the centre of mass and the diagonal of the inertia of each link. The Robotics
+# Toolbox has other numbers in links 3, 5 and 6.
+STANFORD = [
+    (0.412, 9.29, (0, 0.0175, -0.1105), (0.276, 0.255, 0.071)),
+    (0.154, 5.01, (0, -1.054, 0), (0.108, 0.018, 0.100)),
+    (0.0, 4.25, (0, 0, -6.447), (2.51, 2.51, 0.006)),
+    (0.0, 1.08, (0, 0.092, -0.054), (0.002, 0.001, 0.001)),
+    (0.0, 0.63, (0, 0, 0.566), (0.003, 0.003, 0.0004)),
+    (0.263, 0.51, (0, 0, 1.554), (0.013, 0.013, 0.0003)),
+]
+
+
+def test_stanford_has_the_table_of_roboop(reference: SimpleNamespace) -> None:
+    rtb = pytest.importorskip("roboticstoolbox")
+    alphas = [-math.pi / 2, math.pi / 2, 0.0, -math.pi / 2, math.pi / 2, 0.0]
+    links = []
+    for index, (joint, alpha, (d, m, r, inertia)) in enumerate(
+        zip(load("stanford").joints, alphas, STANFORD, strict=True)
+    ):
+        fields = {"alpha": alpha, "m": m, "r": r, "I": inertia, "Jm": joint.motor_inertia, "G": 1.0}
+        links.append(rtb.PrismaticDH(theta=-math.pi / 2, **fields) if index == 2 else rtb.RevoluteDH(d=d, **fields))
+    compare_with_toolbox("stanford", rtb.DHRobot(links), reference)
+
+
+def test_scara_has_the_geometry_of_the_cobra(reference: SimpleNamespace) -> None:
+    rtb = pytest.importorskip("roboticstoolbox")
+    arm, scara = rtb.models.DH.Cobra600(), load("scara")
+    for seed in range(5):
+        q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
+        assert np.abs(reference.frame_pose(build_tree(scara), q, "tool") - arm.fkine(q).A).max() < 1e-14
+    assert [joint.limits.upper for joint in scara.joints[:3]] == pytest.approx([arm.qlim[1][i] for i in range(3)])
+
+
+def test_planar_arm_is_mazures(reference: SimpleNamespace) -> None:
+    """Two slender rods: the closed form of any textbook."""
+    tree = build_tree(load("planar2r"))
+    (l1, l2), (m1, m2), g0 = (0.5, 0.25), (10.0, 5.0), 9.80621
+    for q1, q2 in np.random.default_rng(0).uniform(-3, 3, (5, 2)):
+        M, g = reference.mass_matrix_and_gravity(tree, np.array([q1, q2]))
+        coupling = m2 * l2**2 / 3 + m2 * l1 * l2 * math.cos(q2) / 2
+        expected = [
+            [m1 * l1**2 / 3 + m2 * l1**2 + m2 * l2**2 / 3 + m2 * l1 * l2 * math.cos(q2), coupling],
+            [coupling, m2 * l2**2 / 3],
+        ]
+        assert np.abs(M - expected).max() < 1e-14
+        outer = m2 * g0 * l2 / 2 * math.cos(q1 + q2)
+        assert np.abs(g - [(m1 / 2 + m2) * g0 * l1 * math.cos(q1) + outer, outer]).max() < 1e-13
+
+
+def test_panda_and_ur5_have_the_numbers_of_their_ros_descriptions(reference: SimpleNamespace) -> None:
+    pin = pytest.importorskip("pinocchio")
+    robots = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
+    if not robots.exists():
+        pytest.skip("example-robot-data is not installed")
+    panda, theirs = load("panda"), load(robots / "panda_description" / "urdf" / "panda.urdf", check=False)
+    for index in range(8):
+        assert panda.link(f"panda_link{index}") == theirs.link(f"panda_link{index}")
+    for joint in panda.coordinates:
+        assert joint.replace(viscous_friction=0.0, coulomb_friction=0.0) == theirs.joint(joint.name).replace(
+            viscous_friction=0.0, coulomb_friction=0.0
+        )
+    ur5 = load(robots / "ur_description" / "urdf" / "ur5_robot.urdf", check=False)
+    turned = np.diag([-1.0, -1.0, 1.0, 1.0])
+    for seed in range(5):
+        q = np.random.default_rng(seed).uniform(-3, 3, 6)
+        expected = turned @ reference.frame_pose(build_tree(ur5), q, "tool0")
+        assert np.abs(reference.frame_pose(build_tree(load("ur5")), q, "tool") - expected).max() < 1e-9
+    masses = [link.inertia.mass for link in load("ur5").links[1:]]
+    assert masses == [ur5.link(joint.child).inertia.mass for joint in ur5.coordinates]
+
+
+def test_iiwa_agrees_with_the_file_of_frax() -> None:
+    frax = pytest.importorskip("importlib.util").find_spec("frax")
+    if frax is None:
+        pytest.skip("frax is not installed")
+    theirs = load(Path(frax.origin).parent / "assets" / "iiwa" / "iiwa14.urdf", check=False)
+    iiwa = load("iiwa14")
+    assert iiwa.coordinates == theirs.coordinates
+    assert all(iiwa.link(f"iiwa_link_{index}") == theirs.link(f"iiwa_link_{index}") for index in range(8))
+
+
+def test_a_file_is_loaded_by_its_path(write: Callable[[str, str | bytes], Path]) -> None:
+    path = write("my.toml", "[[dh]]\na = 1.0\nmass = 1.0\n")
+    assert load(path).n == load(str(path)).n == 1
+
+
+def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"'pandaa'. Did you mean 'panda'.*iiwa14, panda, planar2r") as caught:
+        load("pandaa")
+    assert ".urdf or .toml file" in str(caught.value)
+    with pytest.raises(UnknownNameError, match=r"no robot file .*missing.urdf.*panda"):
+        load(tmp_path / "missing.urdf")
+    with pytest.raises(UnknownNameError):
+        load("a\0b")
+
+
+@pytest.mark.parametrize("suffix", ["xml", "mjcf", "sdf", "txt"])
+def test_other_formats_are_refused_with_those_supported(suffix: str, write: Callable[[str, str | bytes], Path]) -> None:
+    with pytest.raises(
+        ModelError, match=rf"robot.{suffix}: files of type '.{suffix}' cannot be read; supported: .toml, .urdf"
+    ):
+        load(write(f"robot.{suffix}", "<mujoco/>"))
+
+
+def test_the_examples_of_the_format_page_are_robots() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "robot-file-format.md").read_text(encoding="utf-8")
+    table, screws, door, extras = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert parse_toml(table, check=False).n == 2
+    assert [joint.kind for joint in parse_toml(screws).joints] == ["revolute", "prismatic"]
+    hinge = parse_toml(door + extras)
+    assert hinge.payload.mass == 2.0
+    assert "camera" in hinge.frame_names
