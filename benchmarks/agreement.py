@@ -7,7 +7,6 @@ It knows no friction in its algorithms, so that is added here from the numbers t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -66,8 +65,7 @@ class Pair:
     def from_urdf(cls, path: Path, count: int, *, check: bool = False, seed: int = 0) -> Pair:
         """Read a file for both and draw ``count`` random states."""
         robot = ch.Robot.from_urdf(path, check=check)
-        text = with_complete_digits_of_pi(path.read_text())
-        model = pin.buildModelFromXML(re.sub(r"<robot(?![^>]*\bname=)", '<robot name="unnamed"', text))
+        model = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()))
         model.inertias[0] = pin.Inertia.Zero()  # what is welded to the base does not move
         description = robot.description
         moving = [joint for joint in description.joints if joint.moves]

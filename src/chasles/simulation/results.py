@@ -78,7 +78,7 @@ def make_run(
         dims = runs[len(runs) - len(own) :]
         kept = [k for k, size in enumerate(own) if size > 1]
         inner = [f"{name}.{k}" for k in range(len(shapes[name]))]
-        squeezed = value.reshape(*(own[k] for k in kept), *shapes[name])
+        squeezed = value.reshape((*(own[k] for k in kept), *shapes[name]))
         coordinates[name] = ([*(dims[k] for k in kept), *inner], squeezed)
     return Run(
         data,

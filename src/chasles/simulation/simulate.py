@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control import Controller, PythonLaw
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, ChaslesError, TraceError, UnknownNameError
 from chasles.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.closed_loop import RECORDED, ClosedLoop
@@ -110,10 +110,7 @@ def simulate(
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    if not hasattr(controller, "law"):
-        if not callable(controller):
-            raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
-        controller = PythonLaw(controller)
+    controller = _as_controller(controller)
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
     times = _times(reference.duration if duration is None else duration, period, save_every)
@@ -142,6 +139,14 @@ def simulate(
     return _label(loop, times, recorded, given, integrator)
 
 
+def _as_controller(controller: Any) -> Controller:
+    if hasattr(controller, "law"):
+        return cast(Controller, controller)
+    if callable(controller):
+        return PythonLaw(controller)
+    raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
+
+
 def _times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
     """Times of the controller's calls, shape (samples, calls from one sample to the next)."""
     for name, value in (("duration", duration), ("period", period)):
@@ -166,7 +171,7 @@ def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: An
         if core < 0 or array.shape[core:] != shape:
             raise ArgumentError(f"vary['{name}'] must have shape (..., {', '.join(map(str, shape))}), not {array.shape}")
         batches.append(array.shape[:core])
-    start = loop.reference.motion(0.0, {k: v for k, v in loop.reference.parameters.items()})
+    start = loop.reference.motion(0.0, loop.reference.parameters)
     if np.shape(start.q) != (n,):
         raise ArgumentError(f"the reference moves {np.size(start.q)} joints, but robot '{loop.robot.name}' has {n}")
     parts = []
@@ -192,10 +197,9 @@ def _reference_start(loop: ClosedLoop, values: Mapping[str, Any]) -> Any:
 def _is_traceable(loop: ClosedLoop) -> bool:
     try:
         _ = loop.scan
-    except UnknownNameError:
-        raise
     except Exception as error:  # a plain Python law may fail on traced values in any way
-        if not isinstance(loop.controller, PythonLaw):
+        wrong_anyhow = isinstance(error, ChaslesError) and not isinstance(error, TraceError)
+        if wrong_anyhow or not isinstance(loop.controller, PythonLaw):
             raise
         warnings.warn(
             f"the control law '{loop.controller.name}' cannot be compiled and runs as plain Python: {error}",

@@ -146,6 +146,7 @@ def _layout(panels: Sequence[_Panel], first: float, last: float) -> dict[str, An
         "hovermode": "x unified",
         "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
         "legend": {"groupclick": "togglegroup", "tracegroupgap": 2, "font": {"size": 12}},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b3bec8", "activecolor": "#0f6fb4"},
         "annotations": [],
     }
     for number, panel in enumerate(panels):

@@ -1,0 +1,81 @@
+"""Command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[_variable] = "1"  # read by the peers when they are imported
+
+SECTIONS = ("dynamics", "simulation", "startup", "tree")
+PACKAGES = (
+    "numpy",
+    "llvmlite",
+    "pin",
+    "mujoco",
+    "roboticstoolbox-python",
+    "modern_robotics",
+    "example-robot-data",
+)
+
+
+def main() -> int:
+    """Run the sections that were asked for and print their tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default all")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown, as in the README")
+    arguments = parser.parse_args()
+    for name in arguments.sections:
+        if name not in SECTIONS:
+            parser.error(f"there is no section {name!r}; there are {', '.join(SECTIONS)}")
+    import chasles as ch
+    from benchmarks.robots import MissingPeerError
+
+    ch.set_threads(1)
+    print(header(ch.__version__) + "\n", flush=True)
+    complete = True
+    for name in arguments.sections or SECTIONS:
+        try:
+            for table in importlib.import_module(f"benchmarks.{name}").tables():
+                print(table.markdown() if arguments.markdown else table.text(), flush=True)
+        except MissingPeerError as error:
+            complete = False
+            print(f"{name}: {error}\n", flush=True)
+    return 0 if complete else 1
+
+
+def header(version: str) -> str:
+    """The machine and the versions of everything."""
+    installed = []
+    for package in PACKAGES:
+        try:
+            installed.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            installed.append(f"no {package}")
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    return (
+        f"Chasles {version}, {when}, Python {platform.python_version()}, {', '.join(installed)}\n"
+        f"on {_processor()}, {platform.system()} {platform.machine()}; one thread; medians of interleaved repeats"
+    )
+
+
+def _processor() -> str:
+    import llvmlite.binding as llvm
+
+    name = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = information.read_text().splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
+    return f"{name} ({llvm.get_host_cpu_name()})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Kinematics and dynamics of the Panda, in batches and in single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks import panda
+from benchmarks.robots import MissingPeerError
+from benchmarks.tables import Table, at_least, seconds
+from benchmarks.timing import interleaved
+
+BATCH = 4096
+BARS = {panda.INVERSE: 40.0, panda.FORWARD: 25.0, panda.MASS: 20.0, panda.POSE: 20.0, panda.DERIVATIVES: 15.0}
+INFORMATION: dict[str, Callable[..., panda.Calls]] = {
+    "MuJoCo": panda.mujoco_calls,
+    "roboticstoolbox": panda.toolbox_calls,
+    "modern_robotics": panda.modern_robotics_calls,
+}
+
+
+def tables() -> Iterator[Table]:
+    """All tables of this section."""
+    yield batches()
+    yield single_calls()
+    yield other_peers()
+
+
+def batches() -> Table:
+    """4,096 states in one call."""
+    s = panda.states(BATCH)
+    ours, with_out = panda.our_calls(s), panda.our_calls_with_out(s)
+    in_parallel, one_call = panda.pinocchio_batches(s), panda.pinocchio_calls(*(array[0].copy() for array in s))
+    table = Table(
+        f"Panda, batch of {BATCH:,} states, float64, one thread: time for one state",
+        ("", "Chasles", "with out=", "Pinocchio", "what of Pinocchio", "ratio with out=", "largest difference", "ratio"),
+        notes=[
+            "Pinocchio in C++: its loop over the batch, rneaInParallel or abaInParallel with one thread, into an array that "
+            "exists already.",
+            "Pinocchio from Python: one call for one state, as it has no loop over batches for these.",
+            "Chasles: one call from Python, which makes the arrays of the results; with out= it writes into existing ones.",
+            "Largest difference: over the batch, from Pinocchio's values, relative to the largest of them.",
+        ],
+    )
+    differences = batch_differences(s)
+    for name in panda.FUNCTIONS:
+        peer = in_parallel.get(name, one_call[name])
+        times = interleaved({"ours": ours[name], "out": with_out[name], "peer": peer})
+        each, out = times["ours"] / BATCH, times["out"] / BATCH
+        theirs = times["peer"] / BATCH if name in in_parallel else times["peer"]
+        table.add(
+            name,
+            seconds(each),
+            seconds(out),
+            seconds(theirs),
+            "C++ loop" if name in in_parallel else "Python call",
+            f"{theirs / out:.3g}x",
+            f"{differences[name]:.0e}",
+            at_least(BARS[name], theirs / each),
+        )
+    return table
+
+
+def batch_differences(s: panda.States) -> dict[str, float]:
+    """Largest relative difference from Pinocchio's single calls over the batch."""
+    ours = {name: call() for name, call in panda.our_calls(s).items()}
+    worst = dict.fromkeys(panda.FUNCTIONS, 0.0)
+    largest = dict.fromkeys(panda.FUNCTIONS, 0.0)
+    for k in range(len(s.q)):
+        for name, call in panda.pinocchio_calls(*(array[k] for array in s)).items():
+            actual = ours[name]
+            mine = tuple(part[k] for part in actual) if isinstance(actual, tuple) else actual[k]
+            for a, b in zip(_parts(mine), _from_pinocchio(name, call()), strict=True):
+                worst[name] = max(worst[name], float(np.abs(a - b).max()))
+                largest[name] = max(largest[name], float(np.abs(b).max()))
+    for name, call in panda.pinocchio_batches(s).items():
+        worst[name] = max(worst[name], float(np.abs(ours[name] - call().T).max()))
+    return {name: worst[name] / largest[name] for name in worst}
+
+
+def single_calls() -> Table:
+    """One state in one call."""
+    s = panda.States(*(array[0].copy() for array in panda.states(BATCH)))
+    ours, theirs = panda.our_calls(s), panda.pinocchio_calls(*s)
+    table = Table("Panda, one call from Python", ("", "Chasles", "Pinocchio", "ratio"))
+    for name in panda.FUNCTIONS:
+        times = interleaved({"ours": ours[name], "peer": theirs[name]}, least=0.005)
+        ratio = times["peer"] / times["ours"]
+        table.add(name, seconds(times["ours"]), seconds(times["peer"]), at_least(1.0, ratio))
+    return table
+
+
+def other_peers() -> Table:
+    """One state in one call of the other peers, and how many times as long that takes as Chasles's call."""
+    s = panda.States(*(array[0].copy() for array in panda.states(BATCH)))
+    ours = panda.our_calls(s)
+    table = Table(
+        "Panda, one call from Python of other libraries (and how many times as long it takes as Chasles's)",
+        ("", *INFORMATION),
+        notes=[
+            "MuJoCo: mj_inverse, mj_forward and the stages up to mj_fullM or mj_jacBody, without setting the state; contacts "
+            "and constraints are switched off. These stages compute more than the quantity alone.",
+        ],
+    )
+    theirs: dict[str, panda.Calls] = {}
+    for peer, make in INFORMATION.items():
+        try:
+            theirs[peer] = make(*s)
+        except MissingPeerError as error:
+            table.notes.append(str(error))
+    for name in panda.FUNCTIONS:
+        cells = []
+        for peer in INFORMATION:
+            call = theirs.get(peer, {}).get(name)
+            if call is None:
+                cells.append("-")
+                continue
+            difference = _peer_difference(name, ours[name](), call())
+            if difference > 1e-6:
+                raise RuntimeError(f"{peer} computes another {name}: they differ by {difference:.1e}")
+            times = interleaved({"ours": ours[name], "peer": call}, repeats=9, least=0.005)
+            cells.append(f"{seconds(times['peer'])} ({times['peer'] / times['ours']:.3g}x)")
+        if any(cell != "-" for cell in cells):
+            table.add(name, *cells)
+    return table
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _from_pinocchio(name: str, value: Any) -> tuple[Any, ...]:
+    """Pinocchio's result as ours: full symmetric matrices, angular part first, order of outputs."""
+    _, _, data = panda.pinocchio()
+    if name == panda.MASS:
+        return (_mirrored(value),)
+    if name == panda.POSE:
+        return data.iMf[0].homogeneous, np.roll(value, 3, axis=0)
+    if name == panda.DERIVATIVES:
+        by_q, by_qd, M = value
+        return by_q, by_qd, _mirrored(M)
+    return (value,)
+
+
+def _mirrored(M: Any) -> Any:
+    return np.triu(M) + np.triu(M, 1).T
+
+
+def _peer_difference(name: str, ours: Any, theirs: Any) -> float:
+    """Relative difference, where the peer's result is the same thing (not for poses: their frames differ)."""
+    if name == panda.POSE:
+        return 0.0
+    return float(np.abs(ours - theirs).max() / np.abs(ours).max())

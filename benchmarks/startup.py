@@ -1,0 +1,78 @@
+"""How long a fresh process waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from statistics import median
+from time import perf_counter
+
+from benchmarks.tables import Table, at_most, seconds
+
+REPEATS = 7
+FIRST_CALL = """
+import json, sys
+from time import perf_counter
+start = perf_counter()
+import chasles
+imported = perf_counter()
+arm = chasles.load("panda")
+loaded = perf_counter()
+arm.inverse_dynamics(arm.home, arm.home, arm.home)
+done = perf_counter()
+print(json.dumps([imported - start, loaded - imported, done - loaded]))
+"""
+
+
+def tables() -> Iterator[Table]:
+    """The one table of this section."""
+    in_process("import chasles")  # bytecode is compiled once for all
+    with tempfile.TemporaryDirectory() as warm:
+        measure(FIRST_CALL, warm)
+        nothing, whole, uncached, cached = [], [], [], []
+        for _ in range(REPEATS):
+            nothing.append(in_process("pass"))
+            whole.append(in_process("import chasles"))
+            with tempfile.TemporaryDirectory() as fresh:
+                uncached.append(measure(FIRST_CALL, fresh))
+            cached.append(measure(FIRST_CALL, warm))
+    imported = [times[0] for times in (*uncached, *cached)]
+    table = Table(
+        "Start in a fresh process",
+        ("", "median", "of which loading the robot", "allowed"),
+        notes=[
+            "First inverse dynamics: chasles.load('panda') and the first call together, after the import.",
+            f"Whole process: python -c 'import chasles', from start to exit; python -c pass takes {seconds(median(nothing))}.",
+        ],
+    )
+    table.add("import chasles", seconds(median(imported)), "", at_most(0.25, median(imported)))
+    table.add("import chasles, whole process", seconds(median(whole)), "", at_most(0.25, median(whole)))
+    for label, runs, allowed in (("compiled", uncached, 0.5), ("from the cache", cached, 0.03)):
+        both = median(times[1] + times[2] for times in runs)
+        loading = median(times[1] for times in runs)
+        table.add(f"first inverse dynamics, {label}", seconds(both), seconds(loading), at_most(allowed, both))
+    yield table
+
+
+def in_process(code: str) -> float:
+    """Seconds that a process takes from start to exit."""
+    start = perf_counter()
+    _run(code, dict(os.environ))
+    return perf_counter() - start
+
+
+def measure(code: str, cache: str, arguments: Sequence[str] = ()) -> list[float]:
+    """The times that a program prints as JSON, with kernels kept in a directory of their own."""
+    environment = {**os.environ, "CHASLES_CACHE_DIR": cache}
+    environment.pop("CHASLES_CACHE", None)
+    times: list[float] = json.loads(_run(code, environment, arguments))
+    return times
+
+
+def _run(code: str, environment: dict[str, str], arguments: Sequence[str] = ()) -> str:
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,210 @@
+"""One HTML page about runs, complete in itself: plots, tables and the moving robot, with nothing to load from a network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles._version import __version__
+from chasles.errors import ArgumentError, MissingExtraError
+from chasles.model import parse_toml
+from chasles.robot import Robot
+from chasles.visual.encoding import embedded_json
+from chasles.visual.figures import SHOWN_RUNS, tracking_figure
+from chasles.visual.scene import scene_data
+from chasles.visual.summary import JointTracking, by_run, require_run, run_labels, tracking_summary
+
+if TYPE_CHECKING:
+    import xarray
+
+# The browser itself refuses whatever would leave the page.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2", "double speed"))
+
+
+def write_report(
+    runs: Mapping[str, xarray.Dataset], path: str | PathLike[str], title: str = "Closed-loop simulation"
+) -> Path:
+    """Write one self-contained HTML page about runs.
+
+    For each run it shows how well every joint followed its reference, plots of positions, errors and torques, and the
+    robot's motion in 3D. The page needs no network and no other file.
+
+    Parameters
+    ----------
+    runs
+        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs and the lines of the first 20.
+    path
+        The file to write; its folder must exist.
+    title
+        Of the page.
+
+    Returns
+    -------
+    Path
+        The file, absolute.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly, whose plotting code the page contains, is not installed.
+    ArgumentError
+        A dataset is not the result of a simulation, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import chasles as ch, tempfile
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report({"first try": run}, folder + "/run.html").name
+    'run.html'
+    """
+    if not runs:
+        raise ArgumentError("a report needs at least one run")
+    target = Path(path).absolute()
+    page = _page(runs, title)
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"the report {target} cannot be written: {error.strerror or error}") from None
+    return target
+
+
+def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
+    sections = "\n".join(_section(name, run) for name, run in runs.items())
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{_asset("report.css")}</style>
+</head>
+<body>
+<main>
+<h1>{html.escape(title)}</h1>
+{sections}
+<footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
+</main>
+<script>{_plotly()}</script>
+<script>{_asset("viewer.js")}</script>
+<script>{_asset("report.js")}</script>
+</body>
+</html>
+"""
+
+
+def _section(title: str, run: xarray.Dataset) -> str:
+    require_run(run)
+    labels = run_labels(run)
+    robot = _robot(run)
+    data: dict[str, Any] = {"figure": tracking_figure(run)}
+    if robot is not None:
+        q = by_run(run, "q")[:SHOWN_RUNS]
+        data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, labels[:SHOWN_RUNS])
+    return f"""<section class="run-section">
+<h2>{html.escape(title)}</h2>
+{_facts(run, robot, len(labels))}
+<div class="top">
+{_view(labels[:SHOWN_RUNS]) if robot is not None else '<p class="quiet">This run does not say which robot moved.</p>'}
+<div class="table">{_table(tracking_summary(run), robot)}</div>
+</div>
+<div class="plots"><div class="plot"></div><div class="cursor" hidden></div></div>
+<script type="application/json">{embedded_json(data)}</script>
+</section>"""
+
+
+def _robot(run: xarray.Dataset) -> Robot | None:
+    """The robot that moved, from the text of its description in the run."""
+    text = run.attrs.get("robot_toml")
+    return None if text is None else Robot(parse_toml(str(text), check=False))
+
+
+def _facts(run: xarray.Dataset, robot: Robot | None, count: int) -> str:
+    time = run["time"].values
+    facts: dict[str, object] = {
+        "robot": run.attrs.get("robot", "unknown"),
+        "controller": run.attrs.get("controller"),
+        "control period": _milliseconds(run.attrs.get("period")),
+        "integrator": run.attrs.get("integrator"),
+        "duration": f"{float(time[-1] - time[0]):.4g} s",
+        "payload": f"{robot.description.payload.mass:.4g} kg" if robot and robot.description.payload.mass else None,
+        "runs": f"{count} (the first {SHOWN_RUNS} drawn)" if count > SHOWN_RUNS else count if count > 1 else None,
+    }
+    items = "".join(f"<li>{name} <b>{html.escape(str(fact))}</b></li>" for name, fact in facts.items() if fact is not None)
+    return f'<ul class="facts">{items}</ul>'
+
+
+def _milliseconds(seconds: Any) -> str | None:
+    return None if seconds is None else f"{1e3 * float(seconds):.4g} ms"
+
+
+def _view(labels: list[str]) -> str:
+    select = ""
+    if len(labels) > 1:
+        options = "".join(f'<option value="{k}">{html.escape(label)}</option>' for k, label in enumerate(labels))
+        select = f'<select class="run" aria-label="run shown in 3D">{options}</select>'
+    speeds = "".join(
+        f'<option value="{value}"{" selected" if value == "1" else ""}>{text}</option>' for value, text in _SPEEDS
+    )
+    return f"""<div>{select}
+<div class="view"><canvas tabindex="0" aria-label="the robot's motion in 3D"></canvas>
+<div class="hint"><span class="grid-size"></span> · drag to turn, shift-drag to move, click and scroll to zoom</div></div>
+<div class="player"><button class="play" type="button">Play</button>
+<input type="range" value="0" aria-label="time"><span class="clock"></span>
+<select class="speed" aria-label="speed">{speeds}</select></div></div>"""
+
+
+def _table(rows: list[JointTracking], robot: Robot | None) -> str:
+    limits = dict(zip(robot.joint_names, robot.effort_limits, strict=True)) if robot is not None else {}
+    with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
+    head = "<th>joint</th><th>RMS error</th><th>peak error</th><th>peak torque</th>"
+    head += "<th>of its limit</th>" if with_limits else ""
+    body = []
+    for row in rows:
+        unit, scale = ("mm", 1e3) if row.unit == "m" else ("mrad", 1e3)
+        cells = [
+            html.escape(row.joint),
+            _quantity(row.rms_error * scale, unit),
+            _quantity(row.peak_error * scale, unit),
+            _quantity(row.peak_effort, row.effort_unit),
+        ]
+        if with_limits:
+            limit = limits.get(row.joint, np.inf)
+            cells.append(_quantity(100.0 * row.peak_effort / limit, "%") if np.isfinite(limit) and limit > 0 else "–")
+        body.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _quantity(value: float, unit: str) -> str:
+    if not np.isfinite(value):
+        return "–"
+    decimals = 0 if abs(value) >= 999.5 else 1 if abs(value) >= 99.95 else 2 if abs(value) >= 0.995 else 3
+    number = f"{value:.{decimals}f}" if abs(value) < 1e6 else f"{value:.3g}"
+    return f'{number} <span class="unit">{unit}</span>'
+
+
+def _asset(name: str) -> str:
+    return (files("chasles.visual") / name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """Plotly's own code, from the installed package; importing the package itself would take far longer."""
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError("plotly", "plot", "a report")
+    code = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    try:
+        return code.read_text(encoding="utf-8")
+    except OSError:
+        raise MissingExtraError("plotly", "plot", "a report (the installed copy is damaged)") from None

@@ -1,0 +1,286 @@
+"""Closed-loop simulation against closed forms, other integrators, and itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import xarray
+
+import chasles as ch
+from chasles.engine import where
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.model import Description, Inertia, Joint, Link
+from chasles.simulation import DivergenceWarning, UncompiledWarning
+from chasles.simulation.integrators import runge_kutta_4
+
+
+def slider(mass: float = 2.0, viscous: float = 0.0) -> ch.Robot:
+    """A mass on a horizontal rail: m a = tau - b v, with known solutions."""
+    joint = Joint("rail", "prismatic", "base", "cart", axis=[1.0, 0.0, 0.0], viscous_friction=viscous)
+    return ch.Robot(Description("slider", links=(Link("base"), Link("cart", Inertia(mass=mass))), joints=(joint,)))
+
+
+def pendulum() -> ch.Robot:
+    """A point mass of 1 kg on a rod of 1 m, hanging down at q = 0."""
+    bob = Link("bob", Inertia(mass=1.0, center_of_mass=[0.0, 0.0, -1.0]))
+    joint = Joint("pivot", "revolute", "base", "bob", axis=[0.0, 1.0, 0.0])
+    return ch.Robot(Description("pendulum", links=(Link("base"), bob), joints=(joint,)))
+
+
+def free(t, q, qd, reference):
+    return 0.0 * q
+
+
+STAY = ch.PointToPoint([0.0], [0.0], 1.0)
+
+
+def test_sampled_control_of_a_double_integrator_equals_the_exact_discrete_system() -> None:
+    """With the torque held, x[k+1] = Φ x[k] + Γ u[k] exactly, and RK4 integrates a double integrator exactly."""
+    mass, period, kp, kd = 2.0, 0.05, 30.0, 8.0
+    A = np.array([[0.0, 1.0], [0.0, 0.0]])
+    B = np.array([[0.0], [1.0 / mass]])
+    blocks = scipy.linalg.expm(np.block([[A, B], [np.zeros((1, 3))]]) * period)
+    state, expected = np.array([0.3, 0.0]), []
+    for _ in range(41):
+        expected.append(state)
+        state = blocks[:2, :2] @ state + blocks[:2, 2] * (-kp * state[0] - kd * state[1])
+    run = ch.simulate(
+        slider(mass), ch.PDGravity(slider(mass), kp=kp, kd=kd), STAY, duration=2.0, period=period, q0=[0.3]
+    )
+    np.testing.assert_allclose(run.q.values[:, 0], np.array(expected)[:, 0], atol=1e-13)
+    np.testing.assert_allclose(run.qd.values[:, 0], np.array(expected)[:, 1], atol=1e-13)
+
+
+def test_friction_slows_exponentially() -> None:
+    run = ch.simulate(slider(2.0, viscous=3.0), free, STAY, duration=1.0, qd0=[1.0])
+    np.testing.assert_allclose(run.qd.values[:, 0], np.exp(-1.5 * run.time.values), rtol=1e-12)
+
+
+def test_a_pendulum_keeps_its_energy_and_its_period() -> None:
+    """A large swing: period 4 K(sin(q0/2)) sqrt(l/g) with the complete elliptic integral."""
+    from scipy.special import ellipk
+
+    robot, q0 = pendulum(), 2.0
+    swing = 4.0 * ellipk(np.sin(q0 / 2.0) ** 2) * np.sqrt(1.0 / 9.81)
+    run = ch.simulate(robot, free, STAY, duration=swing, period=swing / 4000, q0=[q0])
+    energy = robot.kinetic_energy(run.q.values, run.qd.values) + robot.potential_energy(run.q.values)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-10)
+    np.testing.assert_allclose(run.q.values[-1], q0, atol=1e-9)
+
+
+def test_the_integrator_has_order_four() -> None:
+    """Halving the step divides the error by sixteen."""
+    robot = ch.load("planar2r")
+    start = {"q0": [1.0, -0.5], "duration": 1.0}
+    rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
+
+    def final(substeps: int) -> np.ndarray:
+        return ch.simulate(robot, free, rest, period=0.1, substeps=substeps, **start).q.values[-1]
+
+    exact = final(1024)
+    errors = [np.linalg.norm(final(k) - exact) for k in (16, 32, 64)]
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert np.all(np.abs(orders - 4.0) < 0.35), orders
+
+
+def test_runge_kutta_on_a_known_equation() -> None:
+    errors = []
+    for steps in (10, 20, 40):
+        x = 1.0
+        for _ in range(steps):
+            x = runge_kutta_4(lambda x: -x * x, x, 1.0 / steps)
+        errors.append(abs(x - 0.5))
+    assert np.all(np.abs(np.log2(np.divide(errors[:-1], errors[1:])) - 4.0) < 0.2)
+
+
+@pytest.mark.parametrize("integrator", ["RK45", "DOP853", "Radau", "LSODA"])
+def test_variable_steps_agree_with_fixed_ones(integrator: str) -> None:
+    arm = ch.load("planar2r")
+    controller = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5)
+    options = {"period": 0.02, "q0": [0.1, -0.1], "vary": {"payload.mass": 1.0}}
+    exact = ch.simulate(arm, controller, motion, substeps=20, **options)
+    run = ch.simulate(arm, controller, motion, integrator=integrator, **options)
+    np.testing.assert_allclose(run.q, exact.q, atol=2e-7)
+    assert run.attrs["integrator"] == integrator
+
+
+def test_computed_torque_with_an_exact_model_obeys_the_linear_error_equation() -> None:
+    """e'' + kd e' + kp e = 0, up to the sampling of 0.1 ms."""
+    arm = ch.load("puma560")
+    motion = ch.PointToPoint(arm.home, arm.home + 0.8, 1.0)
+    offset = np.array([0.1, -0.05, 0.08, 0.1, -0.1, 0.05])
+    controller = ch.ComputedTorque(arm.with_friction(coulomb=0.0), kp=100.0, kd=20.0)
+    plant = arm.with_friction(coulomb=0.0)
+    run = ch.simulate(plant, controller, motion, period=1e-4, q0=motion.start - offset, save_every=100)
+    t = run.time.values[:, None]
+    expected = offset * (1.0 + 10.0 * t) * np.exp(-10.0 * t)
+    np.testing.assert_allclose(run.error.values, expected, atol=2e-4)
+
+
+def test_integral_action_removes_the_error_of_an_unknown_payload() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [0.6, 0.4], 1.0)
+    remaining = {}
+    for ki in (0.0, 2000.0):
+        controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0, ki=ki)
+        run = ch.simulate(arm.with_payload(2.0), controller, motion, duration=4.0)
+        remaining[ki] = float(np.abs(run.error.values[-1]).max())
+    assert remaining[0.0] > 1e-3
+    assert remaining[2000.0] < 1e-3 * remaining[0.0]
+
+
+def test_pd_with_gravity_rests_at_the_goal() -> None:
+    arm = ch.load("puma560").with_friction(coulomb=0.0)
+    goal = arm.home + 0.3
+    controller = ch.PDGravity(arm, kp=[900, 900, 500, 100, 100, 100], kd=[200, 200, 100, 20, 20, 20])
+    run = ch.simulate(arm, controller, ch.PointToPoint(arm.home, goal, 1.0), duration=6.0, save_every=10)
+    np.testing.assert_allclose(run.q.values[-1], goal, atol=1e-4)
+
+
+def test_batches_equal_single_runs_bitwise() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.1)
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    masses, kp = np.linspace(0, 3, 11), np.array([[[100.0, 200.0]], [[300.0, 400.0]]])
+    vary = {"payload.mass": masses, "controller.kp": kp}
+    runs = ch.simulate(arm, controller, motion, vary=vary)
+    assert runs.q.dims == ("run_0", "run_1", "time", "joint")
+    assert runs.q.shape == (2, 11, 101, 2)
+    for i, j in ((0, 0), (1, 10), (0, 7)):
+        single = ch.simulate(arm, controller, motion, vary={"payload.mass": masses[j], "controller.kp": kp[i, 0]})
+        np.testing.assert_array_equal(runs.q.values[i, j], single.q.values)
+        np.testing.assert_array_equal(runs.tau.values[i, j], single.tau.values)
+
+
+def test_varied_parameters_equal_another_plant() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.1)
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    link = arm.description.links[-1].name
+    varied = ch.simulate(arm, controller, motion, vary={f"links.{link}.mass": 7.0})
+    other = ch.simulate(arm.with_values({f"links.{link}.mass": 7.0}), controller, motion)
+    np.testing.assert_allclose(varied.q, other.q, atol=1e-12)
+
+
+def test_the_reference_varies_too() -> None:
+    arm = ch.load("planar2r")
+    goals = np.array([[1.0, 0.5], [-1.0, 0.2], [0.0, 0.0]])
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    run = ch.simulate(arm, controller, ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5), vary={"reference.goal": goals})
+    np.testing.assert_allclose(run.q_reference.values[:, -1], goals, atol=1e-12)
+    np.testing.assert_allclose(run.q.values[:, -1], goals, atol=2e-3)
+
+
+def test_a_plain_function_is_compiled_or_else_says_so_and_gives_the_same() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [0.3, 0.2], 0.05)
+
+    def traced(t, q, qd, reference):
+        return where(t > 0.02, 200.0, 100.0) * (reference.q - q) - 20.0 * qd
+
+    def untraced(t, q, qd, reference):
+        stiffness = 200.0 if t > 0.02 else 100.0
+        return stiffness * (reference.q - q) - 20.0 * qd
+
+    fast = ch.simulate(arm, traced, motion, q0=[[0.0, 0.0], [0.1, 0.1]])
+    with pytest.warns(UncompiledWarning, match="'untraced' cannot be compiled"):
+        slow = ch.simulate(arm, untraced, motion, q0=[[0.0, 0.0], [0.1, 0.1]])
+    np.testing.assert_allclose(slow.q, fast.q, atol=1e-12)
+    np.testing.assert_allclose(slow.tau, fast.tau, atol=1e-10)
+
+
+def test_a_function_with_memory_and_parameters() -> None:
+    """A discrete integrator of the position error, once in the law and once by hand."""
+
+    def law(t, q, qd, reference, state, parameters):
+        following = state + 0.01 * (reference.q - q)
+        return parameters["ki"] * following - parameters["kd"] * qd, following
+
+    controller = ch.PythonLaw(law, initial_state=[0.0], parameters={"ki": 50.0, "kd": 5.0})
+    run = ch.simulate(slider(), controller, ch.PointToPoint([0.0], [1.0], 0.5), period=0.01)
+    integral = np.cumsum(0.01 * run.error.values[:, 0])
+    np.testing.assert_allclose(run.tau.values[:, 0], 50.0 * integral - 5.0 * run.qd.values[:, 0], atol=1e-12)
+
+
+def test_recording_less_changes_nothing_else() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.2)
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    every = ch.simulate(arm, controller, motion)
+    tenth = ch.simulate(arm, controller, motion, save_every=10)
+    np.testing.assert_array_equal(tenth.time, every.time[::10])
+    np.testing.assert_array_equal(tenth.tau, every.tau[::10])
+
+
+def test_the_result_is_a_labelled_dataset(tmp_path) -> None:
+    arm = ch.load("stanford")
+    motion = ch.PointToPoint(arm.home, arm.home + 0.1, 0.05)
+    masses = [0.0, 1.0]
+    run = ch.simulate(arm, ch.ComputedTorque(arm, kp=100.0, kd=20.0), motion, vary={"payload.mass": masses})
+    assert isinstance(run, xarray.Dataset)
+    assert run.q.dims == ("run", "time", "joint")
+    np.testing.assert_array_equal(run["payload.mass"], masses)
+    assert list(run.joint.values) == list(arm.joint_names)
+    assert list(run.unit.values) == ["rad", "rad", "m", "rad", "rad", "rad"]
+    assert run.time.attrs["units"] == "s"
+    np.testing.assert_allclose(run.error, run.q_reference - run.q)
+    run.to_netcdf(tmp_path / "run.nc")
+    with xarray.open_dataset(tmp_path / "run.nc") as again:
+        plain = xarray.Dataset(run.data_vars, run.coords, run.attrs)
+        xarray.testing.assert_identical(again.load(), plain)
+
+
+def test_divergence_is_reported_and_other_runs_go_on() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5)
+    controller = ch.PDGravity(arm, kp=100.0, kd=10.0)
+    with pytest.warns(DivergenceWarning, match="1 of 2 runs diverged, the first at t = "):
+        run = ch.simulate(arm, controller, motion, vary={"controller.kd": [[10.0, 10.0], [1e7, 1e7]]})
+    assert np.isnan(run.diverged_at.values[0])
+    assert np.isfinite(run.q.values[0]).all()
+    assert 0.0 < run.diverged_at.values[1] < 0.5
+
+
+GOOD = {"duration": 0.01, "period": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"duration": -1.0}, ArgumentError, "duration must be a positive"),
+        ({"duration": np.inf}, ArgumentError, "duration must be a positive"),
+        ({"period": 0.0}, ArgumentError, "period must be a positive"),
+        ({"duration": 1e-4}, ArgumentError, "shorter than half a period"),
+        ({"substeps": 0}, ArgumentError, "substeps"),
+        ({"save_every": 0}, ArgumentError, "save_every"),
+        ({"integrator": "euler"}, UnknownNameError, "Existing: rk4, RK45"),
+        ({"q0": [0.0]}, ArgumentError, r"q0 must have shape \(..., 2\)"),
+        ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 must have shape"),
+        ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
+        ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
+        ({"vary": {"payload.mass": [1.0, 2.0]}, "q0": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
+        ({"integrator": "RK45", "q0": np.zeros((3, 2))}, ArgumentError, "one run at a time"),
+    ],
+)
+def test_bad_arguments_are_named(change: dict[str, object], error: type, message: str) -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5)
+    with pytest.raises(error, match=message):
+        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion, **{**GOOD, **change})
+
+
+def test_wrong_partners_are_named() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0] * 3, [1.0] * 3, 0.5)
+    with pytest.raises(ArgumentError, match="moves 3 joints, but robot"):
+        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion)
+    with pytest.raises(ArgumentError, match="a controller is an object with a method `law`"):
+        ch.simulate(arm, 3.0, motion)
+    with pytest.raises(ArgumentError, match="kp must be one number or 2"):
+        ch.PDGravity(arm, kp=[1.0, 2.0, 3.0], kd=1.0)
+    with pytest.raises(ArgumentError, match="must take"):
+        ch.PythonLaw(lambda t, q: q)
+    with pytest.raises(ArgumentError, match="torques of shape"):
+        ch.simulate(slider(), lambda t, q, qd, reference: 0.0, STAY)
