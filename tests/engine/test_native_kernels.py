@@ -235,8 +235,11 @@ def test_solve_stops_at_its_limit() -> None:
 
 
 def test_kernels_refuse_programs_of_the_wrong_form() -> None:
-    with pytest.raises(ArgumentError, match="first input and the first output of a scan must be the state"):
+    with pytest.raises(ArgumentError, match="second input of a scan must be the time"):
         Function(mixed(), shape="scan")(1, 2, 3)
+    shrinking = trace(lambda x, t: x[:2], {"x": (3,), "t": ()}, name="shrinking")
+    with pytest.raises(ArgumentError, match="first input and the first output of a scan must be the state"):
+        Function(shrinking, shape="scan")(1, 2)
     with pytest.raises(ArgumentError, match="two outputs"):
         Function(oscillator(), shape="solve")(1, 2, 3)
 

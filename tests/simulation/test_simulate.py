@@ -72,14 +72,14 @@ def test_a_pendulum_keeps_its_energy_and_its_period() -> None:
 def test_the_integrator_has_order_four() -> None:
     """Halving the step divides the error by sixteen."""
     robot = ch.load("planar2r")
-    start = {"q0": [1.0, -0.5], "duration": 1.0}
+    start = {"q0": [-1.0, 0.4], "duration": 1.0}
     rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
 
     def final(substeps: int) -> np.ndarray:
         return ch.simulate(robot, free, rest, period=0.1, substeps=substeps, **start).q.values[-1]
 
-    exact = final(1024)
-    errors = [np.linalg.norm(final(k) - exact) for k in (16, 32, 64)]
+    exact = final(256)
+    errors = [np.linalg.norm(final(k) - exact) for k in (4, 8, 16)]
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert np.all(np.abs(orders - 4.0) < 0.35), orders
 

@@ -120,7 +120,7 @@ class Program:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    @property
+    @cached_property
     def operations(self) -> dict[str, int]:
         """How often each operation occurs, with those of called programs."""
         count: Counter[str] = Counter()
@@ -221,7 +221,7 @@ class Program:
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArgumentError(f"not a program: the text is not JSON ({error})") from error
         return cls._from_data(data)
 
@@ -238,7 +238,7 @@ class Program:
                 tuple(data["results"]),
                 tuple(cls._from_data(called) for called in data["programs"]),
             )
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ArgumentError(f"not a program: {type(error).__name__}: {error}") from error
 
     def to_c(self, precision: str = "double") -> tuple[str, str]:
@@ -285,6 +285,13 @@ def _signature(arguments: Sequence[Argument]) -> str:
 
 def _check(program: Program) -> None:
     """Refuse what no target could translate; programs also come from files."""
+    for arguments in (program.inputs, program.outputs):
+        for a in arguments:
+            if not all(type(size) is int and size >= 0 for size in a.shape):
+                raise ArgumentError(f"program '{program.name}': '{a.name}' has the impossible shape {a.shape}")
+        names = [a.name for a in arguments]
+        if len(set(names)) != len(names):
+            raise ArgumentError(f"program '{program.name}': two inputs or two outputs have one name: {names}")
     inputs = sum(a.size for a in program.inputs)
     types: list[Any] = []  # "r", "c", or the number of items of a call
 

@@ -72,7 +72,8 @@ class Condition(Traced):
         raise TraceError("a traced comparison is no number: write `where(condition, 1.0, 0.0)`")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _no_arithmetic
-    __neg__ = __pow__ = __rpow__ = __abs__ = _no_arithmetic
+    __neg__ = __pow__ = __rpow__ = __abs__ = __eq__ = __ne__ = _no_arithmetic
+    __hash__ = Traced.__hash__
 
 
 class Scalar(Traced):
@@ -238,7 +239,7 @@ def power(x: Real, exponent: Real) -> Real:
         return _evaluate("power", x, exponent)  # type: ignore[no-any-return]
     if exponent == 0.5:
         return sqrt(x)
-    if exponent != int(exponent) or abs(exponent) > 64:
+    if not abs(exponent) <= 64 or exponent != int(exponent):
         return _record("power", x, exponent)  # type: ignore[no-any-return]
     if exponent < 0:
         return div(1.0, power(x, -exponent))
@@ -351,12 +352,20 @@ def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable
         elif isinstance(other, _NUMBERS):
             other = float(other)
         elif isinstance(other, np.ndarray):
-            return np.frompyfunc(lambda element: method(self, element), 1, 1)(other)
+            return np.frompyfunc(lambda element: _refused(method(self, element), element), 1, 1)(other)
         else:
             return NotImplemented
         return function(other, self) if reflected else function(self, other)
 
     return method
+
+
+def _refused(result: Any, element: object) -> Any:
+    if result is NotImplemented:
+        if isinstance(element, Condition):
+            element._no_arithmetic()
+        raise TraceError(f"a traced value meets an array that holds {type(element).__name__}")
+    return result
 
 
 def _remainder(a: Real, b: Real) -> Real:

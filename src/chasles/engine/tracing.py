@@ -129,6 +129,6 @@ def _checked_result(value: Any, graph: Graph, name: str) -> Any:
         if value.graph is not graph:
             raise TraceError(f"{name} returned a traced value of another trace")
         return value
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.integer | np.floating):
         return float(value)
     raise TraceError(f"{name} returned {type(value).__name__} where a number or an array of numbers is expected")

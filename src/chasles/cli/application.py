@@ -1,0 +1,65 @@
+"""The commands together, and what holds for each of them: one line for an error, `--debug`, `--version`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from chasles._version import __version__
+from chasles.cli.commands import cache, demo, info, robots, simulate
+from chasles.cli.output import errors, show_warning
+from chasles.errors import ChaslesError
+
+
+class PlainErrors(TyperGroup):
+    """Shows the errors that Chasles raises on purpose as one plain line, with exit code 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = show_warning
+                return super().invoke(ctx)
+        except ChaslesError as error:
+            if ctx.params.get("debug"):
+                raise
+            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(2) from None
+
+
+application = typer.Typer(
+    cls=PlainErrors,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: [bold]chasles demo[/bold]",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"chasles {__version__}")
+        raise typer.Exit
+
+
+@application.callback()
+def chasles(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the full traceback of an error. Comes before the command.")
+    ] = False,
+) -> None:
+    """Robot mechanics and control: look at robots, simulate them under control, see how fast it is on this machine."""
+
+
+application.command("demo")(demo.demo)
+application.command("robots")(robots.robots)
+application.command("info")(info.info)
+application.command("simulate")(simulate.simulate)
+application.add_typer(cache.cache, name="cache")

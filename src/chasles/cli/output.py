@@ -1,0 +1,69 @@
+"""Where the commands write: results to the standard output, everything else to the standard error stream."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, TextIO
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_PIPED_WIDTH = 160  # columns where there is no terminal to measure: wide enough to cut nothing
+
+errors = Console(stderr=True)
+
+
+def results() -> Console:
+    """Console for results; made anew, because the standard output may have been redirected since."""
+    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning as one plain line."""
+    errors.print(f"Warning: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def show_json(data: Any) -> None:
+    """Print data as JSON, with null for what is not finite."""
+    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def table(title: str, *columns: str, text_columns: int = 1) -> Table:
+    """Return an empty table whose first columns hold text and the others numbers."""
+    made = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for number, column in enumerate(columns):
+        is_text = number < text_columns
+        made.add_column(column, justify="left" if is_text else "right", header_style="dim", no_wrap=not is_text)
+    return made
+
+
+def add_row(to: Table, *cells: str) -> None:
+    """Add a row of plain text: names from files may look like markup."""
+    to.add_row(*(Text(cell) for cell in cells))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number for a table; a dash where there is none."""
+    return f"{value:.{digits}g}" if np.isfinite(value) else "–"
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, np.ndarray):
+        return _plain(data.tolist())
+    if isinstance(data, (float, np.floating)):
+        return float(data) if np.isfinite(data) else None
+    return data

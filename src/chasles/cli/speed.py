@@ -1,0 +1,87 @@
+"""Speed of a robot's kernels on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chasles.robot import Robot
+
+_BATCH = 4096
+_KERNELS: tuple[tuple[str, str, int, dict[str, str]], ...] = (
+    ("inverse dynamics", "inverse_dynamics", 3, {}),
+    ("forward dynamics", "forward_dynamics", 3, {}),
+    ("mass matrix", "mass_matrix", 1, {}),
+    ("Jacobian of the tool", "jacobian", 1, {"frame": "body"}),
+    ("∂τ/∂(q, q̇, q̈)", "inverse_dynamics_derivatives", 3, {}),
+)
+
+
+@dataclass(frozen=True)
+class KernelSpeed:
+    """How fast one computation is.
+
+    Attributes
+    ----------
+    title
+        What is computed.
+    operations
+        Scalar operations of one evaluation.
+    batched
+        Seconds for a state in a batch of 4,096, with as many threads as Chasles uses by default.
+    single
+        Seconds for one call from Python with one state.
+    """
+
+    title: str
+    operations: int
+    batched: float
+    single: float
+
+
+def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
+    """Time a robot's main computations.
+
+    Parameters
+    ----------
+    robot
+        Whose.
+    effort
+        Seconds to spend on each number, roughly.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> [speed.title for speed in kernel_speeds(ch.load("planar2r"), effort=1e-3)][0]
+    'inverse dynamics'
+    """
+    random = np.random.default_rng(0)
+    batch = random.uniform(-1.0, 1.0, (3, _BATCH, robot.n))
+    speeds = []
+    for title, name, count, keywords in _KERNELS:
+        function = getattr(robot, name)
+        program = function.specialize(**keywords).program
+        many, one = batch[:count], batch[:count, 0]
+        seconds_many = _seconds(lambda f=function, a=many, k=keywords: f(*a, **k), effort)
+        seconds_one = _seconds(lambda f=function, a=one, k=keywords: f(*a, **k), effort)
+        speeds.append(KernelSpeed(title, program.operation_count, seconds_many / _BATCH, seconds_one))
+    return speeds
+
+
+def _seconds(call: Callable[[], Any], effort: float) -> float:
+    """Shortest time of a call; the shortest is the least disturbed."""
+    call()
+    start = time.perf_counter()
+    call()
+    repeats = max(1, int(effort / 5 / max(time.perf_counter() - start, 1e-9)))
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            call()
+        best = min(best, (time.perf_counter() - start) / repeats)
+    return best

@@ -1,0 +1,142 @@
+"""The disk cache: used, private, proof against damage and against other processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chasles.engine import Function, cache, trace
+from chasles.engine.targets.native import compiler, machine
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CHASLES_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CHASLES_CACHE", raising=False)
+    return tmp_path / "cache"
+
+
+def call() -> float:
+    return float(Function(trace(lambda x: 3.0 * x + 1.0, {"x": ()}, name="line"))(2.0))
+
+
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    seen: list[str] = []
+    compile_to_object = machine.compile_to_object
+
+    def spy(assembly: str) -> bytes:
+        seen.append(assembly)
+        return compile_to_object(assembly)
+
+    monkeypatch.setattr(machine, "compile_to_object", spy)
+    return seen
+
+
+def test_a_second_function_is_loaded_and_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = compilations(monkeypatch)
+    assert [call(), call()] == [7.0, 7.0]
+    assert len(seen) == 1
+    assert cache.info().entries == 1
+    assert cache.info().size > 0
+
+
+def test_other_processors_and_versions_have_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = compilations(monkeypatch)
+    call()
+    monkeypatch.setattr(machine, "host", lambda: "another processor")
+    call()
+    monkeypatch.setattr(compiler._version, "__version__", "99")
+    call()
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "flipped", "foreign"])
+def test_damaged_entries_are_compiled_anew(damage: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call()
+    (entry,) = directory.iterdir()
+    content = bytearray(entry.read_bytes())
+    middle = len(content) // 2
+    changed = {
+        "empty": b"",
+        "truncated": bytes(content[:middle]),
+        "flipped": bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]),
+        "foreign": b"\x7fELF something else",
+    }
+    entry.write_bytes(changed[damage])
+    seen = compilations(monkeypatch)
+    assert call() == 7.0
+    assert len(seen) == 1
+    assert bytes(content) == entry.read_bytes()
+
+
+def test_the_directory_is_closed_to_others(directory: Path) -> None:
+    call()
+    assert directory.stat().st_mode & 0o777 == 0o700
+    (entry,) = directory.iterdir()
+    assert entry.stat().st_mode & 0o077 == 0
+
+
+def test_a_directory_open_to_others_is_not_used(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call()
+    directory.chmod(0o777)
+    seen = compilations(monkeypatch)
+    assert call() == 7.0
+    assert len(seen) == 1
+    assert not cache.info().usable
+
+
+def test_a_directory_that_cannot_be_made_costs_nothing_but_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("CHASLES_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert call() == 7.0
+    assert cache.info().entries == 0
+
+
+def test_it_can_be_switched_off(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASLES_CACHE", "0")
+    assert call() == 7.0
+    assert not directory.exists() or not list(directory.iterdir())
+
+
+def test_clear_removes_kernels_and_nothing_else(directory: Path) -> None:
+    call()
+    (directory / "notes.txt").write_text("mine")
+    assert cache.clear() == 1
+    assert [path.name for path in directory.iterdir()] == ["notes.txt"]
+
+
+def test_threads_and_processes_may_share_it(directory: Path) -> None:
+    script = (
+        "import chasles as ch\n"
+        "f = ch.Function(ch.trace(lambda x: 5.0 * x, {'x': ()}, name='f'))\n"
+        "assert f(2.0) == 10.0\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", script], env=dict(os.environ)) for _ in range(3)]
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: call(), range(8))) == {7.0}
+    assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]
+    assert cache.info().entries == 2
+    assert not [path for path in directory.iterdir() if path.suffix != ".kernel"]
+
+
+def test_a_cached_kernel_gives_the_same_numbers_in_another_process(directory: Path) -> None:
+    script = (
+        "import numpy as np, chasles as ch\n"
+        "arm = ch.load('puma560')\n"
+        "q = np.linspace(-1, 1, 6)\n"
+        "print(arm.inverse_dynamics(q, q, q).tobytes().hex())\n"
+    )
+    outputs = [
+        subprocess.run([sys.executable, "-c", script], env=dict(os.environ), capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert outputs[0] == outputs[1]
+    assert np.isfinite(np.frombuffer(bytes.fromhex(outputs[0].decode()))).all()

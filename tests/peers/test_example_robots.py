@@ -1,0 +1,92 @@
+"""Every robot of example-robot-data, all computations, against Pinocchio at random states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chasles.errors import ModelError
+from chasles.model import from_urdf, shipped_path
+
+pytest.importorskip("pinocchio")
+pytest.importorskip("example_robot_data")
+
+from benchmarks.agreement import Comparison, Pair
+from benchmarks.robots import example, example_files
+
+TOLERANCE = 1e-10
+STATES = 100
+#: Files that hold no robot that Chasles or Pinocchio could take, and the reason.
+NO_ROBOT = {
+    "alex_psyonic_hands.urdf": "joint 'Left_index_q2' mimics the joint 'index_q1', which does not exist",
+    "ur3.urdf": "there is no link",
+}
+#: Files with inertias that no body can have; read with check=False, and equations hold for them all the same.
+UNPHYSICAL = {
+    "romeo_laas_small.urdf": "link 'body': a principal moment of inertia is negative",
+    "tiago.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
+    "tiago_dual.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
+    "tiago_no_hand.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
+}
+#: One of each kind, small enough to compile in seconds: with a mimic joint, continuous, with friction, branching, humanoid arm.
+SAMPLE = {
+    "panda_description/urdf/panda.urdf": ["panda_hand", "panda_leftfinger", "panda_rightfinger"],
+    "ur_description/urdf/ur5_gripper.urdf": ["ee_link", "forearm_link"],
+    "double_pendulum_description/urdf/double_pendulum_continuous.urdf": None,
+    "talos_data/robots/talos_left_arm.urdf": ["gripper_left_base_link"],
+    "kinova_description/robots/kinova.urdf": ["j2s6s200_link_finger_tip_1"],
+    "finger_edu_description/robots/finger_edu.urdf": None,
+}
+#: Robots with more frames than this have the Jacobians of as many of them compared, evenly spread.
+MOST_FRAMES = 12
+
+
+def worst_of(comparisons: list[Comparison]) -> Comparison:
+    return max(comparisons, key=lambda comparison: comparison.error)
+
+
+@pytest.mark.parametrize("name", SAMPLE, ids=lambda name: Path(name).stem)
+def test_sample_of_robots(name: str) -> None:
+    pair = Pair.from_urdf(example(name), count=5)
+    for comparison in pair.comparisons(SAMPLE[name]):
+        assert comparison.error < TOLERANCE, comparison.name
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_shipped_robots(name: str) -> None:
+    pair = Pair.from_urdf(shipped_path(name), count=5, check=True)
+    for comparison in pair.comparisons([pair.robot.description.link_names[-1]]):
+        assert comparison.error < TOLERANCE, comparison.name
+
+
+def readable_files() -> list[Path]:
+    return [path for path in example_files() if path.name not in NO_ROBOT]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", readable_files(), ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
+def test_every_robot(path: Path, record_property: pytest.RecordProperty) -> None:
+    pair = Pair.from_urdf(path, STATES)
+    links = pair.robot.description.link_names
+    frames = links[:: -(-len(links) // MOST_FRAMES)]
+    comparisons = list(pair.comparisons(frames))
+    worst = worst_of(comparisons)
+    record_property("worst", f"{worst.error:.1e} ({worst.name})")
+    assert worst.error < TOLERANCE, worst.name
+    quantities = {comparison.name.split(",")[0] for comparison in comparisons}
+    assert len(quantities) == (22 if pair.robot.n else 1), sorted(quantities)
+
+
+def test_every_file_is_read_or_refused_for_a_known_reason() -> None:
+    refused: dict[str, str] = {}
+    for path in example_files():
+        try:
+            from_urdf(path)
+        except ModelError as error:
+            assert str(path) in str(error)
+            refused[path.name] = str(error)
+    known = NO_ROBOT | UNPHYSICAL
+    assert refused.keys() == known.keys()
+    for name, message in refused.items():
+        assert known[name] in message
