@@ -1,8 +1,8 @@
 """Every quantity of a robot from Chasles and from Pinocchio, at random states.
 
-Pinocchio's spatial vectors have the linear part first, its joints may come in another order, the position of a continuous
-joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its coordinates are ``S q + offset``.
-It knows no friction in its algorithms, so that is added here from the numbers that it read from the same file.
+Pinocchio's spatial vectors have the linear part first, its joints may come in another order, the position of a
+continuous joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its coordinates are
+``S q + offset``. Its algorithms know no friction, so that is added here from the numbers that it read from the file.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Pair:
         ids = [self.model.getFrameId(link, pin.FrameType.BODY) for link in links]
         indices = [robot.frame_names.index(link) for link in links]
         poses, J, J_rate, com, kinetic, potential = [], [], [], [], [], []
-        chosen = links if frames is None else frames
+        chosen = list(links if frames is None else frames) if robot.n else []  # without joints Pinocchio crashes
         chosen_ids = [self.model.getFrameId(link, pin.FrameType.BODY) for link in chosen]
         for x, v in zip(self._x, self._v, strict=True):
             pin.computeJointJacobiansTimeVariation(self.model, self.data, x, v)
@@ -137,7 +137,7 @@ class Pair:
         yield Comparison("centre of mass", robot.center_of_mass(q) * mass, np.array(com))
 
     def dynamics(self) -> Iterator[Comparison]:
-        """Everything in which forces take part."""
+        """Everything in which forces take part; without what needs the inverse of a mass matrix that has none."""
         robot, S, w = self.robot, self.S, self.wrenches
         q, qd, qdd, tau = (self.states[name] for name in ("q", "qd", "qdd", "tau"))
         friction, slope = self._friction
@@ -149,7 +149,9 @@ class Pair:
             C = S.T @ pin.computeCoriolisMatrix(self.model, self.data, x, v) @ S
             still = np.zeros(self.model.nv)
             h = S.T @ pin.rnea(self.model, self.data, x, v, still, f) + friction[k]
-            if self._has_mimics:
+            if self._is_singular:
+                acceleration, M_inverse = np.full(robot.n, np.nan), np.full_like(M, np.nan)
+            elif self._has_mimics:
                 acceleration = np.linalg.solve(M, tau[k] - h)
                 M_inverse = np.linalg.inv(M)
             else:
@@ -179,23 +181,23 @@ class Pair:
         theirs = {name: np.array(values) for name, values in rows.items()}
         C = robot.coriolis_matrix(q, qd)
         dtau_dq, dtau_dqd, dtau_dqdd = robot.inverse_dynamics_derivatives(q, qd, qdd, wrenches=w)
-        A, B = robot.linearize(q, qd, tau, wrenches=w)
-        for name, ours in {
+        ours = {
             "inverse dynamics": robot.inverse_dynamics(q, qd, qdd),
             "inverse dynamics with wrenches": robot.inverse_dynamics(q, qd, qdd, wrenches=w),
             "bias": robot.bias(q, qd, wrenches=w),
             "gravity": robot.gravity_torque(q),
             "mass matrix": robot.mass_matrix(q),
-            "inverse mass matrix": robot.inverse_mass_matrix(q),
             "Coriolis matrix": C,
             "Coriolis vector": robot.coriolis_vector(q, qd),
-            "forward dynamics with wrenches": robot.forward_dynamics(q, qd, tau, wrenches=w),
             "dtau/dq": dtau_dq,
             "dtau/dqd": dtau_dqd,
-            "A": A,
-            "B": B,
-        }.items():
-            yield Comparison(name, ours, theirs[name])
+        }
+        if not self._is_singular:
+            ours["inverse mass matrix"] = robot.inverse_mass_matrix(q)
+            ours["forward dynamics with wrenches"] = robot.forward_dynamics(q, qd, tau, wrenches=w)
+            ours["A"], ours["B"] = robot.linearize(q, qd, tau, wrenches=w)
+        for name, value in ours.items():
+            yield Comparison(name, value, theirs[name])
         yield Comparison("Coriolis matrix times velocity", (C @ qd[..., None])[..., 0], theirs["Coriolis vector"])
         yield Comparison("dtau/dqdd", dtau_dqdd, theirs["mass matrix"])
 
@@ -206,6 +208,12 @@ class Pair:
     @property
     def _has_mimics(self) -> bool:
         return self.model.nv != self.robot.n
+
+    @cached_property
+    def _is_singular(self) -> bool:
+        """Whether a joint moves nothing that has mass, so that no torque gives a definite acceleration."""
+        M = self.S.T @ _full(pin.crba(self.model, self.data, self._x[0])) @ self.S
+        return bool(np.linalg.cond(M) > 1e15)
 
     @cached_property
     def _x(self) -> Array:

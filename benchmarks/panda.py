@@ -104,8 +104,8 @@ def our_calls_with_out(s: States) -> Calls:
 def pinocchio_calls(q: Any, qd: Any, qdd: Any, tau: Any) -> Calls:
     """Pinocchio on one state.
 
-    For the pose and Jacobian, `computeFrameJacobian` is the cheapest call that there is: it passes over one chain only, and
-    leaves the pose of the frame in ``data.iMf[0]``. Reading it from there is not counted.
+    For the pose and Jacobian, `computeFrameJacobian` is the cheapest call that there is: it passes over one chain only,
+    and leaves the pose of the frame in ``data.iMf[0]``. Reading it from there is not counted.
     """
     pin, model, data = pinocchio()
     tool = model.getFrameId(PANDA_TOOL)

@@ -46,7 +46,8 @@ def tables() -> Iterator[Table]:
         ("", "median", "of which loading the robot", "allowed"),
         notes=[
             "First inverse dynamics: chasles.load('panda') and the first call together, after the import.",
-            f"Whole process: python -c 'import chasles', from start to exit; python -c pass takes {seconds(median(nothing))}.",
+            f"Whole process: python -c 'import chasles', from start to exit; without the import it takes "
+            f"{seconds(median(nothing))}.",
         ],
     )
     table.add("import chasles", seconds(median(imported)), "", at_most(0.25, median(imported)))

@@ -13,8 +13,8 @@ def interleaved(
 ) -> dict[str, float]:
     """Median seconds of one call of each candidate.
 
-    Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; the first turn warms up and
-    finds how often that is.
+    Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; before that it is warmed up
+    by finding how often that is.
     """
     counts = {name: _calls_that_fill(least, call) for name, call in candidates.items()}
     seconds: dict[str, list[float]] = {name: [] for name in candidates}

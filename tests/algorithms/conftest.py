@@ -76,9 +76,7 @@ def with_mimic(tree: Tree) -> Tree:
 
 def without_losses(tree: Tree) -> Tree:
     """The tree without friction."""
-    return replace(
-        tree, bodies=tuple(replace(b, viscous_friction=0.0, coulomb_friction=0.0) for b in tree.bodies)
-    )
+    return replace(tree, bodies=tuple(replace(b, viscous_friction=0.0, coulomb_friction=0.0) for b in tree.bodies))
 
 
 def for_pinocchio(tree: Tree) -> Any:

@@ -121,9 +121,7 @@ def test_coriolis_matrix_has_the_christoffel_symbols(trees: SimpleNamespace) -> 
     assert alg.coriolis_matrix(tree, q, qd) == pytest.approx(C, rel=1e-8, abs=1e-8)
 
 
-def test_gravity_torque_is_the_gradient_of_the_potential(
-    tree: Tree, state: np.ndarray, trees: SimpleNamespace
-) -> None:
+def test_gravity_torque_is_the_gradient_of_the_potential(tree: Tree, state: np.ndarray, trees: SimpleNamespace) -> None:
     gradient = trees.central_difference(lambda x: alg.potential_energy(tree, x), state[0])
     assert alg.gravity_torque(tree, state[0]) == pytest.approx(gradient, rel=1e-8, abs=1e-8)
 

@@ -93,9 +93,10 @@ def test_thread_counts_must_be_positive(count: object) -> None:
 
 def test_thread_counts_are_restored() -> None:
     before = ch.get_threads()
-    with pytest.raises(RuntimeError), ch.threads(3):
+    with ch.threads(3):
         assert ch.get_threads() == 3
-        raise RuntimeError
+    with pytest.raises(ZeroDivisionError), ch.threads(3):
+        divmod(1, 0)
     assert ch.get_threads() == before
 
 

@@ -228,7 +228,9 @@ def test_solve_gives_every_sample_its_own_iterations(count: int) -> None:
 
 
 def test_solve_stops_at_its_limit() -> None:
-    result, iterations, done = Function(square_root(), shape="solve")(np.array([1.0, 0.0]), [1e8, 1.0, 1e-8], [3, 50, 2])
+    result, iterations, done = Function(square_root(), shape="solve")(
+        np.array([1.0, 0.0]), [1e8, 1.0, 1e-8], [3, 50, 2]
+    )
     np.testing.assert_array_equal(iterations, [3, 1, 2])
     np.testing.assert_array_equal(done, [0, 1, 0])
     np.testing.assert_array_equal(result[:, 1], iterations)

@@ -99,21 +99,25 @@ def turned_matrix(body: Body, position: Any, A: Array) -> Array:
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = A
     left, right = c * xx - s * yx, c * xy - s * yy
     turned_xx, turned_xy = c * left - s * right, s * left + c * right
-    return np.array([
-        [turned_xx, turned_xy, c * xz - s * yz],
-        [turned_xy - (xy - yx), (xx + yy) - turned_xx, s * xz + c * yz],
-        [c * zx - s * zy, s * zx + c * zy, zz],
-    ])
+    return np.array(
+        [
+            [turned_xx, turned_xy, c * xz - s * yz],
+            [turned_xy - (xy - yx), (xx + yy) - turned_xx, s * xz + c * yz],
+            [c * zx - s * zy, s * zx + c * zy, zz],
+        ]
+    )
 
 
 def inertia_times(moments: MassMoments, twist: Twist) -> Wrench:
     """Spatial inertia times a twist (w, v): the wrench (I w + s x v, m v + w x s) with I = tr(J) 1 - J."""
     J, (wx, wy, wz) = moments.second, twist.angular
-    spin = np.array([
-        (J[1, 1] + J[2, 2]) * wx - J[0, 1] * wy - J[0, 2] * wz,
-        (J[0, 0] + J[2, 2]) * wy - J[0, 1] * wx - J[1, 2] * wz,
-        (J[0, 0] + J[1, 1]) * wz - J[0, 2] * wx - J[1, 2] * wy,
-    ])
+    spin = np.array(
+        [
+            (J[1, 1] + J[2, 2]) * wx - J[0, 1] * wy - J[0, 2] * wz,
+            (J[0, 0] + J[2, 2]) * wy - J[0, 1] * wx - J[1, 2] * wz,
+            (J[0, 0] + J[1, 1]) * wz - J[0, 2] * wx - J[1, 2] * wy,
+        ]
+    )
     return Wrench(
         spin + cross(moments.first, twist.linear), moments.mass * twist.linear + cross(twist.angular, moments.first)
     )
@@ -121,10 +125,16 @@ def inertia_times(moments: MassMoments, twist: Twist) -> Wrench:
 
 def moment_of_acceleration(U: Array, J: Array) -> Array:
     """Sum of m r x (U r) for an acceleration matrix U and second moment J: the vector of U J - (U J)^T."""
-    return np.array([
-        U[k, i] * J[i, j] - U[j, i] * J[i, k] + (U[k, k] - U[j, j]) * J[j, k] + U[k, j] * J[j, j] - U[j, k] * J[k, k]
-        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-    ])
+    return np.array(
+        [
+            U[k, i] * J[i, j]
+            - U[j, i] * J[i, k]
+            + (U[k, k] - U[j, j]) * J[j, k]
+            + U[k, j] * J[j, j]
+            - U[j, k] * J[k, k]
+            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        ]
+    )
 
 
 def mirrored(A: Array) -> Array:

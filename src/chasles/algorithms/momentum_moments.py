@@ -62,11 +62,13 @@ def momentum_seen_from_parent(body: Body, position: Any, moments: MomentumMoment
 def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
     """Wrench B times a twist: the forces omega x m rdot of all mass points; only the twist's angular part counts."""
     K, (wx, wy, wz) = momentum.second, twist.angular
-    moment = np.array([
-        (K[1, 1] + K[2, 2]) * wx - K[0, 1] * wy - K[0, 2] * wz,
-        (K[0, 0] + K[2, 2]) * wy - K[1, 0] * wx - K[1, 2] * wz,
-        (K[0, 0] + K[1, 1]) * wz - K[2, 0] * wx - K[2, 1] * wy,
-    ])
+    moment = np.array(
+        [
+            (K[1, 1] + K[2, 2]) * wx - K[0, 1] * wy - K[0, 2] * wz,
+            (K[0, 0] + K[2, 2]) * wy - K[1, 0] * wx - K[1, 2] * wz,
+            (K[0, 0] + K[1, 1]) * wz - K[2, 0] * wx - K[2, 1] * wy,
+        ]
+    )
     return Wrench(moment, cross(twist.angular, momentum.first))
 
 

@@ -21,6 +21,11 @@ def results() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
+def say(text: str) -> None:
+    """Print plain text as it is, long lines too."""
+    results().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -38,12 +43,13 @@ def show_json(data: Any) -> None:
     print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def table(title: str, *columns: str, text_columns: int = 1) -> Table:
-    """Return an empty table whose first columns hold text and the others numbers."""
-    made = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for number, column in enumerate(columns):
-        is_text = number < text_columns
-        made.add_column(column, justify="left" if is_text else "right", header_style="dim", no_wrap=not is_text)
+def table(title: str, *columns: str) -> Table:
+    """Return an empty table; columns whose name starts with ">" hold numbers."""
+    made = Table(title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for column in columns:
+        numeric = column.startswith(">")
+        header = Text(column.removeprefix(">"))
+        made.add_column(header, justify="right" if numeric else "left", header_style="dim", no_wrap=numeric)
     return made
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from chasles.engine import threads
 from chasles.robot import Robot
 
 _BATCH = 4096
@@ -32,7 +34,7 @@ class KernelSpeed:
     operations
         Scalar operations of one evaluation.
     batched
-        Seconds for a state in a batch of 4,096, with as many threads as Chasles uses by default.
+        Seconds for a state in a batch of 4,096, on one thread.
     single
         Seconds for one call from Python with one state.
     """
@@ -66,8 +68,9 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
         function = getattr(robot, name)
         program = function.specialize(**keywords).program
         many, one = batch[:count], batch[:count, 0]
-        seconds_many = _seconds(lambda f=function, a=many, k=keywords: f(*a, **k), effort)
-        seconds_one = _seconds(lambda f=function, a=one, k=keywords: f(*a, **k), effort)
+        with threads(1):
+            seconds_many = _seconds(partial(function, *many, **keywords), effort)
+        seconds_one = _seconds(partial(function, *one, **keywords), effort)
         speeds.append(KernelSpeed(title, program.operation_count, seconds_many / _BATCH, seconds_one))
     return speeds
 

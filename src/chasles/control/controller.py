@@ -16,8 +16,8 @@ from chasles.trajectories import Motion
 class Controller(Protocol):
     """A sampled control law, the second argument of `chasles.simulate`.
 
-    It is called once a period. Its numbers (gains) are `parameters`, which simulations take as arguments of one compiled
-    program; its memory (an integral, an estimate) is a vector that the simulation keeps for it.
+    It is called once a period. Its numbers (gains) are `parameters`, which simulations take as arguments of one
+    compiled program; its memory (an integral, an estimate) is a vector that the simulation keeps for it.
     """
 
     @property
@@ -38,7 +38,7 @@ class Controller(Protocol):
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques (n,) from now on, and the memory (m,) for the next call; arithmetic that can be traced if possible."""
+        """Torques (n,) from now on and memory (m,) for the next call; arithmetic that can be traced, if possible."""
         ...
 
 

@@ -16,8 +16,8 @@ from chasles.trajectories import Motion
 class PDGravity:
     """tau = Kp (q_ref - q) + Kd (qd_ref - qd) + g(q).
 
-    Source: Takegaki and Arimoto, "A new feedback method for dynamic control of manipulators", 1981. It needs to know the
-    robot's gravity torques only.
+    Source: Takegaki and Arimoto, "A new feedback method for dynamic control of manipulators", 1981. It needs to know
+    the robot's gravity torques only.
 
     Parameters
     ----------

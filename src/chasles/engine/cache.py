@@ -1,8 +1,8 @@
 """Compiled kernels on disk, so that the next process need not compile them again.
 
-An entry is machine code that will be run: the directory must belong to the user and be closed to others, or it is not used;
-each entry carries a checksum and is discarded when damaged. Entries appear under their final name at once and complete, so
-that concurrent processes never see half of one.
+An entry is machine code that will be run: the directory must belong to the user and be closed to others, or it is not
+used; each entry carries a checksum and is discarded when damaged. Entries appear under their final name at once and
+complete, so that concurrent processes never see half of one.
 """
 
 from __future__ import annotations

@@ -17,10 +17,9 @@ from chasles.engine.threads import call_in_pieces
 from chasles.engine.tracing import call_traced, trace
 from chasles.errors import ArgumentError
 
+native: Any = None
 if find_spec("llvmlite"):  # loaded with the package, so that the first call need not wait for it
     from chasles.engine.targets.native import compiler as native
-else:
-    native = None
 
 if TYPE_CHECKING:
     from chasles.engine.targets.native.compiler import CompiledKernel
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 #: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
 INLINE_LIMIT = 300
 #: Work, in scalar operations, from which a batch is worth cutting into pieces for several threads.
-_THREADING_WORK = 2_000_000
+_LARGE_WORK = 2_000_000
 
 
 def native_available() -> bool:
@@ -118,7 +117,9 @@ class Function:
         Once compiled, ``function(...)`` itself computes single samples at once and comes here for everything else.
         """
         ufunc = self._ufunc or self._compile()
-        if len(arguments) != len(self.kernel.inputs):  # NumPy would take further arguments for outputs and overwrite them
+        if len(arguments) != len(
+            self.kernel.inputs
+        ):  # NumPy would take further arguments for outputs and overwrite them
             raise TypeError(f"{self._usage()} takes {len(self.kernel.inputs)} arguments, not {len(arguments)}")
         if _holds_traced(arguments):
             return self._inside_trace(arguments)
@@ -147,7 +148,8 @@ class Function:
 
             ufunc = compile_numpy(kernel, self._dtype)
         work = max(1, self.program.operation_count) / max((a.size for a in self.program.inputs), default=1)
-        self._large = int(_THREADING_WORK / work)
+        # A scan or solve repeats its program an unknown number of times: any batch of them is large.
+        self._large = int(_LARGE_WORK / work) if self._shape == "map" else 0
         self._ufunc = ufunc
         return ufunc
 

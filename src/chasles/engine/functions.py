@@ -1,7 +1,7 @@
 """Mathematical functions that take floats, arrays and traced scalars alike.
 
-Algorithms and users' own functions write ``sin(x)`` once: given numbers it is NumPy's, given traced scalars (or object arrays
-of them) it is recorded in the program that is being traced.
+Algorithms and users' own functions write ``sin(x)`` once: given numbers it is NumPy's, given traced scalars (or object
+arrays of them) it is recorded in the program that is being traced.
 """
 
 from __future__ import annotations

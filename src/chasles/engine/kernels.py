@@ -1,7 +1,8 @@
 """Kernel shapes: the three ways to run a program over many samples, as NumPy sees them.
 
-**map** computes the outputs of each sample. **scan** runs a loop over time: state in, state out. **solve** repeats a step
-until it says that it is done. All three run over leading batch axes; a `Kernel` says which arrays they take and give.
+**map** computes the outputs of each sample. **scan** runs a loop over time: state in, state out. **solve** repeats a
+step until it says that it is done. All three run over leading batch axes; a `Kernel` says which arrays they take and
+give.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Kernel:
     program
         What to run.
     shape
-        ``"map"``; ``"scan"``, for programs of ``(state, t, *parameters) -> (next state, *samples)``; or ``"solve"``, for
-        programs of ``(state, *parameters) -> (next state, done)``.
+        ``"map"``; ``"scan"``, for programs of ``(state, t, *parameters) -> (next state, *samples)``; or ``"solve"``,
+        for programs of ``(state, *parameters) -> (next state, done)``.
     """
 
     program: Program

@@ -329,7 +329,9 @@ def _check(program: Program) -> None:
             types.append(table.gives)
     expected = sum(a.size for a in program.outputs)
     if len(program.results) != expected:
-        raise ArgumentError(f"program '{program.name}' has {len(program.results)} results for {expected} output scalars")
+        raise ArgumentError(
+            f"program '{program.name}' has {len(program.results)} results for {expected} output scalars"
+        )
     for value in program.results:
         if not (is_value(value, len(types)) and types[value] == "r"):
             raise ArgumentError(f"program '{program.name}': result {value!r} is no number")

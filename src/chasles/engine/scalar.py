@@ -1,8 +1,8 @@
 """Traced scalars and their algebra.
 
-A `Scalar` stands for a number that is not known yet. Its operators record what is done with it in a `Graph` and fold what is
-already known: constants, zeros, ones, signs, repeated subexpressions. The functions of this module (`add`, `mul`, `sin`, …)
-take numbers and scalars alike and are the one place where folding is defined.
+A `Scalar` stands for a number that is not known yet. Its operators record what is done with it in a `Graph` and fold
+what is already known: constants, zeros, ones, signs, repeated subexpressions. The functions of this module (`add`,
+`mul`, `sin`, …) take numbers and scalars alike and are the one place where folding is defined.
 
 Folding takes every operand for finite: ``0 * x`` is 0 and ``x - x`` is 0 even where x would turn out infinite or NaN.
 """
@@ -20,6 +20,9 @@ from chasles.errors import TraceError
 
 if TYPE_CHECKING:
     from chasles.engine.program import Program
+
+Real = Any  # a number or a Scalar
+Truth = Any  # a truth value or a Condition
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
@@ -39,17 +42,17 @@ class Traced:
 
     def __bool__(self) -> bool:
         raise TraceError(
-            "a traced value has no truth value: it stands for many numbers at once. "
-            "Instead of `a if x > 0 else b` write `where(x > 0, a, b)`; instead of `and`, `or`, `not` write `&`, `|`, `~`"
+            "a traced value has no truth value: it stands for many numbers at once. Instead of `a if x > 0 else b` "
+            "write `where(x > 0, a, b)`; instead of `and`, `or`, `not` write `&`, `|`, `~`"
         )
 
     def __float__(self) -> float:
         raise TraceError(
-            "a traced value cannot become a float: it is not known yet. Use the functions of chasles.engine (sin, sqrt, "
-            "where, …) in place of those of math, and arrays of dtype object in place of arrays of floats"
+            "a traced value cannot become a float: it is not known yet. Use the functions of chasles.engine "
+            "(sin, sqrt, where, …) in place of those of math, and arrays of dtype object in place of arrays of floats"
         )
 
-    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __complex__ = __float__
 
 
 class Condition(Traced):
@@ -57,13 +60,13 @@ class Condition(Traced):
 
     __slots__ = ()
 
-    def __and__(self, other: Condition | bool) -> Condition | bool:
+    def __and__(self, other: Truth) -> Truth:
         return both(self, other)
 
-    def __or__(self, other: Condition | bool) -> Condition | bool:
+    def __or__(self, other: Truth) -> Truth:
         return either(self, other)
 
-    def __invert__(self) -> Condition | bool:
+    def __invert__(self) -> Truth:
         return negated(self)
 
     __rand__, __ror__ = __and__, __or__
@@ -94,8 +97,6 @@ class Scalar(Traced):
         return absolute(self)
 
 
-Real = float | Scalar
-Truth = bool | Condition
 
 
 def _constant(graph: Graph, value: float) -> int:
@@ -170,7 +171,7 @@ def sub(a: Real, b: Real) -> Real:
         return add(a, negated_b)
     if (negated_a := _negated_operand(a)) is not None:
         return neg(add(negated_a, b))
-    return _record("sub", a, b)  # type: ignore[no-any-return]
+    return _record("sub", a, b)
 
 
 def mul(a: Real, b: Real) -> Real:
@@ -201,7 +202,7 @@ def _scale(factor: float, x: Scalar) -> Real:
     operation, *operands = instructions[x.index]
     if operation == "mul" and instructions[operands[0]][0] == "constant":
         return _scale(factor * instructions[operands[0]][1], Scalar(x.graph, operands[1]))
-    return _record("mul", factor, x)  # type: ignore[no-any-return]
+    return _record("mul", factor, x)
 
 
 def div(a: Real, b: Real) -> Real:
@@ -216,7 +217,7 @@ def div(a: Real, b: Real) -> Real:
         return neg(div(negated_a, b))
     if (negated_b := _negated_operand(b)) is not None:
         return neg(div(a, negated_b))
-    return _record("div", a, b)  # type: ignore[no-any-return]
+    return _record("div", a, b)
 
 
 def neg(x: Real) -> Real:
@@ -228,19 +229,19 @@ def neg(x: Real) -> Real:
         return Scalar(x.graph, operands[0])
     if operation == "sub":
         return Scalar(x.graph, x.graph.add(("sub", operands[1], operands[0])))
-    return _record("neg", x)  # type: ignore[no-any-return]
+    return _record("neg", x)
 
 
 def power(x: Real, exponent: Real) -> Real:
     """Power; known whole exponents become products, one half becomes a square root."""
     if isinstance(exponent, Scalar):
-        return _record("power", x, exponent)  # type: ignore[no-any-return]
+        return _record("power", x, exponent)
     if not isinstance(x, Scalar):
-        return _evaluate("power", x, exponent)  # type: ignore[no-any-return]
+        return _evaluate("power", x, exponent)
     if exponent == 0.5:
         return sqrt(x)
     if not abs(exponent) <= 64 or exponent != int(exponent):
-        return _record("power", x, exponent)  # type: ignore[no-any-return]
+        return _record("power", x, exponent)
     if exponent < 0:
         return div(1.0, power(x, -exponent))
     result: Real = 1.0
@@ -260,10 +261,10 @@ def _function(name: str, parity: int = 0) -> Callable[[Any], Any]:
 
     def apply(x: Real) -> Real:
         if not isinstance(x, Scalar):
-            return _evaluate(name, x)  # type: ignore[no-any-return]
+            return _evaluate(name, x)
         if parity and (negated_x := _negated_operand(x)) is not None:
             return neg(apply(negated_x)) if parity < 0 else apply(negated_x)
-        return _record(name, x)  # type: ignore[no-any-return]
+        return _record(name, x)
 
     apply.__name__ = name
     return apply
@@ -300,7 +301,7 @@ def both(a: Truth, b: Truth) -> Truth:
         return b if a else False
     if not isinstance(b, Condition):
         return a if b else False
-    return _record("both", a, b)  # type: ignore[no-any-return]
+    return _record("both", a, b)
 
 
 def either(a: Truth, b: Truth) -> Truth:
@@ -309,22 +310,22 @@ def either(a: Truth, b: Truth) -> Truth:
         return True if a else b
     if not isinstance(b, Condition):
         return True if b else a
-    return _record("either", a, b)  # type: ignore[no-any-return]
+    return _record("either", a, b)
 
 
 def negated(a: Truth) -> Truth:
     """Logical not."""
-    return _record("negated", a) if isinstance(a, Condition) else not a  # type: ignore[no-any-return]
+    return _record("negated", a) if isinstance(a, Condition) else not a
 
 
 def where(condition: Truth, a: Real, b: Real) -> Real:
-    """a where the condition holds, else b."""
+    """Return a where the condition holds, else b."""
     if not isinstance(condition, Condition):
         return a if condition else b
     same = a.index == b.index if isinstance(a, Scalar) and isinstance(b, Scalar) else a is b
     if same or (not isinstance(a, Scalar) and not isinstance(b, Scalar) and a == b):
         return a
-    return _record("where", condition, a, b)  # type: ignore[no-any-return]
+    return _record("where", condition, a, b)
 
 
 def call(program: Program, operands: Sequence[Real]) -> list[Scalar]:
@@ -387,7 +388,7 @@ def _attach_operators() -> None:
     for name, function in comparisons.items():
         setattr(Scalar, f"__{name}__", _operator(function))
     # np.sin(array of scalars) calls the method `sin` of each element.
-    numpy_names = {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
+    numpy_names: dict[str, Callable[..., Any]] = {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
     for function in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor):
         numpy_names[function.__name__] = function
     for name, function in numpy_names.items():

@@ -5,18 +5,22 @@ Kernels release Python's global lock and every sample is computed on its own, so
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels import CoreArray, Kernel
 from chasles.errors import ArgumentError
 
+#: A piece smaller than this would leave lanes idle.
+_SMALLEST_PIECE = 16
 _chosen: int | None = None
 
 
@@ -62,28 +66,30 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="chasles")
 
 
-def call_in_pieces(
-    ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str
-) -> Any:
+def call_in_pieces(ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str) -> Any:
     """Call a kernel on its arguments in as many pieces as there are threads, along the longest batch axis."""
-    count = get_threads()
     arrays = [np.asarray(argument) for argument in arguments]
     ranks = [len(array.dims) for array in kernel.inputs]
-    batches = [array.shape[: array.ndim - rank] for array, rank in zip(arrays, ranks, strict=True)]
+    batches = [array.shape[: max(array.ndim - rank, 0)] for array, rank in zip(arrays, ranks, strict=True)]
+    sizes: dict[int | str, int] = {}
+    for array, core in zip(arrays, kernel.inputs, strict=True):
+        sizes |= dict(zip(core.dims, array.shape[array.ndim - len(core.dims) :], strict=False))
     try:
         batch = np.broadcast_shapes(*batches)
+        misfit = any(
+            a.shape[len(b) :] != _core_shape(c, sizes) for a, b, c in zip(arrays, batches, kernel.inputs, strict=True)
+        )
     except ValueError:
-        batch = ()
-    if count == 1 or not batch or any(a.ndim < rank for a, rank in zip(arrays, ranks, strict=True)):
-        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)  # NumPy also words the error of wrong shapes
+        misfit = True
+    if misfit or not batch:
+        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)  # NumPy words the error of a wrong shape
+    outputs = (
+        list(out if isinstance(out, tuple) else (out,))
+        if out is not None
+        else _new_outputs(kernel, batch, sizes, dtype)
+    )
     axis = int(np.argmax(batch)) - len(batch)
-    if out is None:
-        sizes: dict[Any, int] = {}
-        for array, core in zip(arrays, kernel.inputs, strict=True):
-            sizes.update(zip(core.dims, array.shape[array.ndim - len(core.dims) :], strict=True))
-        outputs = [np.empty((*batch, *(sizes.get(d, d) for d in core.dims)), dtype) for core in kernel.outputs]
-    else:
-        outputs = list(out) if isinstance(out, tuple) else [out]
+    count = max(1, min(get_threads(), batch[axis] // _SMALLEST_PIECE))
     bounds = np.linspace(0, batch[axis], count + 1).astype(int)
 
     def piece(start: int, stop: int) -> None:
@@ -91,15 +97,34 @@ def call_in_pieces(
             array[_along(axis - rank, start, stop)] if len(own) >= -axis and own[axis] > 1 else array
             for array, own, rank in zip(arrays, batches, ranks, strict=True)
         ]
-        given = tuple(o[_along(axis - len(core.dims), start, stop)] for o, core in zip(outputs, kernel.outputs, strict=True))
-        ufunc(*taken, out=given)
+        given = [o[_along(axis - len(core.dims), start, stop)] for o, core in zip(outputs, kernel.outputs, strict=True)]
+        ufunc(*taken, out=tuple(given))
 
-    futures = [_pool(count).submit(piece, a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
-    for future in futures:
-        future.result()
-    if out is not None:
-        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if count == 1:
+        ufunc(*arrays, out=tuple(outputs))
+    else:
+        for future in [_pool(count).submit(piece, *ends) for ends in pairwise(bounds)]:
+            future.result()
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _new_outputs(
+    kernel: Kernel, batch: tuple[int, ...], sizes: dict[int | str, int], dtype: str
+) -> list[np.ndarray[Any, Any]]:
+    """Make the arrays of all outputs in one block of memory.
+
+    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of
+    separate large arrays are handed back and fetched anew each time, which takes longer than computing what goes into
+    them.
+    """
+    shapes = [(*batch, *_core_shape(core, sizes)) for core in kernel.outputs]
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    block = np.empty(ends[-1], dtype)
+    return [part.reshape(shape) for part, shape in zip(np.split(block, ends[:-1]), shapes, strict=True)]
+
+
+def _core_shape(core: CoreArray, sizes: dict[int | str, int]) -> tuple[int, ...]:
+    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in core.dims)
 
 
 def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:

@@ -25,9 +25,9 @@ def trace(
     Parameters
     ----------
     function
-        Any function that computes with operators, NumPy indexing, ``@`` and the functions of `chasles.engine`. It is called
-        with one positional argument for each input: an object array of the given shape, or a scalar for shape ``()``.
-        It returns a number, an array, or a tuple of them.
+        Any function that computes with operators, NumPy indexing, ``@`` and the functions of `chasles.engine`. It is
+        called with one positional argument for each input: an object array of the given shape, or a scalar for shape
+        ``()``. It returns a number, an array, or a tuple of them.
     inputs
         Names and shapes of the inputs, in order.
     name
@@ -38,7 +38,8 @@ def trace(
     Raises
     ------
     TraceError
-        If the function needs the value of a traced scalar (``if``, ``float``, …), or returns something else than numbers.
+        If the function needs the value of a traced scalar (``if``, ``float``, …), or returns something else than
+        numbers.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def trace(
         outputs = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
     if len(outputs) != len(values):
         raise ArgumentError(f"the function returned {len(values)} outputs, but {len(outputs)} names were given")
-    title = name or getattr(function, "__name__", "function")
+    title = str(name or getattr(function, "__name__", "function"))
     shapes: list[Argument] = []
     results: list[Any] = []
     for key, value in zip(outputs, values, strict=True):

@@ -50,6 +50,7 @@ class computes:  # noqa: N801  (a decorator, and read as a verb)
         self.options = options
 
     def __call__(self, algorithm: Callable[..., Any]) -> Computation:
+        """Return the descriptor."""
         return Computation(self, algorithm)
 
 
@@ -79,8 +80,8 @@ class Computation:
 class RobotFunction:
     """One computation of one robot.
 
-    Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if wanted.
-    Two further keywords hold for every computation:
+    Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if
+    wanted. Two further keywords hold for every computation:
 
     ``vary``
         A mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
@@ -115,7 +116,7 @@ class RobotFunction:
         wrenches: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Any:
-        """Compute, whatever the arguments are; ``function(...)`` comes here for all but single samples without keywords."""
+        """Compute, whatever the arguments are; all but single samples without keywords come here."""
         if vary is None and wrenches is None and out is None:
             key = tuple(options.items())
             function = self._by_options.get(key)
@@ -194,7 +195,9 @@ class RobotFunction:
             value = options.get(name)
             if isinstance(default, OneOf):
                 if value is None:
-                    raise TypeError(f"{self.__name__} needs the keyword '{name}', one of {', '.join(map(repr, default))}")
+                    raise TypeError(
+                        f"{self.__name__} needs the keyword '{name}', one of {', '.join(map(repr, default))}"
+                    )
                 if value not in default:
                     raise UnknownNameError(f"value of {name}", str(value), default)
             elif value is None:
@@ -204,7 +207,7 @@ class RobotFunction:
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
-        shapes: dict[str, tuple[int, ...]] = {name: (description.n,) for name in computation.declared.inputs}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(computation.declared.inputs, (description.n,))
         known = parameter_shapes(description) if vary else {}
         for name in vary:
             if name not in known:

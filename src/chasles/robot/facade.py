@@ -23,9 +23,9 @@ def _tool(description: Description) -> str:
 class Robot:
     """A robot: immutable description and compiled mechanics.
 
-    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n) with any leading batch
-    axes, ``out=``, and ``vary=`` for parameters that take other values than the description's (see `RobotFunction`). The
-    equation of motion is
+    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n) with any leading
+    batch axes, ``out=``, and ``vary=`` for parameters that take other values than the description's (see
+    `RobotFunction`). The equation of motion is
 
         M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
 
@@ -41,7 +41,7 @@ class Robot:
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> arm.forward_kinematics([0.0, np.pi / 2])[:3, 3].round(3)
-    array([0.5 , 0.  , 0.25])
+    array([0.5 , 0.25, 0.  ])
     """
 
     def __init__(self, description: Description) -> None:
@@ -159,8 +159,8 @@ class Robot:
     def jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """Jacobian (..., 6, n), angular part first: ``jacobian(q, frame="body", target="tool")``.
 
-        Multiplied by qd it gives the twist (ω, v) of ``target``: with ``frame="space"`` in world axes and of the point of
-        the body that passes the world's origin; with ``"body"`` in the axes and of the origin of the target; with
+        Multiplied by qd it gives the twist (ω, v) of ``target``: with ``frame="space"`` in world axes and of the point
+        of the body that passes the world's origin; with ``"body"`` in the axes and of the origin of the target; with
         ``"world-aligned"`` of the target's origin in world axes.
         """
         return algorithms.jacobian(tree, q, target, frame)

@@ -25,8 +25,8 @@ RECORDED = ("q", "qd", "tau", "q_reference", "qd_reference")
 class ClosedLoop:
     """A plant under a sampled controller that follows a reference.
 
-    All numbers of controller and reference, and those of the plant that vary, are arguments of its programs: ``values`` maps
-    their names, ``"controller.kp"``, ``"reference.goal"``, ``"payload.mass"``, … to numbers.
+    All numbers of controller and reference, and those of the plant that vary, are arguments of its programs:
+    ``values`` maps their names, ``"controller.kp"``, ``"reference.goal"``, ``"payload.mass"``, … to numbers.
 
     Attributes
     ----------
@@ -114,9 +114,7 @@ class ClosedLoop:
     def control(self, t: Any, q: Any, qd: Any, memory: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Motion]:
         """Call reference and controller once; on numbers or traced scalars."""
         motion = self.reference.motion(t, _part("reference", values))
-        tau, following = self.controller.law(
-            t, q, qd, motion, memory, _part("controller", values), self.period
-        )
+        tau, following = self.controller.law(t, q, qd, motion, memory, _part("controller", values), self.period)
         for name, value, shape in (("torques", tau, np.shape(q)), ("memory", following, np.shape(memory))):
             if np.shape(value) != shape:
                 raise ArgumentError(

@@ -29,8 +29,8 @@ def runge_kutta_4(derivative: Callable[[Any], Any], x: Any, h: float) -> Any:
 
     Examples
     --------
-    >>> round(runge_kutta_4(lambda x: -x, 1.0, 0.1), 6)
-    0.904838
+    >>> round(runge_kutta_4(lambda x: -x, 1.0, 0.1), 5)  # exp(-0.1)
+    0.90484
     """
     k1 = derivative(x)
     k2 = derivative(x + 0.5 * h * k1)

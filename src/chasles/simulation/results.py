@@ -28,7 +28,7 @@ _LONG_NAMES = {
 }
 
 
-class Run(xarray.Dataset):
+class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     """Result of `chasles.simulate`: an `xarray.Dataset` with the dimensions (run, time, joint).
 
     A single run has no dimension ``run``; a batch with several axes has ``run_0``, ``run_1``, …
@@ -83,5 +83,10 @@ def make_run(
     return Run(
         data,
         coords=coordinates,
-        attrs={"robot": robot.name, "robot_toml": robot.to_toml(), "created_by": f"chasles {__version__}", **attributes},
+        attrs={
+            "robot": robot.name,
+            "robot_toml": robot.to_toml(),
+            "created_by": f"chasles {__version__}",
+            **attributes,
+        },
     )

@@ -73,7 +73,8 @@ def simulate(
         ``"rk4"``: the classical Runge–Kutta method, compiled, over all runs at once. ``"RK45"``, ``"DOP853"``,
         ``"Radau"``, ``"LSODA"``: SciPy's integrators with a variable step, for a single run.
     q0, qd0
-        Configuration and velocity at the start, shape (..., n); default the reference's. Leading axes are a batch of runs.
+        Configuration and velocity at the start, shape (..., n); default the reference's. Leading axes are a batch of
+        runs.
     vary
         Values by name for parameters of the plant (``"payload.mass"``, see `Robot.parameters`), the controller
         (``"controller.kp"``) or the reference (``"reference.goal"``). Leading axes are a batch of runs and broadcast.
@@ -117,7 +118,9 @@ def simulate(
     if not isinstance(substeps, int) or substeps < 1:
         raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
     given = {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
-    own = {f"controller.{name}" for name in controller.parameters} | {f"reference.{name}" for name in reference.parameters}
+    own = {f"controller.{name}" for name in controller.parameters} | {
+        f"reference.{name}" for name in reference.parameters
+    }
     loop = ClosedLoop(
         robot, controller, reference, tuple(name for name in given if name not in own), float(period), substeps
     )
@@ -126,7 +129,9 @@ def simulate(
 
     compiled = _is_traceable(loop)
     if progress is None:
-        work = float(times.size) * state[..., 0].size * loop.substeps * 4 * robot.forward_dynamics.program.operation_count
+        work = (
+            float(times.size) * state[..., 0].size * loop.substeps * 4 * robot.forward_dynamics.program.operation_count
+        )
         progress = somebody_looks() and (work > _LONG_WORK or not compiled)
     if compiled and integrator == "rk4":
         recorded = _scan(loop, state, times, values, progress)
@@ -169,7 +174,9 @@ def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: An
         array = values[name]
         core = array.ndim - len(shape)
         if core < 0 or array.shape[core:] != shape:
-            raise ArgumentError(f"vary['{name}'] must have shape (..., {', '.join(map(str, shape))}), not {array.shape}")
+            raise ArgumentError(
+                f"vary['{name}'] must have shape (..., {', '.join(map(str, shape))}), not {array.shape}"
+            )
         batches.append(array.shape[:core])
     start = loop.reference.motion(0.0, loop.reference.parameters)
     if np.shape(start.q) != (n,):

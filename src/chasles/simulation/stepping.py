@@ -64,9 +64,7 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
         batch = q.shape[:-1]
         taus, memories = np.empty(q.shape), np.empty(memory.shape)
         references, rates = np.empty(q.shape), np.empty(q.shape)
-        broadcast = {
-            name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()
-        }
+        broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
             tau, following, motion = loop.control(t, q[run].copy(), qd[run].copy(), memory[run].copy(), own)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Motion(NamedTuple):
-    """Joint positions, velocities and accelerations, each of shape (..., n): rad, rad/s, rad/s² (m for sliding joints)."""
+    """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for sliding joints)."""
 
     q: Any
     qd: Any
@@ -20,8 +20,8 @@ class Motion(NamedTuple):
 class Reference(Protocol):
     """A planned joint motion, the third argument of `chasles.simulate`.
 
-    Its numbers are `parameters`, which simulations take as arguments of one compiled program: other numbers, or a batch of
-    them, need no new one.
+    Its numbers are `parameters`, which simulations take as arguments of one compiled program: other numbers, or a
+    batch of them, need no new one.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Arrays and names in forms that a web page reads: plotly's typed arrays, JSON and text that cannot leave their element."""
+"""Arrays and names as a web page reads them: typed arrays, and JSON and text that cannot leave their element."""
 
 from __future__ import annotations
 

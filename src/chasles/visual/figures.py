@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import xarray
 
 COLORS = ("#0f6fb4", "#e07b00", "#1f9d6b", "#b0468f", "#c2402f", "#7a68c9", "#8a6d3b", "#2aa7c4", "#6b7785", "#a3a300")
-SHOWN_RUNS = 20
-_SAMPLES = {False: 4000, True: 500}  # drawn of each line, for single runs and for batches
+_SAMPLES = 4000  # drawn of each line of a single run
+_SAMPLES_OF_BATCH = 300
+_QUIET: dict[str, Any] = {"hoverinfo": "skip", "hovertemplate": None, "showlegend": False}
 _PANEL_HEIGHT = 230
 _GAP = 46
 
@@ -36,7 +37,7 @@ class _Panel:
 def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
     """Positions with their reference, tracking errors and torques over time, as a plotly figure in plain dictionaries.
 
-    A batch shows the band between the lowest and the highest of all runs and the lines of the first `SHOWN_RUNS`.
+    A batch shows the band between the lowest and the highest of all runs and the lines of some (see `shown_runs`).
 
     Parameters
     ----------
@@ -91,44 +92,62 @@ def _panels(units: Sequence[str]) -> list[_Panel]:
 def _single_lines(
     run: xarray.Dataset, panel: _Panel, joint: int, style: dict[str, Any], color: str
 ) -> list[dict[str, Any]]:
-    samples = _drawn_samples(run.sizes["time"], batch=False)
+    samples = _drawn_samples(run.sizes["time"], _SAMPLES)
     x = typed_array(run["time"].values[samples])
     y = by_run(run, panel.variable)[0, samples, joint] * panel.scale
     traces = [style | {"x": x, "y": typed_array(y), "line": {"color": color, "width": 1.8}}]
     if panel.variable == "q":
         reference = by_run(run, "q_reference")[0, samples, joint] * panel.scale
-        dashed = {"color": color, "width": 1.4, "dash": "dash"}
-        hidden = {"showlegend": False, "hoverinfo": "skip", "hovertemplate": None, "opacity": 0.75}
-        traces.append(style | hidden | {"x": x, "y": typed_array(reference), "line": dashed})
+        traces.append(_reference_line(style, x, reference, color))
     return traces
+
+
+def _reference_line(style: dict[str, Any], x: Any, reference: NDArray[np.float64], color: str) -> dict[str, Any]:
+    dashed = {"color": color, "width": 1.4, "dash": "dash"}
+    return style | _QUIET | {"x": x, "y": typed_array(reference), "line": dashed, "opacity": 0.75}
 
 
 def _batch_lines(
     run: xarray.Dataset, panel: _Panel, joint: int, style: dict[str, Any], color: str
 ) -> list[dict[str, Any]]:
-    samples = _drawn_samples(run.sizes["time"], batch=True)
+    samples = _drawn_samples(run.sizes["time"], _SAMPLES_OF_BATCH)
     time = run["time"].values[samples]
     values = by_run(run, panel.variable)[:, samples, joint] * panel.scale
-    low = np.fmin.reduce(values, axis=0)
-    high = np.fmax.reduce(values, axis=0)
-    some = values[:SHOWN_RUNS]
+    some = values[shown_runs(len(values))]
     gap = np.full((len(some), 1), np.nan)
     lines = np.concatenate([some, gap], axis=1).ravel()
-    times = np.tile(np.append(time, np.nan), len(some))
-    quiet = {"hoverinfo": "skip", "hovertemplate": None, "showlegend": False}
-    clear = {"color": color, "width": 0}
+    times = typed_array(np.tile(np.append(time, np.nan), len(some)))
+    lowest, highest = np.fmin.reduce(values), np.fmax.reduce(values)
     x = typed_array(time)
-    return [
-        style | quiet | {"x": x, "y": typed_array(low), "line": clear},
-        style | quiet | {"x": x, "y": typed_array(high), "line": clear, "fill": "tonexty", "fillcolor": color + "26"},
-        style | {"x": typed_array(times), "y": typed_array(lines), "line": {"color": color, "width": 1}, "opacity": 0.6},
+    clear, band, thin = {"color": color, "width": 0}, color + "26", {"color": color, "width": 1}
+    traces = [
+        style | _QUIET | {"x": x, "y": typed_array(lowest), "line": clear},
+        style | _QUIET | {"x": x, "y": typed_array(highest), "line": clear, "fill": "tonexty", "fillcolor": band},
+        style | {"x": times, "y": typed_array(lines), "line": thin, "opacity": 0.6, "showlegend": False},
     ]
+    if panel.variable == "q":
+        reference = by_run(run, "q_reference")[:, samples, joint] * panel.scale
+        if (reference == reference[0]).all():
+            traces.append(_reference_line(style, x, reference[0], color))
+        # The thin lines would make a faint entry in the legend.
+        traces.append(style | {"x": [None], "y": [None], "line": {"color": color, "width": 2}})
+    return traces
 
 
-def _drawn_samples(count: int, batch: bool) -> NDArray[np.intp]:
+def _drawn_samples(count: int, limit: int) -> NDArray[np.intp]:
     """Indices of evenly spaced samples, with the first and the last."""
-    limit = _SAMPLES[batch]
-    return np.arange(count) if count <= limit else np.unique(np.linspace(0, count - 1, limit).round().astype(np.intp))
+    return np.unique(np.linspace(0, count - 1, min(count, limit)).round().astype(np.intp))
+
+
+def shown_runs(count: int) -> NDArray[np.intp]:
+    """Indices of the runs of a batch that are drawn one by one: 20 at most, evenly spaced, with the first and the last.
+
+    Examples
+    --------
+    >>> shown_runs(3)
+    array([0, 1, 2])
+    """
+    return np.unique(np.linspace(0, count - 1, min(count, 20)).round().astype(np.intp))
 
 
 def _axis(letter: str, number: int) -> str:
@@ -156,11 +175,12 @@ def _layout(panels: Sequence[_Panel], first: float, last: float) -> dict[str, An
         lines = {"gridcolor": "#e8edf1", "zerolinecolor": "#c3ccd4", "linecolor": "#c3ccd4"}
         layout["xaxis" + _axis("x", number)[1:]] = lines | {
             "anchor": _axis("y", number),
+            "matches": "x" if number else None,
             "range": [first, last if last > first else first + 1.0],
             "showticklabels": is_last,
             "title": {"text": "time [s]"} if is_last else None,
             "hoverformat": ".3f",
-        } | ({"matches": "x"} if number else {})
+        }
         layout["yaxis" + _axis("y", number)[1:]] = lines | {
             "domain": [bottom, top],
             "anchor": _axis("x", number),

@@ -17,7 +17,14 @@ class RunSection {
 
   showPlot() {
     const { data, layout } = this.data.figure;
-    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    const narrow = this.plot.clientWidth < 720;
+    if (narrow) {
+      const rows = Math.ceil(data.filter(trace => trace.showlegend !== false).length / 2);
+      Object.assign(layout.legend, { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom" });
+      layout.height += 22 * rows;
+      layout.margin.b += 22 * rows;
+    }
+    const config = { displayModeBar: narrow ? false : "hover", responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: "chasles-run" } };
     Plotly.newPlot(this.plot, data, layout, config).then(() => {
       this.plot.on("plotly_relayout", () => this.placeCursor());

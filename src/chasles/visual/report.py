@@ -1,4 +1,4 @@
-"""One HTML page about runs, complete in itself: plots, tables and the moving robot, with nothing to load from a network."""
+"""One HTML page about runs, complete in itself: plots, tables and the moving robot, nothing from a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chasles.errors import ArgumentError, MissingExtraError
 from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.visual.encoding import embedded_json
-from chasles.visual.figures import SHOWN_RUNS, tracking_figure
+from chasles.visual.figures import shown_runs, tracking_figure
 from chasles.visual.scene import scene_data
 from chasles.visual.summary import JointTracking, by_run, require_run, run_labels, tracking_summary
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # The browser itself refuses whatever would leave the page.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_NO_ROBOT = '<p class="quiet">This run does not say which robot moved.</p>'
 _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2", "double speed"))
 
 
@@ -40,7 +41,8 @@ def write_report(
     Parameters
     ----------
     runs
-        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs and the lines of the first 20.
+        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs and the lines of
+        20 of them.
     path
         The file to write; its folder must exist.
     title
@@ -107,16 +109,17 @@ def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
 def _section(title: str, run: xarray.Dataset) -> str:
     require_run(run)
     labels = run_labels(run)
+    shown = shown_runs(len(labels))
     robot = _robot(run)
     data: dict[str, Any] = {"figure": tracking_figure(run)}
     if robot is not None:
-        q = by_run(run, "q")[:SHOWN_RUNS]
-        data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, labels[:SHOWN_RUNS])
+        q = by_run(run, "q")[shown]
+        data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, [labels[k] for k in shown])
     return f"""<section class="run-section">
 <h2>{html.escape(title)}</h2>
-{_facts(run, robot, len(labels))}
+{_facts(run, robot, len(labels), len(shown))}
 <div class="top">
-{_view(labels[:SHOWN_RUNS]) if robot is not None else '<p class="quiet">This run does not say which robot moved.</p>'}
+{_view([labels[k] for k in shown]) if robot is not None else _NO_ROBOT}
 <div class="table">{_table(tracking_summary(run), robot)}</div>
 </div>
 <div class="plots"><div class="plot"></div><div class="cursor" hidden></div></div>
@@ -130,7 +133,7 @@ def _robot(run: xarray.Dataset) -> Robot | None:
     return None if text is None else Robot(parse_toml(str(text), check=False))
 
 
-def _facts(run: xarray.Dataset, robot: Robot | None, count: int) -> str:
+def _facts(run: xarray.Dataset, robot: Robot | None, count: int, shown: int) -> str:
     time = run["time"].values
     facts: dict[str, object] = {
         "robot": run.attrs.get("robot", "unknown"),
@@ -139,9 +142,10 @@ def _facts(run: xarray.Dataset, robot: Robot | None, count: int) -> str:
         "integrator": run.attrs.get("integrator"),
         "duration": f"{float(time[-1] - time[0]):.4g} s",
         "payload": f"{robot.description.payload.mass:.4g} kg" if robot and robot.description.payload.mass else None,
-        "runs": f"{count} (the first {SHOWN_RUNS} drawn)" if count > SHOWN_RUNS else count if count > 1 else None,
+        "runs": f"{count} ({shown} drawn)" if count > shown else count if count > 1 else None,
     }
-    items = "".join(f"<li>{name} <b>{html.escape(str(fact))}</b></li>" for name, fact in facts.items() if fact is not None)
+    known = {name: html.escape(str(fact)) for name, fact in facts.items() if fact is not None}
+    items = "".join(f"<li>{name} <b>{fact}</b></li>" for name, fact in known.items())
     return f'<ul class="facts">{items}</ul>'
 
 
@@ -159,7 +163,8 @@ def _view(labels: list[str]) -> str:
     )
     return f"""<div>{select}
 <div class="view"><canvas tabindex="0" aria-label="the robot's motion in 3D"></canvas>
-<div class="hint"><span class="grid-size"></span> · drag to turn, shift-drag to move, click and scroll to zoom</div></div>
+<div class="hint"><span class="grid-size"></span> · drag to turn, shift-drag to move, click and scroll to zoom</div>
+</div>
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>
 <select class="speed" aria-label="speed">{speeds}</select></div></div>"""
@@ -189,8 +194,9 @@ def _table(rows: list[JointTracking], robot: Robot | None) -> str:
 def _quantity(value: float, unit: str) -> str:
     if not np.isfinite(value):
         return "–"
-    decimals = 0 if abs(value) >= 999.5 else 1 if abs(value) >= 99.95 else 2 if abs(value) >= 0.995 else 3
-    number = f"{value:.{decimals}f}" if abs(value) < 1e6 else f"{value:.3g}"
+    size = abs(value)
+    decimals = 0 if size >= 999.5 else 1 if size >= 99.95 else 2 if size >= 0.995 else 3
+    number = "&lt; 0.001" if 0.0 < size < 0.0005 else f"{value:.{decimals}f}" if size < 1e6 else f"{value:.3g}"
     return f'{number} <span class="unit">{unit}</span>'
 
 

@@ -15,7 +15,7 @@ from chasles.visual.shapes import Skeleton, skeleton
 
 _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800
-_MOST_POSES = 60_000  # of links, over all frames and runs: 2 MB in the page
+_MOST_POSES = 30_000  # of links, over all frames and runs: 1 MB in the page
 
 
 def scene_data(

@@ -7,6 +7,7 @@ as the elbows that real robots have there. All lengths are true; only thicknesse
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -107,7 +108,7 @@ def skeleton(description: Description) -> Skeleton:
             depth[link] = depth[incoming[link].parent] + incoming[link].moves
         for joint, exit_port in _exits(description, link, joints):
             path = _path(_entry(incoming.get(link)), exit_port)
-            length = float(sum(np.linalg.norm(b - a) for a, b in zip(path, path[1:], strict=False)))
+            length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
             paths.append((link, path))
             if joint is None:
                 reach[link] = max(reach[link], reach[link] + length)
@@ -121,7 +122,7 @@ def skeleton(description: Description) -> Skeleton:
 
     shapes = []
     for link, path in paths:
-        for start, end in zip(path, path[1:], strict=False):
+        for start, end in pairwise(path):
             if np.linalg.norm(end - start) > 0.2 * radius[link]:
                 shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
     for joint in joints:
@@ -146,7 +147,7 @@ def _entry(joint: Joint | None) -> _Port:
     """Where a link hangs on the joint that carries it."""
     if joint is None:
         return _Port(np.zeros(3))
-    T_child_joint = np.linalg.inv(joint.T_joint_child)
+    T_child_joint: NDArray[np.float64] = np.linalg.inv(joint.T_joint_child).astype(np.float64)
     return _Port(T_child_joint[:3, 3], T_child_joint[:3, :3] @ joint.axis if joint.moves else None)
 
 
@@ -173,7 +174,7 @@ def _end_of(description: Description, link: str) -> Vector:
         (joint.T_parent_joint @ joint.T_joint_child)[:3, 3] for joint in description.joints if joint.parent == link
     ]
     places += [frame.T_link_frame[:3, 3] for frame in description.frames if frame.link == link]
-    places += [np.zeros(3)]
+    places.append(np.zeros(3))
     farthest = max(places, key=lambda p: float(np.linalg.norm(p)))
     return farthest if farthest.any() else description.link(link).inertia.center_of_mass
 
@@ -199,7 +200,7 @@ def _path(start: _Port, end: _Port) -> list[Vector]:
     if b is not None:
         corners.append(end.p - along_b * b)
     corners.append(end.p)
-    length = sum(float(np.linalg.norm(y - x)) for x, y in zip(corners, corners[1:], strict=False))
+    length = sum(float(np.linalg.norm(y - x)) for x, y in pairwise(corners))
     return corners if length <= _DETOUR * float(np.linalg.norm(between)) else straight
 
 
@@ -217,9 +218,9 @@ def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
         return [Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)]
     direction = joint.T_parent_joint[:3, :3] @ joint.axis
     place = joint.T_parent_joint[:3, 3]
-    sleeve = Shape(
-        joint.parent, "cylinder", "joint", place - 1.8 * radius * direction, place + 1.8 * radius * direction, 1.35 * radius
-    )
+    half = 1.8 * radius * direction
+    sleeve = Shape(joint.parent, "cylinder", "joint", place - half, place + half, 1.35 * radius)
     travel = (0.0, *_travel(joint)) if _travel(joint) else (-0.25 * size, 0.25 * size)
-    rod = Shape(joint.child, "capsule", "slide", entry.p - max(travel) * axis, entry.p - min(travel) * axis, 0.75 * radius)
+    back, front = entry.p - max(travel) * axis, entry.p - min(travel) * axis
+    rod = Shape(joint.child, "capsule", "slide", back, front, 0.75 * radius)
     return [sleeve, rod]

@@ -64,7 +64,7 @@ def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
 
 
 def joint_units(run: xarray.Dataset) -> list[str]:
-    """"rad" or "m" for each joint."""
+    """Return "rad" or "m" for each joint."""
     return [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
 
 
@@ -129,6 +129,7 @@ def run_labels(run: xarray.Dataset) -> list[str]:
         for name, coordinate in run.coords.items():
             if coordinate.dims and set(coordinate.dims) <= set(dims):
                 value = coordinate.values[tuple(place[str(dim)] for dim in coordinate.dims)]
-                parts.append(f"{name} = {value:.4g}" if isinstance(value, (float, np.floating)) else f"{name} = {value}")
+                shown = f"{value:.4g}" if isinstance(value, (float, np.floating)) else value
+                parts.append(f"{name} = {shown}")
         labels.append(", ".join(parts) or (f"run {count}" if dims else "run"))
     return labels

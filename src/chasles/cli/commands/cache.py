@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from chasles.cli.output import results, show_json
+from chasles.cli.output import say, show_json
 from chasles.engine import cache as kernels
 
 cache = typer.Typer(no_args_is_help=True, help="Show or empty the cache of compiled kernels.")
@@ -23,12 +23,11 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
         show_json({"path": str(held.path), "entries": held.entries, "bytes": held.size, "usable": held.usable})
         return
     state = "" if held.usable else "\nIt is not used: it is switched off, or others than you can write to it."
-    text = f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}"
-    results().print(text, markup=False, highlight=False, soft_wrap=True)
+    say(f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}")
 
 
 @cache.command()
 def clear() -> None:
     """Remove all compiled kernels; they are compiled again when they are needed."""
     count = kernels.clear()
-    results().print(f"{count} kernels removed from {kernels.directory()}", markup=False, highlight=False, soft_wrap=True)
+    say(f"{count} kernels removed from {kernels.directory()}")

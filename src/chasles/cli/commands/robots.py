@@ -19,8 +19,7 @@ def robots(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if as_json:
         show_json([{"name": name, "joints": robot.n, "source": robot.source} for name, robot in shipped.items()])
         return
-    listing = table("Robots", "name", "source", "joints", text_columns=2)
-    listing.columns.insert(1, listing.columns.pop(2))
+    listing = table("Robots", "name", ">joints", "source")
     for name, robot in shipped.items():
         add_row(listing, name, str(robot.n), " ".join(robot.source.split()))
     results().print(listing)

@@ -1,12 +1,12 @@
 """The way from Python into machine code for one sample, without NumPy's dispatch.
 
-A generalized ufunc takes most of a microsecond to find out what it was given, several times what a robot's dynamics take.
-Beside each map kernel stands a function with CPython's calling convention that looks only for the common case, contiguous
-arrays of the core shapes and plain numbers, computes it directly, and leaves everything else (batches, lists, keywords,
-casts, errors) to the general call.
+A generalized ufunc takes most of a microsecond to find out what it was given, several times what a robot's dynamics
+take. Beside each map kernel stands a function with CPython's calling convention that looks only for the common case,
+contiguous arrays of the core shapes and plain numbers, computes it directly, and leaves everything else (batches,
+lists, keywords, casts, errors) to the general call.
 
-It relies on layouts that are part of the binary interfaces of CPython and NumPy 2: the head of an object, the fields of an
-array, the value of a float.
+It relies on layouts that are part of the binary interfaces of CPython and NumPy 2: the head of an object, the fields of
+an array, the value of a float.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath
 
+from chasles.engine.gufunc import c_api
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.writer import Writer
@@ -29,8 +29,8 @@ TABLE = "chasles_table"
 
 # Places in the table that Python fills with addresses after loading: they differ from process to process.
 _TABLE = (
-    "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar", "new tuple",
-    "set item",
+    "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
+    "new tuple", "set item",
 )  # fmt: skip
 _TYPE, _DATA, _RANK, _DIMENSIONS, _DTYPE, _FLAGS, _FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 _CONTIGUOUS_AND_ALIGNED = 0x101
@@ -42,7 +42,9 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 def supported() -> bool:
     """Whether this interpreter's objects have the layout that the direct call knows."""
     is_64_bit = ctypes.sizeof(ctypes.c_void_p) == 8
-    return is_64_bit and not sysconfig.get_config_var("Py_GIL_DISABLED") and not sysconfig.get_config_var("Py_TRACE_REFS")
+    return (
+        is_64_bit and not sysconfig.get_config_var("Py_GIL_DISABLED") and not sysconfig.get_config_var("Py_TRACE_REFS")
+    )
 
 
 def write_call(kernel: Kernel, module: Module, function: str) -> str:
@@ -121,9 +123,7 @@ class _CallWriter(Writer):
         """Put every number into all lanes of its vector."""
         element, real, lanes = self._module.element, self._module.real, self._module.lanes
         position = 0
-        for address, array, argument in zip(
-            data, self._kernel.inputs, self._kernel.program.inputs, strict=True
-        ):
+        for address, array, argument in zip(data, self._kernel.inputs, self._kernel.program.inputs, strict=True):
             stored = element if array.dims else "double"
             width = np.dtype(self._module.dtype).itemsize
             with self.loop(argument.size) as k:
@@ -131,9 +131,7 @@ class _CallWriter(Writer):
                 if stored != element:
                     number = self.value(f"fptrunc double {number} to float")
                 single = self.value(f"insertelement {real} undef, {element} {number}, i32 0")
-                vector = self.value(
-                    f"shufflevector {real} {single}, {real} undef, <{lanes} x i32> zeroinitializer"
-                )
+                vector = self.value(f"shufflevector {real} {single}, {real} undef, <{lanes} x i32> zeroinitializer")
                 place = self.address(target, (self.value(f"add i64 {k}, {position}"), self._module.vector_size))
                 self.emit(f"store {real} {vector}, ptr {place}")
             position += argument.size
@@ -213,4 +211,4 @@ def make_call(address: int, table: int, general: Callable[..., Any], dtype: str,
 def _numpy_api() -> Any:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.cast(get_pointer(c_api("_ARRAY_API"), None), ctypes.POINTER(ctypes.c_void_p))

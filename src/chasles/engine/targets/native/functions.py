@@ -1,7 +1,7 @@
 """From a program to an LLVM function on vectors: one lane a sample, one vector a scalar of the program.
 
-Every program becomes ``void (ptr in, ptr out)``: arrays of vectors, one for each input and output scalar. Kernels and other
-programs call it the same way.
+Every program becomes ``void (ptr in, ptr out)``: arrays of vectors, one for each input and output scalar. Kernels and
+other programs call it the same way.
 """
 
 from __future__ import annotations
@@ -41,9 +41,14 @@ class Module:
         return f"<{self.lanes} x {self.element}>"
 
     @property
+    def item_size(self) -> int:
+        """Bytes of one number."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
     def vector_size(self) -> int:
         """Bytes of a vector."""
-        return self.lanes * np.dtype(self.dtype).itemsize
+        return self.lanes * self.item_size
 
     def constant(self, value: float) -> str:
         """Return a vector with the same number in every lane."""

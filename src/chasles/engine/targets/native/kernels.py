@@ -1,17 +1,16 @@
 """Kernels in machine code: the loops of map, scan and solve around a program, in the form that NumPy's ufuncs call.
 
-Samples lie along the lanes of vectors. A lane past the last sample repeats that sample and stores the same values once more,
-so that one body serves single calls, full vectors and remainders, and results do not depend on the size of the batch.
+Samples lie along the lanes of vectors. A lane past the last sample repeats that sample and stores the same values once
+more, so that one body serves single calls, full vectors and remainders, and results do not depend on the size of the
+batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from chasles.engine.kernels import CoreArray, Kernel
-from chasles.engine.targets.native import calls
+from chasles.engine.targets.native import calls, transposition
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.writer import Writer
@@ -26,7 +25,7 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
     writer = _KernelWriter(kernel, module, function)
     {"map": _write_map, "scan": _write_scan, "solve": _write_solve}[kernel.shape](writer)
     direct = calls.write_call(kernel, module, function) if has_direct_call(kernel) else ""
-    return "\n".join([_DECLARATIONS, module.text(), writer.finish(), direct])
+    return "\n".join([_DECLARATIONS, *transposition.declarations(module), module.text(), writer.finish(), direct])
 
 
 def has_direct_call(kernel: Kernel) -> bool:
@@ -51,7 +50,6 @@ class _KernelWriter(Writer):
         self.module = module
         self.lanes = module.lanes
         self.function = function
-        self.item_size = np.dtype(module.dtype).itemsize
         self.inputs = kernel.inputs
         self.outputs = kernel.outputs
         arrays = (*self.inputs, *self.outputs)
@@ -108,7 +106,7 @@ class _KernelWriter(Writer):
 
     def number_at(self, buffer: str, position: str | int, lane: str) -> str:
         """Return the address of one lane of a vector of a buffer."""
-        return self.address(buffer, (position, self.module.vector_size), (lane, self.item_size))
+        return self.address(buffer, (position, self.module.vector_size), (lane, self.module.item_size))
 
     def row(self, array: CoreArray, sample: str) -> str:
         """Return the address of a sample of an array."""
@@ -150,9 +148,9 @@ class _KernelWriter(Writer):
         return [self.address(row, *zip(indices, strides, strict=False)) for row in rows]
 
     def load(self, array: CoreArray, rows: Sequence[str], position: int, skip: int = 0) -> None:
-        """Gather the elements of one sample a lane into the input buffer from ``position`` on."""
+        """Read one sample a lane into the input buffer from ``position`` on."""
 
-        def visit(addresses: list[str], element: str | int) -> None:
+        def one_by_one(addresses: list[str], element: str | int) -> None:
             vector = "undef"
             for lane, address in enumerate(addresses):
                 number = self.value(f"load {self.module.element}, ptr {address}, align 1")
@@ -162,19 +160,39 @@ class _KernelWriter(Writer):
             place = self.vector_at(self.input_buffer, self.value(f"add i64 {element}, {position}"))
             self.emit(f"store {self.module.real} {vector}, ptr {place}")
 
-        self.each_element(array, rows, visit, skip)
+        size, dense = self._density(array, skip)
+        with self.when(dense):
+            transposition.load(self, self.module, rows, size, self.input_buffer, position)
+        with self.unless(dense):
+            self.each_element(array, rows, one_by_one, skip)
 
     def store(self, array: CoreArray, rows: Sequence[str], buffer: str, position: int, skip: int = 0) -> None:
-        """Scatter vectors of a buffer from ``position`` on into one sample a lane."""
+        """Write vectors of a buffer from ``position`` on to one sample a lane."""
 
-        def visit(addresses: list[str], element: str | int) -> None:
+        def one_by_one(addresses: list[str], element: str | int) -> None:
             place = self.vector_at(buffer, self.value(f"add i64 {element}, {position}"))
             vector = self.value(f"load {self.module.real}, ptr {place}")
             for lane, address in enumerate(addresses):
                 number = self.value(f"extractelement {self.module.real} {vector}, i32 {lane}")
                 self.emit(f"store {self.module.element} {number}, ptr {address}, align 1")
 
-        self.each_element(array, rows, visit, skip)
+        size, dense = self._density(array, skip)
+        with self.when(dense):
+            transposition.store(self, self.module, rows, size, buffer, position)
+        with self.unless(dense):
+            self.each_element(array, rows, one_by_one, skip)
+
+    def _density(self, array: CoreArray, skip: int) -> tuple[int, str]:
+        """Number of elements after the first ``skip`` dimensions, and whether they are neighbours in memory."""
+        size, dense = 1, self.value("or i1 true, true")
+        strides = self._core[self._position[id(array)]]
+        for dim, stride in reversed(list(zip(array.dims[skip:], strides[skip:], strict=True))):
+            if not isinstance(dim, int):
+                raise TypeError(f"the size of '{array.name}' is not known")
+            expected = self.value(f"icmp eq i64 {stride}, {size * self.module.item_size}")
+            dense = self.value(f"and i1 {dense}, {expected}")
+            size *= dim
+        return size, dense
 
     def copy_state(self, size: int) -> None:
         """Make the next state the state."""
@@ -224,7 +242,7 @@ def _write_scan(w: _KernelWriter) -> None:
 
 
 def _write_solve(w: _KernelWriter) -> None:
-    """Repeat a step in every lane; a lane that is done takes the next waiting sample, so that none waits for another."""
+    """Repeat a step in every lane; a lane that is done takes the next waiting sample, so none waits for another."""
     program = w.kernel.program
     state = program.inputs[0].size
     *arrays, max_iterations = w.inputs

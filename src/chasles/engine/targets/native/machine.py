@@ -26,7 +26,8 @@ def host() -> str:
 @cache
 def is_x86() -> bool:
     """Whether the host is an x86 processor."""
-    return llvm.get_process_triple().startswith(("x86_64", "i686"))
+    triple: str = llvm.get_process_triple()
+    return triple.startswith(("x86_64", "i686"))
 
 
 @cache

@@ -1,9 +1,9 @@
 """Elementary functions on vectors of doubles, as LLVM functions.
 
-Argument reductions and polynomials are those of the C libraries fdlibm (Sun Microsystems, 1993: sine, cosine, logarithm)
-and Cephes (Moshier, 1989: arc tangent); the exponential is a Taylor series on the reduced interval. Errors, measured by the
-tests: sine and cosine at most 1.5 units in the last place (ulp) for arguments up to 1e6 and the C library's beyond, every
-other function at most 4.
+Argument reductions and polynomials are those of the C libraries fdlibm (Sun Microsystems, 1993: sine, cosine,
+logarithm) and Cephes (Moshier, 1989: arc tangent); the exponential is a Taylor series on the reduced interval. Errors,
+measured by the tests: sine and cosine at most 1.5 units in the last place (ulp) for arguments up to 1e6 and the C
+library's beyond, every other function at most 4.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class VectorMath(Writer):
         return self.value(f"fcmp {how} {self.real} {a}, {b}")
 
     def select(self, condition: str, a: str, b: str) -> str:
-        """a where the condition holds, else b."""
+        """Return a where the condition holds, else b."""
         return self.value(f"select {self.truth} {condition}, {self.real} {a}, {self.real} {b}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
@@ -276,9 +276,7 @@ def log(lanes: int) -> str:
     # Split x = 2ᵏ m with √½ ≤ m < √2: the offset makes the exponent field step at √½ in place of 1.
     offset = w.integer("add", w.bits(x), 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
     k = w.integer("sub", w.integer("lshr", offset, 52), 1023)
-    m = w.from_bits(
-        w.integer("add", w.integer("and", offset, 0x000FFFFFFFFFFFFF), 0x3FE6A09E667F3BCD)
-    )
+    m = w.from_bits(w.integer("add", w.integer("and", offset, 0x000FFFFFFFFFFFFF), 0x3FE6A09E667F3BCD))
     exponent = w.sub(w.from_bits(w.integer("add", k, _SHIFT_BITS)), w.constant(_SHIFT))
     exponent = w.select(subnormal, w.sub(exponent, w.constant(54.0)), exponent)
     f = w.sub(m, w.constant(1.0))

@@ -79,6 +79,12 @@ class Writer:
         self.emit(f"br label %after{k}")
         self.block(f"after{k}")
 
+    @contextmanager
+    def unless(self, condition: str) -> Iterator[None]:
+        """Do what is written inside only if the i1 ``condition`` does not hold."""
+        with self.when(self.value(f"xor i1 {condition}, true")):
+            yield
+
     def go_on_if(self, condition: str, otherwise: str) -> None:
         """Go on if the i1 ``condition`` holds, else jump to the block ``otherwise``."""
         self._count += 1

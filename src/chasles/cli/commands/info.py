@@ -1,0 +1,141 @@
+"""`chasles info`: what a robot is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from scipy.spatial.transform import Rotation
+
+from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.model import Joint
+from chasles.robot import Robot, load
+
+_PROGRAMS: dict[str, dict[str, str]] = {
+    "forward_kinematics": {},
+    "jacobian": {"frame": "body"},
+    "inverse_dynamics": {},
+    "mass_matrix": {},
+    "forward_dynamics": {},
+    "inverse_dynamics_derivatives": {},
+}
+
+
+def info(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF or TOML file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+) -> None:
+    """Show a robot's joints, links, frames, masses and the size of its programs.
+
+    For example:
+
+        chasles info puma560
+
+        chasles info my_robot.urdf --json
+    """
+    facts = describe(load(robot))
+    if as_json:
+        show_json(facts)
+    else:
+        _show(facts, results())
+
+
+def describe(robot: Robot) -> dict[str, Any]:
+    """Facts about a robot in plain numbers and words."""
+    description = robot.description
+    T_world_tool = np.asarray(robot.forward_kinematics(robot.home))
+    return {
+        "name": robot.name,
+        "source": " ".join(description.source.split()),
+        "coordinates": robot.n,
+        "joints": [_joint(joint) for joint in description.ordered_joints],
+        "links": [
+            {"name": link.name, "mass": link.inertia.mass, "center_of_mass": link.inertia.center_of_mass}
+            for link in description.links
+        ],
+        "frames": {frame.name: frame.link for frame in description.frames},
+        "tool": description.tool,
+        "gravity": description.gravity,
+        "mass": sum(link.inertia.mass for link in description.links),
+        "home": dict(zip(robot.joint_names, robot.home, strict=True)),
+        "tool_at_home": {
+            "position": T_world_tool[:3, 3],
+            "roll_pitch_yaw": Rotation.from_matrix(T_world_tool[:3, :3]).as_euler("xyz", degrees=False),
+        },
+        "operations": {
+            name: getattr(robot, name).specialize(**options).program.operation_count
+            for name, options in _PROGRAMS.items()
+        },
+    }
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    return {
+        "name": joint.name,
+        "kind": joint.kind,
+        "parent": joint.parent,
+        "child": joint.child,
+        "lower": joint.limits.lower,
+        "upper": joint.limits.upper,
+        "velocity": joint.limits.velocity,
+        "effort": joint.limits.effort,
+        "viscous_friction": joint.viscous_friction,
+        "coulomb_friction": joint.coulomb_friction,
+        "armature": joint.gear_ratio**2 * joint.motor_inertia,
+        "mimic": joint.mimic.joint if joint.mimic else None,
+    }
+
+
+def _show(facts: dict[str, Any], console: Console) -> None:
+    say(f"{facts['name']}: {facts['coordinates']} joints, {len(facts['links'])} links, {number(facts['mass'])} kg")
+    if facts["source"]:
+        say(facts["source"])
+    say("")
+    _show_joints(facts, console)
+    say("")
+    links = table("Links", "link", ">mass [kg]", ">centre of mass in the link's frame [m]")
+    for link in facts["links"]:
+        center = ", ".join(f"{x:.4g}" for x in link["center_of_mass"]) if link["mass"] else "–"
+        add_row(links, link["name"], number(link["mass"]) if link["mass"] else "–", center)
+    console.print(links)
+    say("")
+    if facts["frames"]:
+        say("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
+    position = ", ".join(f"{x:.4f}" for x in facts["tool_at_home"]["position"])
+    angles = ", ".join(f"{x:.2f}" for x in np.degrees(facts["tool_at_home"]["roll_pitch_yaw"]))
+    say(f"Tool at home: frame {facts['tool']} at ({position}) m, roll, pitch, yaw ({angles})°")
+    say("")
+    programs = table("Programs", "computation", ">scalar operations")
+    for name, count in facts["operations"].items():
+        add_row(programs, name.replace("_", " "), f"{count:,}")
+    console.print(programs)
+
+
+def _show_joints(facts: dict[str, Any], console: Console) -> None:
+    moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
+    joints = table(
+        "Moving joints (position and speed in degrees, else N m, N m s/rad, kg m²; sliding joints in m, N, N s/m, kg)",
+        *("joint", "type", ">from", ">to", ">home", ">speed", ">effort", ">viscous", ">Coulomb", ">armature"),
+    )
+    for joint in moving:
+        scale = 1.0 if joint["kind"] == "prismatic" else 180.0 / np.pi
+        kind = f"follows {joint['mimic']}" if joint["mimic"] else joint["kind"]
+        add_row(
+            joints,
+            joint["name"],
+            kind,
+            number(scale * joint["lower"]),
+            number(scale * joint["upper"]),
+            number(scale * facts["home"].get(joint["name"], np.nan)),
+            number(scale * joint["velocity"]),
+            number(joint["effort"]),
+            number(joint["viscous_friction"]),
+            number(joint["coulomb_friction"]),
+            number(joint["armature"]),
+        )
+    console.print(joints)
+    fixed = [joint["name"] for joint in facts["joints"] if joint["kind"] == "fixed"]
+    if fixed:
+        say("Fixed joints: " + ", ".join(fixed))

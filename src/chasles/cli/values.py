@@ -1,0 +1,106 @@
+"""Values in the texts of command-line options, with errors that say what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+
+_MOST_RUNS = 100_000
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Finite numbers separated by commas or spaces.
+
+    Examples
+    --------
+    >>> numbers("0.1, -2", "--goal")
+    [0.1, -2.0]
+    """
+    values = []
+    for word in text.replace(",", " ").split():
+        try:
+            value = float(word)
+        except ValueError:
+            raise ArgumentError(f"{option}: '{word}' is not a number") from None
+        if not math.isfinite(value):
+            raise ArgumentError(f"{option}: the numbers must be finite, not '{word}'")
+        values.append(value)
+    if not values:
+        raise ArgumentError(f"{option}: expected numbers separated by commas, not '{text}'")
+    return values
+
+
+def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
+    """One number for all joints or one for each, shape (n,)."""
+    values = numbers(text, option)
+    if len(values) not in (1, robot.n):
+        raise ArgumentError(
+            f"{option}: robot '{robot.name}' has {robot.n} joints, so give 1 or {robot.n} numbers, not {len(values)}"
+        )
+    return np.broadcast_to(np.array(values), (robot.n,)).copy()
+
+
+def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
+    """Joint positions within the limits, shape (n,)."""
+    values = np.array(numbers(text, option))
+    if values.shape != (robot.n,):
+        names = ", ".join(robot.joint_names)
+        raise ArgumentError(
+            f"{option}: robot '{robot.name}' has {robot.n} joints ({names}): give {robot.n} numbers, not {values.size}"
+        )
+    limits = zip(robot.joint_names, values, robot.lower_limits, robot.upper_limits, strict=True)
+    for name, value, lower, upper in limits:
+        if not lower <= value <= upper:
+            raise ArgumentError(f"{option}: joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {value:.4g}")
+    return values
+
+
+def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
+    """Joint positions at random in the middle 80 % of their range, or up to 90° from home where there are no limits."""
+    lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - np.pi / 2)
+    upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + np.pi / 2)
+    part = np.random.default_rng(seed).uniform(0.1, 0.9, robot.n)
+    chosen: NDArray[np.float64] = lower + part * (upper - lower)
+    return chosen
+
+
+def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> dict[str, NDArray[np.float64]]:
+    """Values of parameters for each run, from texts like ``payload.mass=0:5`` (a range) or ``payload.mass=0,1,5``.
+
+    All vary together: run k takes the k-th value of each.
+
+    Examples
+    --------
+    >>> varied(["payload.mass=0:4"], runs=3)
+    {'payload.mass': array([0., 2., 4.])}
+    """
+    if runs is not None and not 1 <= runs <= _MOST_RUNS:
+        raise ArgumentError(f"--runs: the number of runs must be from 1 to {_MOST_RUNS:,}, not {runs}")
+    if not texts:
+        if runs is not None and runs > 1:
+            raise ArgumentError("--runs: say with --vary what differs, such as --vary payload.mass=0:5")
+        return {}
+    values: dict[str, NDArray[np.float64]] = {}
+    for text in texts:
+        name, equals, given = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise ArgumentError(f"{option}: expected NAME=FROM:TO or NAME=VALUE,VALUE,…, not '{text}'")
+        if name in values:
+            raise ArgumentError(f"{option}: '{name}' is given twice")
+        if ":" in given:
+            ends = [numbers(end, f"{option} {name}") for end in given.split(":")]
+            if [len(end) for end in ends] != [1, 1]:
+                raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{text}'")
+            values[name] = np.linspace(ends[0][0], ends[1][0], runs or 11)
+        else:
+            values[name] = np.array(numbers(given, f"{option} {name}"))
+    lengths = {len(value) for value in values.values()} | ({runs} if runs is not None else set())
+    if len(lengths) > 1:
+        raise ArgumentError(f"{option}: as many values as runs are needed, but there are {sorted(lengths)}")
+    return values

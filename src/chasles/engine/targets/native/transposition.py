@@ -1,0 +1,129 @@
+"""Moving samples that lie densely in memory: whole rows at a time, turned into vectors of lanes by a transposition.
+
+Gathering numbers one by one costs as much as the dynamics of a robot. Where the numbers of a sample are neighbours, a
+block of as many of them as there are lanes is read from each sample at once; transposing this square block gives one
+vector for each number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.writer import Writer
+
+#: A remainder of so few numbers is cheaper to move one by one.
+_WORTH_A_BLOCK = 3
+
+
+def declarations(module: Module) -> list[str]:
+    """Return the intrinsics used here."""
+    v, mask = module.real, f"<{module.lanes} x i1>"
+    suffix = f"v{module.lanes}f{8 * module.item_size}.p0"
+    return [
+        f"declare {v} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {v})",
+        f"declare void @llvm.masked.store.{suffix}({v}, ptr, i32, {mask})",
+    ]
+
+
+def transposed(w: Writer, module: Module, rows: Sequence[str]) -> list[str]:
+    """Transpose a square block of vectors: 2 × 2 blocks of size 1, 2, 4, … change places in turn."""
+    lanes, v = module.lanes, module.real
+    block = list(rows)
+    size = 1
+    while size < lanes:
+        for i in range(lanes):
+            if i & size:
+                continue
+            a, b = block[i], block[i | size]
+            upper = [lanes + j - size if j & size else j for j in range(lanes)]
+            lower = [lanes + j if j & size else j + size for j in range(lanes)]
+            for place, picks in ((i, upper), (i | size, lower)):
+                order = ", ".join(f"i32 {k}" for k in picks)
+                block[place] = w.value(f"shufflevector {v} {a}, {v} {b}, <{lanes} x i32> <{order}>")
+        size *= 2
+    return block
+
+
+def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
+    """Read ``size`` neighbouring numbers of each row into vectors of a buffer from ``position`` on."""
+    lanes, v, item = module.lanes, module.real, module.item_size
+
+    def block(first: str | int, count: int) -> None:
+        offset = w.value(f"mul i64 {first}, {item}")
+        loaded = []
+        for row in rows:
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {offset}")
+            if count == lanes:
+                loaded.append(w.value(f"load {v}, ptr {address}, align 1"))
+            else:
+                intrinsic = f"@llvm.masked.load.v{lanes}f{8 * item}.p0"
+                loaded.append(w.value(f"call {v} {intrinsic}(ptr {address}, i32 1, {_mask(lanes, count)}, {v} undef)"))
+        for k, vector in enumerate(transposed(w, module, loaded)[:count]):
+            place = w.address(buffer, (w.value(f"add i64 {first}, {position + k}"), module.vector_size))
+            w.emit(f"store {v} {vector}, ptr {place}")
+
+    def single(k: int) -> None:
+        vector = "undef"
+        for lane, row in enumerate(rows):
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {k * item}")
+            number = w.value(f"load {module.element}, ptr {address}, align 1")
+            vector = w.value(f"insertelement {v} {vector}, {module.element} {number}, i32 {lane}")
+        w.emit(f"store {v} {vector}, ptr {w.address(buffer, (position + k, module.vector_size))}")
+
+    _in_blocks(w, size, lanes, block, single)
+
+
+def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
+    """Write vectors of a buffer from ``position`` on to ``size`` neighbouring numbers of each row."""
+    lanes, v, item = module.lanes, module.real, module.item_size
+
+    def block(first: str | int, count: int) -> None:
+        vectors = []
+        for k in range(lanes):
+            if k >= count:
+                vectors.append("undef")
+                continue
+            place = w.address(buffer, (w.value(f"add i64 {first}, {position + k}"), module.vector_size))
+            vectors.append(w.value(f"load {v}, ptr {place}"))
+        offset = w.value(f"mul i64 {first}, {item}")
+        for row, numbers in zip(rows, transposed(w, module, vectors), strict=True):
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {offset}")
+            if count == lanes:
+                w.emit(f"store {v} {numbers}, ptr {address}, align 1")
+            else:
+                intrinsic = f"@llvm.masked.store.v{lanes}f{8 * item}.p0"
+                w.emit(f"call void {intrinsic}({v} {numbers}, ptr {address}, i32 1, {_mask(lanes, count)})")
+
+    def single(k: int) -> None:
+        vector = w.value(f"load {v}, ptr {w.address(buffer, (position + k, module.vector_size))}")
+        for lane, row in enumerate(rows):
+            number = w.value(f"extractelement {v} {vector}, i32 {lane}")
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {k * item}")
+            w.emit(f"store {module.element} {number}, ptr {address}, align 1")
+
+    _in_blocks(w, size, lanes, block, single)
+
+
+def _in_blocks(
+    w: Writer,
+    size: int,
+    lanes: int,
+    block: Callable[[str | int, int], None],
+    single: Callable[[int], None],
+) -> None:
+    whole = size - size % lanes
+    if whole == lanes:
+        block(0, lanes)
+    elif whole:
+        with w.loop(whole, lanes) as first:
+            block(first, lanes)
+    if size - whole >= _WORTH_A_BLOCK:
+        block(whole, size - whole)
+    else:
+        for k in range(whole, size):
+            single(k)
+
+
+def _mask(lanes: int, count: int) -> str:
+    return f"<{lanes} x i1> <{', '.join('i1 true' if k < count else 'i1 false' for k in range(lanes))}>"
