@@ -1,8 +1,8 @@
 """Every quantity of a robot from Chasles and from Pinocchio, at random states.
 
 Pinocchio's spatial vectors have the linear part first, its joints may come in another order, the position of a
-continuous joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its coordinates are
-``S q + offset``. Its algorithms know no friction, so that is added here from the numbers that it read from the file.
+continuous joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its coordinates
+are ``S q + offset``. Its algorithms know no friction; that is added here from the numbers that it read from the file.
 """
 
 from __future__ import annotations
@@ -96,8 +96,7 @@ class Pair:
     def comparisons(self, frames: Sequence[str] | None = None) -> Iterator[Comparison]:
         """Compare everything; ``frames`` are those whose Jacobians are compared, by default all."""
         yield from self.kinematics(frames)
-        if self.robot.n:
-            yield from self.dynamics()
+        yield from self.dynamics()
 
     def kinematics(self, frames: Sequence[str] | None = None) -> Iterator[Comparison]:
         """Poses of all frames, Jacobians, centre of mass and energies."""
@@ -106,7 +105,7 @@ class Pair:
         ids = [self.model.getFrameId(link, pin.FrameType.BODY) for link in links]
         indices = [robot.frame_names.index(link) for link in links]
         poses, J, J_rate, com, kinetic, potential = [], [], [], [], [], []
-        chosen = list(links if frames is None else frames) if robot.n else []  # without joints Pinocchio crashes
+        chosen = list(links if frames is None else frames)
         chosen_ids = [self.model.getFrameId(link, pin.FrameType.BODY) for link in chosen]
         for x, v in zip(self._x, self._v, strict=True):
             pin.computeJointJacobiansTimeVariation(self.model, self.data, x, v)
@@ -119,8 +118,6 @@ class Pair:
             pin.centerOfMass(self.model, self.data, x)
             com.append(self.data.com[0] * self.data.mass[0])
         yield Comparison("poses of all frames", robot.frame_poses(q)[:, indices], np.array(poses))
-        if not robot.n:
-            return
         yield Comparison("pose of the tool", robot.forward_kinematics(q), robot.frame_poses(q)[:, self._tool])
         expected, expected_rate = np.array(J), np.array(J_rate)
         for k, reference in enumerate(REFERENCES):
@@ -149,7 +146,7 @@ class Pair:
             C = S.T @ pin.computeCoriolisMatrix(self.model, self.data, x, v) @ S
             still = np.zeros(self.model.nv)
             h = S.T @ pin.rnea(self.model, self.data, x, v, still, f) + friction[k]
-            if self._is_singular:
+            if not self.is_invertible:
                 acceleration, M_inverse = np.full(robot.n, np.nan), np.full_like(M, np.nan)
             elif self._has_mimics:
                 acceleration = np.linalg.solve(M, tau[k] - h)
@@ -192,7 +189,7 @@ class Pair:
             "dtau/dq": dtau_dq,
             "dtau/dqd": dtau_dqd,
         }
-        if not self._is_singular:
+        if self.is_invertible:
             ours["inverse mass matrix"] = robot.inverse_mass_matrix(q)
             ours["forward dynamics with wrenches"] = robot.forward_dynamics(q, qd, tau, wrenches=w)
             ours["A"], ours["B"] = robot.linearize(q, qd, tau, wrenches=w)
@@ -210,10 +207,10 @@ class Pair:
         return self.model.nv != self.robot.n
 
     @cached_property
-    def _is_singular(self) -> bool:
-        """Whether a joint moves nothing that has mass, so that no torque gives a definite acceleration."""
+    def is_invertible(self) -> bool:
+        """Whether the mass matrix has an inverse: it has none where a joint moves nothing that has mass."""
         M = self.S.T @ _full(pin.crba(self.model, self.data, self._x[0])) @ self.S
-        return bool(np.linalg.cond(M) > 1e15)
+        return bool(np.linalg.cond(M) < 1e15)
 
     @cached_property
     def _x(self) -> Array:

@@ -39,7 +39,7 @@ def batches() -> Table:
         notes=[
             "C++ loop: rneaInParallel or abaInParallel with one thread, into an array that exists already.",
             "Python call: one call of Pinocchio for one state, as it has no loop over batches for these.",
-            "Chasles: one call from Python, which makes the arrays of the results; with out= it writes into given ones.",
+            "Chasles: one call from Python, which makes arrays for the results; with out= it writes into given ones.",
             "Largest difference: over the batch, from Pinocchio's values, relative to the largest of them.",
         ],
     )

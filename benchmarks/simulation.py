@@ -44,7 +44,7 @@ def tables() -> Iterator[Table]:
         ("", "a step", "steps a second", "ratio"),
         notes=[
             "Chasles: chasles.simulate with the computed-torque controller, a quintic reference and another start for "
-            "every run; its whole call is timed, with the labelled result. Recorded are q, qd, tau, reference and error.",
+            "every run; its whole call is timed, with the labelled result of q, qd, tau, reference and error.",
             "MuJoCo: mj_step with its RK4 integrator on the same arm, all steps in one call of its C++ loop; contacts, "
             "constraints and sensors off; no controller and no recording, whose cost would come on top.",
             f"The same motion without control ends within {free_motion_difference():.0e} rad of MuJoCo's.",

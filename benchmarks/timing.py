@@ -13,7 +13,7 @@ def interleaved(
 ) -> dict[str, float]:
     """Median seconds of one call of each candidate.
 
-    Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; before that it is warmed up
+    Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; before, it is warmed up
     by finding how often that is.
     """
     counts = {name: _calls_that_fill(least, call) for name, call in candidates.items()}

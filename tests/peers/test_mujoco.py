@@ -32,9 +32,7 @@ def test_dynamics(name: str) -> None:
     model, data = compiled(name)
     model.dof_damping[:] = 0.0
     rng = np.random.default_rng(5)
-    for q, qd, tau in zip(
-        rng.uniform(-2, 2, (STATES, arm.n)), *rng.normal(size=(2, STATES, arm.n)), strict=True
-    ):
+    for q, qd, tau in zip(rng.uniform(-2, 2, (STATES, arm.n)), *rng.normal(size=(2, STATES, arm.n)), strict=True):
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, qd, tau
         mujoco.mj_forward(model, data)
         M = np.empty((arm.n, arm.n))

@@ -97,8 +97,6 @@ class Scalar(Traced):
         return absolute(self)
 
 
-
-
 def _constant(graph: Graph, value: float) -> int:
     return graph.add(("constant", value + 0.0))  # + 0.0 turns -0.0 into 0.0
 
@@ -391,8 +389,8 @@ def _attach_operators() -> None:
     numpy_names: dict[str, Callable[..., Any]] = {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
     for function in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor):
         numpy_names[function.__name__] = function
-    for name, function in numpy_names.items():
-        setattr(Scalar, name, lambda self, *rest, function=function: function(self, *rest))
+    for name, method in numpy_names.items():
+        setattr(Scalar, name, lambda self, *rest, method=method: method(self, *rest))
 
 
 _attach_operators()

@@ -10,9 +10,10 @@ from chasles.model.description import Description, Frame, Link
 from chasles.model.formats import from_dh, from_screws, from_toml, from_urdf, parse_toml, parse_urdf, read, to_toml
 from chasles.model.inertia import Inertia, InertiaWarning
 from chasles.model.joint import Joint, JointKind, Limits, Mimic
+from chasles.model.parameters import parameter_shapes
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
-from chasles.model.tree import Body, Placement, Tree, build_tree, parameter_shapes
+from chasles.model.tree import Body, Placement, Tree, build_tree
 
 __all__ = [
     "Body",

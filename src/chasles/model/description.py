@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model.inertia import Inertia
 from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, frozen_array, plain, shortened
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
@@ -276,7 +277,7 @@ class Description(Record):
         return self.replace(joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in self.joints))
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Make a copy with other numbers for named parameters, those that `model.tree.parameter_shapes` lists.
+        """Make a copy with other numbers for named parameters, those that `parameter_shapes` lists.
 
         Examples
         --------
@@ -285,8 +286,6 @@ class Description(Record):
         >>> arm.with_values({"links.rod.mass": 3.0}).link("rod").inertia.mass
         3.0
         """
-        from chasles.model.tree import parameter_shapes
-
         known = parameter_shapes(self)
         for name in values:
             if name not in known:

@@ -19,10 +19,10 @@ from chasles.geometry.rotations import rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import tidy_rotation
 
 WORLD = -1
-_INERTIAL_SHAPES: dict[str, tuple[int, ...]] = {"mass": (), "center_of_mass": (3,), "inertia": (3, 3)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,25 +90,6 @@ class Tree:
     frames: dict[str, Placement]
     n: int
     gravity: NDArray[Any]
-
-
-def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the parameters that `build_tree` can replace.
-
-    Examples
-    --------
-    >>> from chasles.model.description import Description, Link
-    >>> list(parameter_shapes(Description("stone", links=(Link("rock"),))))[:4]
-    ['links.rock.mass', 'links.rock.center_of_mass', 'links.rock.inertia', 'gravity']
-    """
-    shapes: dict[str, tuple[int, ...]] = {}
-    for link in description.links:
-        shapes |= {f"links.{link.name}.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
-    for joint in description.joints:
-        if joint.moves:
-            shapes |= {f"joints.{joint.name}.{name}": () for name in JOINT_PARAMETERS}
-    shapes["gravity"] = (3,)
-    return shapes | {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
 
 
 def build_tree(description: Description, values: Mapping[str, Any] | None = None) -> Tree:

@@ -72,7 +72,7 @@ class Computation:
     def __get__(self, robot: HasDescription | None, owner: type) -> Computation | RobotFunction:
         if robot is None:
             return self
-        function = RobotFunction(self, robot.description)
+        function = RobotFunction(self, robot)
         robot.__dict__[self.name] = function  # found there from now on, before this descriptor
         return function
 
@@ -99,9 +99,10 @@ class RobotFunction:
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, computation: Computation, description: Description) -> None:
+    def __init__(self, computation: Computation, robot: HasDescription) -> None:
         self._computation = computation
-        self._description = description
+        self._robot = robot
+        self._description = robot.description
         self._functions: dict[tuple[Any, ...], Function] = {}
         self._by_options: dict[tuple[tuple[str, Any], ...], Function] = {}
         self.__doc__ = computation.__doc__
@@ -179,7 +180,7 @@ class RobotFunction:
         return self.specialize().astype(dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._description, self.__name__)
+        return getattr, (self._robot, self.__name__)
 
     def __repr__(self) -> str:
         inputs = ", ".join(self._computation.declared.inputs)
@@ -226,10 +227,3 @@ class RobotFunction:
             return computation.algorithm(tree, *arrays[:count], **keywords)
 
         return trace(compute, shapes, name=self.__name__, outputs=computation.declared.outputs)
-
-
-def _restore(description: Description, name: str) -> RobotFunction:
-    from chasles.robot.facade import Robot
-
-    function: RobotFunction = getattr(Robot(description), name)
-    return function

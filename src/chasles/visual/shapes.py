@@ -17,7 +17,7 @@ from chasles.model import Description, Joint
 
 Vector = NDArray[np.float64]
 Form = Literal["capsule", "cylinder"]
-Role = Literal["link", "joint", "slide"]
+Role = Literal["link", "joint", "sleeve", "slide"]
 
 _THICKNESS = 0.042  # radius of the first link, as a part of the robot's length
 _TAPER = 0.5  # how much thinner the last link is
@@ -35,7 +35,7 @@ class Shape:
     form
         Whether its ends are round ("capsule") or flat ("cylinder").
     role
-        What it stands for: a link, a turning joint or the slide of a sliding one.
+        What it stands for: a link, a turning joint, or the sleeve and the slide of a sliding one.
     start, end
         In the link's frame, shape (3,), m.
     radius
@@ -219,7 +219,7 @@ def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
     direction = joint.T_parent_joint[:3, :3] @ joint.axis
     place = joint.T_parent_joint[:3, 3]
     half = 1.8 * radius * direction
-    sleeve = Shape(joint.parent, "cylinder", "joint", place - half, place + half, 1.35 * radius)
+    sleeve = Shape(joint.parent, "cylinder", "sleeve", place - half, place + half, 1.35 * radius)
     travel = (0.0, *_travel(joint)) if _travel(joint) else (-0.25 * size, 0.25 * size)
     back, front = entry.p - max(travel) * axis, entry.p - min(travel) * axis
     rod = Shape(joint.child, "capsule", "slide", back, front, 0.75 * radius)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from chasles.engine.partials import smooth_operands
+from chasles.engine.derivatives.partials import smooth_operands
 from chasles.engine.program import Program
 
 # Operations whose partials are 1 or -1.

@@ -1,7 +1,7 @@
 """Derivatives of programs as programs.
 
 Nothing that is zero by structure is computed, and a called program's derivative is a called program. What holds where
-an operation is not smooth is said in `chasles.engine.partials`.
+an operation is not smooth is said in `chasles.engine.derivatives.partials`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from chasles.engine.accumulation import Sparse, forward, input_scalars, jacobian_entries, reverse
+from chasles.engine.derivatives.accumulation import Sparse, forward, input_scalars, jacobian_entries, reverse
 from chasles.engine.graph import Graph
 from chasles.engine.program import Argument, Program
 from chasles.engine.scalar import Real

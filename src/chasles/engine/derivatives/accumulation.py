@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from chasles.engine.derivatives.partials import PARTIALS, SELECTIONS, chain, guard, total
+from chasles.engine.derivatives.sparsity import active_values, prefers_reverse
 from chasles.engine.graph import Graph, Instruction
-from chasles.engine.partials import PARTIALS, SELECTIONS, chain, guard, total
 from chasles.engine.program import Argument, Program, operands
 from chasles.engine.scalar import FOLDING, Real, Scalar, Traced, call, where
-from chasles.engine.sparsity import active_values, prefers_reverse
 
 # From a direction or a seeded output to a derivative.
 Sparse = dict[int, Real]

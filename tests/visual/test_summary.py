@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stand_in_run import stand_in
+
+import chasles as ch
+from chasles.visual.encoding import typed_array
+from chasles.visual.figures import shown_runs
+from chasles.visual.summary import run_labels, tracking_summary
+
+
+def test_errors_of_a_known_motion(panda):
+    """The error of joint k is (k + 1) mrad sin(pi t): peak k + 1 mrad; RMS 1/sqrt(2) of it (200 equal steps)."""
+    rows = tracking_summary(stand_in(panda))
+    assert [row.joint for row in rows] == list(panda.joint_names)
+    np.testing.assert_allclose([row.peak_error for row in rows], 1e-3 * np.arange(1, 8), rtol=1e-12)
+    np.testing.assert_allclose([row.rms_error for row in rows], np.sqrt(100 / 201) * 1e-3 * np.arange(1, 8), rtol=1e-12)
+
+
+def test_samples_that_are_not_finite_do_not_count(panda):
+    run = stand_in(panda)
+    clean = tracking_summary(run.isel(time=slice(0, 100)))
+    run["error"].values[100:] = np.nan
+    run["tau"].values[100:] = np.inf
+    assert tracking_summary(run) == clean
+
+
+def test_sliding_joints_in_metres():
+    assert [row.effort_unit for row in tracking_summary(stand_in(ch.load("scara")))] == ["N m", "N m", "N", "N m"]
+
+
+def test_labels_name_what_varies(panda):
+    assert run_labels(stand_in(panda)) == ["run"]
+    assert run_labels(stand_in(panda, runs=2)) == ["payload.mass = 0", "payload.mass = 5"]
+    assert run_labels(stand_in(panda, runs=2).drop_vars("payload.mass")) == ["run 0", "run 1"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 20, 21, 1000])
+def test_shown_runs_have_the_first_and_the_last(count):
+    shown = shown_runs(count)
+    assert len(shown) == min(count, 20)
+    assert (shown[0], shown[-1]) == (0, count - 1)
+
+
+def test_numbers_beyond_single_precision_become_infinite_quietly():
+    assert typed_array([1e300]) == typed_array([np.inf])
