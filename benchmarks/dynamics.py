@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks import panda
 from benchmarks.robots import MissingPeerError
-from benchmarks.tables import Table, at_least, seconds
+from benchmarks.tables import Table, at_least, ratio, seconds
 from benchmarks.timing import interleaved
 
 BATCH = 4096
@@ -56,7 +56,7 @@ def batches() -> Table:
             seconds(theirs),
             "C++ loop" if name in in_parallel else "Python call",
             f"{differences[name]:.0e}",
-            f"{theirs / out:.3g}x",
+            ratio(theirs / out),
             at_least(BARS[name], theirs / each),
         )
         faults = page_faults(ours[name])
@@ -105,8 +105,8 @@ def single_calls() -> Table:
     table = Table("Panda, one call from Python", ("", "Chasles", "Pinocchio", "ratio"))
     for name in panda.FUNCTIONS:
         times = interleaved({"ours": ours[name], "peer": theirs[name]}, least=0.005)
-        ratio = times["peer"] / times["ours"]
-        table.add(name, seconds(times["ours"]), seconds(times["peer"]), at_least(1.0, ratio))
+        verdict = at_least(1.0, times["peer"] / times["ours"])
+        table.add(name, seconds(times["ours"]), seconds(times["peer"]), verdict)
     return table
 
 
@@ -139,7 +139,7 @@ def other_peers() -> Table:
             if difference > 1e-6:
                 raise RuntimeError(f"{peer} computes another {name}: they differ by {difference:.1e}")
             times = interleaved({"ours": ours[name], "peer": call}, repeats=9, least=0.005)
-            cells.append(f"{seconds(times['peer'])} ({times['peer'] / times['ours']:.3g}x)")
+            cells.append(f"{seconds(times['peer'])} ({ratio(times['peer'] / times['ours'])})")
         if any(cell != "-" for cell in cells):
             table.add(name, *cells)
     return table

@@ -44,9 +44,15 @@ def seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
+def ratio(value: float) -> str:
+    """A ratio with three digits, or whole."""
+    return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
+
+
 def at_least(required: float, measured: float) -> str:
     """Whether a ratio is reached."""
-    return f"{required:g}x required, {measured:.3g}x measured: {'met' if measured >= required else 'NOT MET'}"
+    verdict = "met" if measured >= required else "NOT MET"
+    return f"{required:g}x required, {ratio(measured)} measured: {verdict}"
 
 
 def at_most(required: float, measured: float) -> str:

@@ -103,7 +103,7 @@ def test_animation_follows_the_robot(panda, tmp_path):
     times, poses = decoded(scene["times"]), decoded(scene["poses"])
     assert poses.shape == (1, len(times), len(scene["links"]), 7)
     assert (times[0], times[-1]) == (0.0, 1.0)
-    assert np.diff(times).max() < 1 / 50
+    assert np.diff(times).max() < 1 / 40
     for frame in (0, 30, -1):
         sample = int(np.argmin(np.abs(run["time"].values - times[frame])))
         for link, name in enumerate(scene["links"]):

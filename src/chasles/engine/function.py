@@ -123,6 +123,8 @@ class Function:
             raise TypeError(f"{self._usage()} takes {len(self.kernel.inputs)} arguments, not {len(arguments)}")
         if _holds_traced(arguments):
             return self._inside_trace(arguments)
+        if self._dtype == "float32":  # NumPy would not cast to less precision by itself
+            arguments = tuple(np.asarray(argument, dtype=np.float32) for argument in arguments)
         if any(isinstance(argument, np.ndarray) and argument.size > self._large for argument in arguments):
             return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
         return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
@@ -139,7 +141,8 @@ class Function:
     def _compile(self) -> Callable[..., Any]:
         kernel = self.kernel
         ufunc: Callable[..., Any]
-        if native_available():
+        empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)
+        if native_available() and not empty:  # NumPy's ufuncs know no core dimension of size 0
             self._compiled = native.compile_kernel(kernel, self._dtype, self.__doc__ or "")
             ufunc = self._compiled.ufunc
             self.__call__ = self.direct_call(self.general_call)
@@ -147,7 +150,7 @@ class Function:
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
             ufunc = compile_numpy(kernel, self._dtype)
-        work = max(1, self.program.operation_count) / max((a.size for a in self.program.inputs), default=1)
+        work = max(1, self.program.operation_count) / max([1, *(a.size for a in self.program.inputs)])
         # A scan or solve repeats its program an unknown number of times: any batch of them is large.
         self._large = int(_LARGE_WORK / work) if self._shape == "map" else 0
         self._ufunc = ufunc

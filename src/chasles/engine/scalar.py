@@ -379,16 +379,15 @@ def _attach_operators() -> None:
     for name, function in arithmetic.items():
         setattr(Scalar, f"__{name}__", _operator(function))
         setattr(Scalar, f"__r{name}__", _operator(function, reflected=True))
-    comparisons = {
+    comparisons: dict[str, Callable[..., Any]] = {
         "lt": less, "le": less_equal, "gt": lambda a, b: less(b, a), "ge": lambda a, b: less_equal(b, a),
         "eq": equal, "ne": lambda a, b: negated(equal(a, b)),
     }  # fmt: skip
-    for name, function in comparisons.items():
-        setattr(Scalar, f"__{name}__", _operator(function))
+    for name, comparison in comparisons.items():
+        setattr(Scalar, f"__{name}__", _operator(comparison))
     # np.sin(array of scalars) calls the method `sin` of each element.
     numpy_names: dict[str, Callable[..., Any]] = {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
-    for function in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor):
-        numpy_names[function.__name__] = function
+    numpy_names |= {f.__name__: f for f in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor)}
     for name, method in numpy_names.items():
         setattr(Scalar, name, lambda self, *rest, method=method: method(self, *rest))
 

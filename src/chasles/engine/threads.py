@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels import Kernel
 from chasles.errors import ArgumentError
 
 #: A piece smaller than this would leave lanes idle.
@@ -69,62 +69,65 @@ def _pool(count: int) -> ThreadPoolExecutor:
 def call_in_pieces(ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str) -> Any:
     """Call a kernel on its arguments in as many pieces as there are threads, along the longest batch axis."""
     arrays = [np.asarray(argument) for argument in arguments]
-    ranks = [len(array.dims) for array in kernel.inputs]
+    ranks = [len(core.dims) for core in kernel.inputs]
     batches = [array.shape[: max(array.ndim - rank, 0)] for array, rank in zip(arrays, ranks, strict=True)]
-    sizes: dict[int | str, int] = {}
-    for array, core in zip(arrays, kernel.inputs, strict=True):
-        sizes |= dict(zip(core.dims, array.shape[array.ndim - len(core.dims) :], strict=False))
-    try:
-        batch = np.broadcast_shapes(*batches)
-        misfit = any(
-            a.shape[len(b) :] != _core_shape(c, sizes) for a, b, c in zip(arrays, batches, kernel.inputs, strict=True)
-        )
-    except ValueError:
-        misfit = True
-    if misfit or not batch:
-        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)  # NumPy words the error of a wrong shape
-    outputs = (
-        list(out if isinstance(out, tuple) else (out,))
-        if out is not None
-        else _new_outputs(kernel, batch, sizes, dtype)
-    )
+    fit = _batch_and_output_shapes(kernel, arrays, batches)
+    given = out if isinstance(out, tuple) or out is None else (out,)
+    if fit is None or (given is not None and [np.shape(array) for array in given] != fit[1]):
+        return ufunc(*arrays, out=out)  # there is no batch, or NumPy words the error
+    batch, shapes = fit
+    outputs = _in_one_block(shapes, dtype) if given is None else given
     axis = int(np.argmax(batch)) - len(batch)
     count = max(1, min(get_threads(), batch[axis] // _SMALLEST_PIECE))
-    bounds = np.linspace(0, batch[axis], count + 1).astype(int)
 
     def piece(start: int, stop: int) -> None:
         taken = [
             array[_along(axis - rank, start, stop)] if len(own) >= -axis and own[axis] > 1 else array
             for array, own, rank in zip(arrays, batches, ranks, strict=True)
         ]
-        given = [o[_along(axis - len(core.dims), start, stop)] for o, core in zip(outputs, kernel.outputs, strict=True)]
-        ufunc(*taken, out=tuple(given))
+        filled = [
+            o[_along(axis - len(core.dims), start, stop)] for o, core in zip(outputs, kernel.outputs, strict=True)
+        ]
+        ufunc(*taken, out=tuple(filled))
 
     if count == 1:
         ufunc(*arrays, out=tuple(outputs))
     else:
+        bounds = np.linspace(0, batch[axis], count + 1).astype(int)
         for future in [_pool(count).submit(piece, *ends) for ends in pairwise(bounds)]:
             future.result()
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _new_outputs(
-    kernel: Kernel, batch: tuple[int, ...], sizes: dict[int | str, int], dtype: str
-) -> list[np.ndarray[Any, Any]]:
-    """Make the arrays of all outputs in one block of memory.
+def _batch_and_output_shapes(
+    kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], batches: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
+    """Return the batch and the shape of each output, or None where the arguments do not fit or are a single sample."""
+    sizes: dict[int | str, int] = {}
+    for array, core in zip(arrays, kernel.inputs, strict=True):
+        own = array.shape[max(array.ndim - len(core.dims), 0) :]
+        if len(own) != len(core.dims):
+            return None
+        for dim, size in zip(core.dims, own, strict=True):
+            if sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
+                return None
+    try:
+        batch = np.broadcast_shapes(*batches)
+    except ValueError:
+        return None
+    shapes = [(*batch, *(sizes.get(d, d) for d in core.dims)) for core in kernel.outputs]
+    return (batch, shapes) if batch else None  # type: ignore[return-value]
 
-    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of
-    separate large arrays are handed back and fetched anew each time, which takes longer than computing what goes into
-    them.
+
+def _in_one_block(shapes: Sequence[tuple[int, ...]], dtype: str) -> list[np.ndarray[Any, Any]]:
+    """Make arrays in one block of memory.
+
+    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of separate
+    large arrays are handed back and fetched anew each time, which takes longer than computing what goes into them.
     """
-    shapes = [(*batch, *_core_shape(core, sizes)) for core in kernel.outputs]
     ends = np.cumsum([math.prod(shape) for shape in shapes])
-    block = np.empty(ends[-1], dtype)
-    return [part.reshape(shape) for part, shape in zip(np.split(block, ends[:-1]), shapes, strict=True)]
-
-
-def _core_shape(core: CoreArray, sizes: dict[int | str, int]) -> tuple[int, ...]:
-    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in core.dims)
+    parts = np.split(np.empty(ends[-1], dtype), ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:

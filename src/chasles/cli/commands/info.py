@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from scipy.spatial.transform import Rotation
 
@@ -45,6 +47,11 @@ def info(
 def describe(robot: Robot) -> dict[str, Any]:
     """Facts about a robot in plain numbers and words."""
     description = robot.description
+    with np.errstate(all="ignore"):  # the programs of a robot without masses divide by zero
+        operations = {
+            name: getattr(robot, name).specialize(**options).program.operation_count
+            for name, options in _PROGRAMS.items()
+        }
     T_world_tool = np.asarray(robot.forward_kinematics(robot.home))
     return {
         "name": robot.name,
@@ -62,13 +69,17 @@ def describe(robot: Robot) -> dict[str, Any]:
         "home": dict(zip(robot.joint_names, robot.home, strict=True)),
         "tool_at_home": {
             "position": T_world_tool[:3, 3],
-            "roll_pitch_yaw": Rotation.from_matrix(T_world_tool[:3, :3]).as_euler("xyz", degrees=False),
+            "roll_pitch_yaw": _roll_pitch_yaw(T_world_tool[:3, :3]),
         },
-        "operations": {
-            name: getattr(robot, name).specialize(**options).program.operation_count
-            for name, options in _PROGRAMS.items()
-        },
+        "operations": operations,
     }
+
+
+def _roll_pitch_yaw(R: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles about the fixed axes x, y, z; with pitch at ±90° the yaw is zero."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Gimbal lock")
+        return np.asarray(Rotation.from_matrix(R).as_euler("xyz"))
 
 
 def _joint(joint: Joint) -> dict[str, Any]:

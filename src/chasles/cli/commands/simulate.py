@@ -115,7 +115,7 @@ def simulate(
     if as_json:
         show_json([vars(row) for row in tracking_summary(run)])
         return
-    count = math.prod(size for dim, size in run.sizes.items() if dim not in ("time", "joint"))
+    count = math.prod(run["q"].shape[:-2])
     what = "1 run" if count == 1 else f"{count} runs"
     say(f"{what} of {reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
     results().print(joint_table(run))

@@ -1,0 +1,49 @@
+"""A control law of your own: PD with gravity, limited torques and a filtered velocity.
+
+The law is plain Python. It is traced once and compiled together with the arm; its gains are varied over a batch of runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import chasles as ch
+from chasles.engine import maximum, minimum
+
+arm = ch.load("planar2r")
+LIMIT = np.array([90.0, 30.0])
+
+
+def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+    """Torques, and the filter's next state."""
+    velocity = state + 0.5 * (qd - state)  # halfway from the last value to the measured one
+    tau = arm.gravity_torque(q)
+    tau = tau + parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - velocity)
+    return minimum(maximum(tau, -LIMIT), LIMIT), velocity
+
+
+def main(count: int = 200) -> None:
+    """Find the stiffness with the smallest mean error."""
+    motion = ch.PointToPoint([-1.2, 0.5], [0.8, 1.0], duration=0.8)
+    stiffness = np.geomspace(20.0, 5000.0, count)
+    controller = ch.PythonLaw(law, initial_state=np.zeros(2), parameters={"kp": 100.0, "kd": 10.0})
+    run = ch.simulate(
+        arm,
+        controller,
+        motion,
+        duration=2.0,
+        vary={"controller.kp": stiffness, "controller.kd": 2.0 * np.sqrt(stiffness)},
+    )
+    mean = np.sqrt((run.error**2).mean(["time", "joint"])).values
+    best = int(np.argmin(mean))
+    print(f"runs: {count}")
+    print(f"mean error, softest [rad]: {mean[0]:.4f}")
+    print(f"mean error, best [rad]: {mean[best]:.4f}")
+    print(f"best stiffness [N m/rad]: {stiffness[best]:.0f}")
+    print(f"largest torque of joint 1 in all runs [N m]: {float(np.abs(run.tau.sel(joint='joint1')).max()):.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+from typer.testing import CliRunner, Result
+
+import chasles as ch
+import chasles.cli
+from chasles.cli.application import application
+from chasles.model import shipped
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(application, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def error_of(*arguments: str) -> str:
+    """The one line of an error: exit code 2, nothing on the standard output, no traceback."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_version_and_bare_call():
+    assert run("--version").stdout == f"chasles {ch.__version__}\n"
+    assert "demo" in run().output
+
+
+@pytest.mark.parametrize("command", [["demo"], ["robots"], ["info"], ["simulate"], ["cache"], ["cache", "clear"]])
+def test_every_command_has_help(command):
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["demo", "info", "simulate"])
+def test_help_teaches_with_examples(command):
+    assert f"chasles {command} " in run(command, "--help").stdout.split("For example")[1]
+
+
+def test_robots():
+    data = json.loads(run("robots", "--json").stdout)
+    assert [robot["name"] for robot in data] == list(shipped())
+    assert next(robot["joints"] for robot in data if robot["name"] == "panda") == 7
+    listing = run("robots").stdout
+    assert all(name in listing for name in shipped())
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_info_names_every_joint_and_link(name):
+    robot = ch.load(name)
+    text = run("info", name).stdout
+    for known in (*robot.joint_names, *robot.frame_names):
+        assert known in text
+    assert "…" not in text  # nothing is cut off where there is no terminal
+    data = json.loads(run("info", name, "--json").stdout)
+    assert data["mass"] == pytest.approx(sum(link.inertia.mass for link in robot.description.links))
+    np.testing.assert_allclose(
+        data["tool_at_home"]["position"], robot.forward_kinematics(robot.home)[:3, 3], atol=1e-12
+    )
+    assert data["operations"]["inverse_dynamics"] == robot.inverse_dynamics.program.operation_count
+
+
+def test_info_of_a_file_with_names_like_markup(tmp_path):
+    path = tmp_path / "bold.urdf"
+    path.write_text(
+        '<robot name="[bold]r[/bold]"><link name="[red]a"/><link name="[/red]b"/><joint name="[link=x]j" type="continuous">'
+        '<parent link="[red]a"/><child link="[/red]b"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    result = run("info", str(path))
+    assert result.exit_code == 0
+    for name in ("[bold]r[/bold]", "[red]a", "[/red]b", "[link=x]j"):
+        assert name in result.stdout
+    assert json.loads(run("info", str(path), "--json").stdout)["joints"][0]["lower"] is None
+
+
+def test_unknown_robot_lists_those_that_exist():
+    message = error_of("info", "pandda")
+    assert "pandda" in message
+    assert "Did you mean 'panda'?" in message
+    assert all(name in message for name in shipped())
+
+
+def test_missing_and_broken_files(tmp_path):
+    assert "nowhere.urdf" in error_of("info", str(tmp_path / "nowhere.urdf"))
+    broken = tmp_path / "broken.urdf"
+    broken.write_text("<robot name='x'><link")
+    assert "broken.urdf" in error_of("info", str(broken))
+
+
+def test_debug_shows_where_an_error_arose():
+    with pytest.raises(ch.ChaslesError, match="nix"):
+        run("--debug", "info", "nix")
+
+
+def test_simulate_saves_what_it_simulated(tmp_path):
+    samples, report = tmp_path / "run.nc", tmp_path / "run.html"
+    result = run(
+        *("simulate", "planar2r", "--goal", "0.5,-0.3", "--duration", "0.5", "--payload", "1"),
+        *("--save", str(samples), "--out", str(report)),
+    )
+    assert result.exit_code == 0
+    assert str(report) in result.stdout
+    with xarray.open_dataset(samples) as saved:
+        arm = ch.load("planar2r")
+        motion = ch.PointToPoint(arm.home, [0.5, -0.3], duration=0.5)
+        expected = ch.simulate(arm.with_payload(1.0), ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion)
+        np.testing.assert_array_equal(saved["q"].values, expected["q"].values)
+    assert report.stat().st_size > 1e6
+
+
+def test_simulate_as_json():
+    rows = json.loads(run("simulate", "planar2r", "--goal-random", "3", "--duration", "0.5", "--json").stdout)
+    assert [row["joint"] for row in rows] == list(ch.load("planar2r").joint_names)
+    assert all(0.0 <= row["rms_error"] <= row["peak_error"] < 1e-2 for row in rows)
+
+
+def test_simulate_varies_parameters(tmp_path):
+    path = tmp_path / "runs.nc"
+    common = ("simulate", "planar2r", "--duration", "0.2", "--save", str(path))
+    assert (
+        "5 runs" in run(*common, "--runs", "5", "--vary", "payload.mass=0:2", "--vary", "controller.kp=100:300").stdout
+    )
+    with xarray.open_dataset(path) as saved:
+        np.testing.assert_allclose(saved["payload.mass"], [0.0, 0.5, 1.0, 1.5, 2.0])
+        np.testing.assert_allclose(saved["controller.kp"][:, 0], [100.0, 150.0, 200.0, 250.0, 300.0])
+        error = np.abs(saved["error"]).max(dim=("time", "joint")).values
+    assert error[0] < error[-1]
+    run(*common, "--vary", "payload.mass=0,3,7")
+    with xarray.open_dataset(path) as saved:
+        np.testing.assert_array_equal(saved["payload.mass"], [0.0, 3.0, 7.0])
+
+
+@pytest.mark.parametrize("robot", shipped())
+def test_simulate_holds_every_shipped_robot(robot):
+    """A stiff computed-torque controller with the true model keeps within 1e-2 rad or m."""
+    rows = json.loads(run("simulate", robot, "--json", "--duration", "2").stdout)
+    friction = any(joint.coulomb_friction for joint in ch.load(robot).description.joints)
+    assert max(row["peak_error"] for row in rows) < (5e-2 if friction else 1e-2)
+
+
+def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
+    rows = json.loads(
+        run(
+            *(
+                "simulate",
+                "ur5",
+                "--controller",
+                "pd-gravity",
+                "--viscous",
+                "1",
+                "--coulomb",
+                "0.5",
+                "--payload",
+                "0.5",
+            ),
+            *("--kp", "2000,2000,2000,500,500,500", "--kd", "200", "--json"),
+        ).stdout
+    )
+    assert max(row["peak_error"] for row in rows) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--goal", "1,2"], "has 7 joints"),
+        (["--goal", "a,b,c,d,e,f,g"], "'a' is not a number"),
+        (["--goal", "nan,0,0,0,0,0,0"], "must be finite"),
+        (["--goal", ""], "expected numbers"),
+        (["--goal", "9,0,0,-1,0,1,0"], "joint 'panda_joint1' can go from"),
+        (["--goal", "0,0,0,-1,0,1,0", "--goal-random", "1"], "not both"),
+        (["--goal-random", "-1"], "seed"),
+        (["--kp", "1,2"], "give 1 or 7 numbers"),
+        (["--kd", "-1"], "negative"),
+        (["--payload", "-1"], "negative"),
+        (["--payload", "nan"], "--payload"),
+        (["--viscous", "-0.1"], "negative"),
+        (["--controller", "pd-gravity", "--ki", "1"], "no integral action"),
+        (["--duration", "-1"], "duration"),
+        (["--duration", "inf"], "duration"),
+        (["--period", "0"], "period"),
+        (["--integrator", "euler"], "rk4"),
+        (["--vary", "payload.mass"], "NAME=FROM:TO"),
+        (["--vary", "payload.mass=1:2:3"], "FROM:TO"),
+        (["--vary", "payload.mass=0:x"], "'x' is not a number"),
+        (["--vary", "payload.mas=0:1"], "payload.mass"),
+        (["--vary", "gravity=0:1"], "shape"),
+        (["--vary", "payload.mass=0:1", "--vary", "payload.mass=0:1"], "twice"),
+        (["--vary", "payload.mass=0,1", "--runs", "3"], "as many values as runs"),
+        (["--runs", "5"], "--vary"),
+        (["--runs", "0", "--vary", "payload.mass=0:1"], "--runs"),
+        (["--out", "no/such/folder/run.html"], "folder does not exist"),
+        (["--save", "no/such/folder/run.nc"], "folder does not exist"),
+        (["--out", "."], "it is a folder"),
+    ],
+)
+def test_wrong_options_of_simulate(options, said):
+    assert said in error_of("simulate", "panda", *options)
+
+
+def test_options_of_the_wrong_kind_are_usage_errors():
+    for arguments in (
+        ["simulate", "panda", "--controller", "magic"],
+        ["simulate", "panda", "--duration", "x"],
+        ["nix"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert "Traceback" not in result.output
+
+
+def test_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHASLES_CACHE_DIR", str(tmp_path / "cache"))
+    assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 0
+    ch.load("planar2r").mass_matrix([0.1, 0.2])
+    held = json.loads(run("cache", "info", "--json").stdout)
+    assert held["path"] == str(tmp_path / "cache")
+    assert held["entries"] >= 1
+    assert f"{held['entries']} kernels" in run("cache", "info").stdout
+    assert run("cache", "clear").stdout.startswith(f"{held['entries']} kernels removed")
+    assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 0
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_its_packages_the_command_says_how_to_get_them(missing, monkeypatch, capsys):
+    from importlib.util import find_spec
+
+    monkeypatch.setattr(chasles.cli, "find_spec", lambda name: None if name == missing else find_spec(name))
+    with pytest.raises(SystemExit) as left:
+        chasles.cli.main()
+    assert left.value.code == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"Error: the command line needs '{missing}': pip install 'chasles[cli]'\n"
+
+
+def test_as_a_process(tmp_path):
+    """Warnings are one plain line, errors leave with code 2, results alone go to the standard output."""
+    heavy = tmp_path / "heavy.urdf"
+    heavy.write_text(
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="9"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    command = [sys.executable, "-c", "from chasles.cli import main; main()", "info", str(heavy), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["name"] == "r"
+    assert done.stderr.startswith("Warning: ")
+    assert "triangle" in done.stderr
+    failed = subprocess.run([*command[:4], "nix"], capture_output=True, text=True, check=False, timeout=60)
+    assert failed.returncode == 2
+    assert failed.stdout == ""
+    assert failed.stderr.startswith("Error: there is no robot")
+
+
+def test_reading_values_never_touches_files(tmp_path, monkeypatch):
+    """A refused simulation leaves nothing behind."""
+    monkeypatch.chdir(tmp_path)
+    error_of("simulate", "panda", "--goal", "1", "--out", "run.html", "--save", "run.nc")
+    assert list(Path().iterdir()) == []
