@@ -5,7 +5,7 @@ Inverse dynamics give torques; forward dynamics, fed with them, must give the ac
 
 from __future__ import annotations
 
-from time import perf_counter
+from timeit import repeat
 
 import numpy as np
 
@@ -17,23 +17,19 @@ def main(count: int = 100_000) -> None:
     arm = ch.load("panda")
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower_limits, arm.upper_limits, (count, arm.n))
-    qd, qdd = rng.normal(size=(2, count, arm.n))
-    tau, back = np.empty_like(q), np.empty_like(q)
-    for function in (arm.inverse_dynamics, arm.forward_dynamics):
-        function(q[0], qd[0], qdd[0])  # compiles
+    qd, qdd = rng.normal(size=(count, arm.n)), 10.0 * rng.normal(size=(count, arm.n))
+    tau = arm.inverse_dynamics(q, qd, qdd)  # the first call compiles
+    back = arm.forward_dynamics(q, qd, tau)
 
-    start = perf_counter()
-    arm.inverse_dynamics(q, qd, qdd, out=tau)
-    middle = perf_counter()
-    arm.forward_dynamics(q, qd, tau, out=back)
-    end = perf_counter()
+    inverse = min(repeat(lambda: arm.inverse_dynamics(q, qd, qdd, out=tau), number=1, repeat=5))
+    forward = min(repeat(lambda: arm.forward_dynamics(q, qd, tau, out=back), number=1, repeat=5))
 
     error = np.abs(back - qdd).max(axis=1) / np.abs(qdd).max(axis=1)
     beyond = (np.abs(tau) > arm.effort_limits).any(axis=1).mean()
     print(f"states: {count}")
     print(f"threads: {ch.get_threads()}")
-    print(f"inverse dynamics [ms]: {1e3 * (middle - start):.2f}")
-    print(f"forward dynamics [ms]: {1e3 * (end - middle):.2f}")
+    print(f"inverse dynamics [ms]: {1e3 * inverse:.2f}")
+    print(f"forward dynamics [ms]: {1e3 * forward:.2f}")
     print(f"largest relative error of there and back: {error.max():.1e}")
     print(f"share of states beyond the motors' torque: {beyond:.3f}")
 

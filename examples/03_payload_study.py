@@ -14,7 +14,7 @@ def main(count: int = 41, report: str = "payload_study.html") -> None:
     """Simulate a PUMA 560 under computed-torque control with payloads from 0 to 4 kg."""
     arm = ch.load("puma560")
     masses = np.linspace(0.0, 4.0, count)
-    motion = ch.PointToPoint(arm.home, arm.home + [1.0, -0.6, 0.5, 0.8, -0.7, 0.9], duration=1.0)
+    motion = ch.PointToPoint([0.0, -0.6, 0.4, 0.0, 0.5, 0.0], [1.0, 0.2, -0.4, 0.8, -0.2, 0.9], duration=1.0)
     controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
     run = ch.simulate(arm, controller, motion, duration=1.5, vary={"payload.mass": masses}, save_every=10)
 

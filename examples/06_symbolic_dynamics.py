@@ -15,19 +15,20 @@ def main() -> None:
     """Derive mass matrix, Coriolis vector and gravity torque of two slender rods with a payload m at the end."""
     arm = ch.load("planar2r")
     M = arm.mass_matrix.specialize(vary=["payload.mass"])
-    g = arm.gravity_torque.specialize(vary=["payload.mass"])
+    g = arm.gravity_torque.specialize(vary=["payload.mass", "gravity"])
     formulas = {
         "M": M.program.to_sympy()[0],
         "c": arm.coriolis_vector.program.to_sympy()[0],
         "g": g.program.to_sympy()[0],
     }
-    names = {"payload.mass": "m"}
+    m, gravity = sympy.symbols("m g", positive=True)
+    known = {"payload.mass": m, "gravity0": 0, "gravity1": -gravity, "gravity2": 0}  # gravity pulls along -y
     for name, formula in formulas.items():
-        symbols = {s: sympy.Symbol(names.get(s.name, s.name), real=True) for s in formula.free_symbols}
+        symbols = {symbol: known.get(symbol.name, symbol) for symbol in formula.free_symbols}
         print(f"{name}:")
-        for index in np.ndindex(formula.shape):
-            simple = sympy.nsimplify(sympy.simplify(formula[index]), rational=True).subs(symbols)
-            print(f"    {name}{list(index)} = {sympy.trigsimp(sympy.expand(simple))}")
+        for index, entry in np.ndenumerate(np.array(formula)):
+            simple = sympy.simplify(sympy.nsimplify(entry, rational=True).subs(symbols))
+            print(f"    {name}{list(index)} = {simple}")
 
     q, mass = [0.3, 0.7], 2.0
     values = dict(zip(("q0", "q1", "payload.mass"), (*q, mass), strict=True))

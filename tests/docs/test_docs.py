@@ -3,15 +3,70 @@
 from __future__ import annotations
 
 import doctest
+import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from chasles.model import parse_toml
 
-from pages import ROOT, anchors, blocks, links, run_python
+ROOT = Path(__file__).parents[2]
+TOP = [page for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md") if page.exists()]
+PAGES = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
+#: As pytest does for the docstrings of the package.
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), *(p for p in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if p.exists())]
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text and the number of the line before the text."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    """Return the blocks of a page in a language, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = (Block(m[1], m[2], text.count("\n", 0, m.start(2))) for m in _BLOCK.finditer(text))
+    return [block for block in found if block.language == language]
+
+
+def run_python(page: Path) -> None:
+    """Run the Python blocks of a page in one namespace; compare the results of those with prompts."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        if ">>>" in block.text:
+            _run_session(page, block, namespace)
+        else:
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
+
+
+def _run_session(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+    session = doctest.DocTestParser().get_doctest(block.text, {}, page.name, str(page), block.line)
+    session.globs = namespace
+    complaints: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(session, out=complaints.append, clear_globs=False)
+    if complaints:
+        raise AssertionError("".join(complaints))
+
+
+def links(page: Path) -> list[str]:
+    """Return the targets of a page's links, without those in code."""
+    return _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", _BLOCK.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def title(page: Path) -> str:
@@ -19,13 +74,9 @@ def title(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=title)
-def test_python_blocks_run_and_show_true_results(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_blocks_run_and_show_true_results(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    import numpy as np
-
-    with np.printoptions():  # pages choose how numbers are printed
+    with np.printoptions():  # a page chooses how its numbers are printed, and no other
         run_python(page)
 
 
@@ -46,17 +97,24 @@ def test_the_index_leads_to_every_page() -> None:
 
 
 def test_toml_blocks_are_robots() -> None:
-    """A block that begins with frames or a payload goes on with the robot of the block before."""
+    """A block that begins with a frame goes on with the robot of the block before."""
     before = ""
     for block in blocks(ROOT / "docs" / "robot-file-format.md", "toml"):
-        text = before + block.text if block.text.startswith(("[[frame]]", "[payload]")) else block.text
+        text = before + block.text if block.text.startswith("[[frame]]") else block.text
         assert parse_toml(text).n >= 1
         before = text
 
 
-def test_a_wrong_result_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", [">>> x + 1\n3\n", ">>> x +\n", ">>> y\n1\n"])
+def test_a_wrong_result_is_noticed(wrong: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("```python\nx = 1\n```\ntext\n```python\n>>> x + 1\n3\n\n```\n")
-    with pytest.raises(AssertionError, match=r"Expected:\n\s+3\nGot:\n\s+2"):
+    page.write_text(f"```python\nx = 1\n```\n```python\n>>> x\n1\n```\ntext\n```python\n{wrong}```\n")
+    with pytest.raises(AssertionError, match=r"page.md\", line 10"):
         run_python(page)
-    assert doctest.ELLIPSIS
+
+
+def test_dead_links_are_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading, here\n[one](nowhere.md) [two](#a-heading-here)\n```\n[no](link)\n```\n")
+    assert links(page) == ["nowhere.md", "#a-heading-here"]
+    assert anchors(page) == {"a-heading-here"}

@@ -32,11 +32,11 @@ class PlainErrors(TyperGroup):
 
 application = typer.Typer(
     cls=PlainErrors,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: [bold]chasles demo[/bold]",
+    epilog="Start with: **chasles demo**",
 )
 
 

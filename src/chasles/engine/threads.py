@@ -74,7 +74,8 @@ def call_in_pieces(ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequenc
     fit = _batch_and_output_shapes(kernel, arrays, batches)
     given = out if isinstance(out, tuple) or out is None else (out,)
     if fit is None or (given is not None and [np.shape(array) for array in given] != fit[1]):
-        return ufunc(*arrays, out=out)  # there is no batch, or NumPy words the error
+        # There is no batch, or NumPy words the error.
+        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
     batch, shapes = fit
     outputs = _in_one_block(shapes, dtype) if given is None else given
     axis = int(np.argmax(batch)) - len(batch)
@@ -116,14 +117,15 @@ def _batch_and_output_shapes(
     except ValueError:
         return None
     shapes = [(*batch, *(sizes.get(d, d) for d in core.dims)) for core in kernel.outputs]
-    return (batch, shapes) if batch else None  # type: ignore[return-value]
+    return (batch, shapes) if batch else None
 
 
 def _in_one_block(shapes: Sequence[tuple[int, ...]], dtype: str) -> list[np.ndarray[Any, Any]]:
     """Make arrays in one block of memory.
 
-    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of separate
-    large arrays are handed back and fetched anew each time, which takes longer than computing what goes into them.
+    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of
+    separate large arrays are handed back and fetched anew each time, which takes longer than computing what goes into
+    them.
     """
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     parts = np.split(np.empty(ends[-1], dtype), ends[:-1])

@@ -25,7 +25,8 @@ from chasles.visual.summary import tracking_summary
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
-_NATURAL_FREQUENCY = 20.0  # rad/s
+_NATURAL_FREQUENCY = 20.0  # rad/s, under computed torque
+_STIFF_FREQUENCY = 60.0  # rad/s, under PD control, whose feedback alone must make up for inertia and coupling
 _SOFT = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 
@@ -49,7 +50,7 @@ def simulate(
     ] = None,
     controller: Annotated[ControllerName, typer.Option(help="Control law.")] = ControllerName.computed_torque,
     kp: Annotated[
-        str | None, typer.Option(help="Gain, 1/s²; of pd-gravity N m/rad [default: a natural frequency of 20 rad/s].")
+        str | None, typer.Option(help="Gain, 1/s²; of pd-gravity N m/rad [default: for 20 rad/s, pd-gravity 60 rad/s].")
     ] = None,
     kd: Annotated[
         str | None, typer.Option(help="Gain, 1/s; of pd-gravity N m s/rad [default: critical damping].")
@@ -93,7 +94,7 @@ def simulate(
         chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
     """
     model = load(robot)
-    law = _controller(model, controller, kp, kd, ki)
+    law = _controller(model, controller, kp, kd, ki, period)
     plant = _plant(model, payload, viscous, coulomb)
     target = _goal(model, goal, goal_random)
     values = _varied(plant, law, vary or [], runs)
@@ -124,14 +125,18 @@ def simulate(
             say(f"\n{title}: {path.absolute()}")
 
 
-def _controller(model: Robot, name: ControllerName, kp: str | None, kd: str | None, ki: str | None) -> Controller:
+def _controller(
+    model: Robot, name: ControllerName, kp: str | None, kd: str | None, ki: str | None, period: float
+) -> Controller:
+    frequency = _NATURAL_FREQUENCY
     if name is ControllerName.pd_gravity:
         if ki is not None:
             raise ArgumentError("--ki: the controller pd-gravity has no integral action; computed-torque has")
         inertia = np.asarray(model.mass_matrix(model.home)).diagonal()
+        frequency = min(_STIFF_FREQUENCY, 0.1 / period) if period > 0.0 else _STIFF_FREQUENCY
     else:
         inertia = np.ones(model.n)  # the error's equation is that of a unit mass
-    stiffness = inertia * _NATURAL_FREQUENCY**2 if kp is None else joint_values(kp, "--kp", model)
+    stiffness = inertia * frequency**2 if kp is None else joint_values(kp, "--kp", model)
     _not_negative(stiffness, "--kp")
     damping = 2.0 * np.sqrt(stiffness * inertia) if kd is None else joint_values(kd, "--kd", model)
     _not_negative(damping, "--kd")

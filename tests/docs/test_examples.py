@@ -1,0 +1,113 @@
+"""The examples run without a warning, and the numbers that they print are right where another way to them is known."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import chasles as ch
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run an example's ``main`` in an empty folder; give what it printed and its lines ``label: number``."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_example(number: int, *arguments: Any) -> tuple[str, dict[str, float]]:
+        path = next(path for path in EXAMPLES if path.name.startswith(f"{number:02}_"))
+        runpy.run_path(str(path))["main"](*arguments)
+        printed = capsys.readouterr().out
+        labelled = re.findall(r"^(\S.*): ([-\d.e+]+)$", printed, re.MULTILINE)
+        return printed, {label: float(value) for label, value in labelled}
+
+    return run_example
+
+
+def test_they_are_short_and_say_what_they_show() -> None:
+    assert len(EXAMPLES) == 7
+    for path in EXAMPLES:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith('"""'), path.name
+        assert len(text.splitlines()) < 60, path.name
+
+
+def test_kinematics(run: Any) -> None:
+    printed, numbers = run(1, 200)
+    assert numbers["configurations"] == 200
+    assert 0.0 < numbers["manipulability, mean"] < numbers["manipulability, best"]
+    x, y = ch.load("panda").forward_kinematics(ch.load("panda").home)[:2, 3]
+    assert abs(y) < 1e-12  # so the tool moves along y, as fast as it is far from the axis
+    assert re.search(rf"world-aligned +\[0. +0. +1. +0. +{x:.3f} +0. +\]", printed)
+
+
+def test_batched_dynamics(run: Any) -> None:
+    _, numbers = run(2, 500)
+    assert numbers["states"] == 500
+    assert numbers["largest relative error of there and back"] < 1e-11
+    assert 0.0 < numbers["share of states beyond the motors' torque"] < 0.2
+
+
+def test_payload_study(run: Any, tmp_path: Path) -> None:
+    _, numbers = run(3, 5)
+    assert numbers["largest error without payload [rad]"] < numbers["largest error with 4 kg [rad]"]
+    assert (tmp_path / "payload_study.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_own_control_law(run: Any) -> None:
+    _, numbers = run(4, 12)
+    assert numbers["mean error, stiffest [rad]"] < 0.1 * numbers["mean error, softest [rad]"]
+    assert numbers["largest torque of joint 1 in all runs [N m]"] == 90.0
+
+
+def test_export_to_c(run: Any, tmp_path: Path) -> None:
+    printed, numbers = run(5)
+    assert "void inverse_dynamics(const float *q" in (tmp_path / "exported" / "inverse_dynamics.h").read_text()
+    if "no C compiler" not in printed:
+        assert numbers["largest relative difference"] < 1e-5
+
+
+def test_symbolic_dynamics(run: Any) -> None:
+    """Two rods of length l and mass m: M = m l²/3 about the pivots and so on, from any textbook."""
+    sympy = pytest.importorskip("sympy")
+    printed, numbers = run(6)
+    assert numbers["largest difference between formula and compiled function"] < 1e-14
+    m, g, q0, q1, qd0, qd1 = sympy.symbols("m g q0 q1 qd0 qd1")
+    m1, m2, l1, l2 = 10, 5, sympy.Rational(1, 2), sympy.Rational(1, 4)
+    h = l1 * m2 * l2 / 2 * sympy.sin(q1)
+    coupling = (m2 * l1 * l2 / 2 + m * l1 * l2) * sympy.cos(q1)
+    outer = m2 * l2**2 / 3 + m * l2**2
+    expected = {
+        "M[0, 0]": m1 * l1**2 / 3 + (m2 + m) * l1**2 + outer + 2 * coupling,
+        "M[0, 1]": outer + coupling,
+        "M[1, 0]": outer + coupling,
+        "M[1, 1]": outer,
+        "c[0]": -h * (2 * qd0 * qd1 + qd1**2),
+        "c[1]": h * qd0**2,
+        "g[0]": g * ((m1 / sympy.S(2) + m2 + m) * l1 * sympy.cos(q0) + (m2 / sympy.S(2) + m) * l2 * sympy.cos(q0 + q1)),
+        "g[1]": g * (m2 / sympy.S(2) + m) * l2 * sympy.cos(q0 + q1),
+    }
+    names = {symbol.name: symbol for symbol in (m, g, q0, q1, qd0, qd1)}
+    found = dict(re.findall(r"^    (\w\[.*?\]) = (.*)$", printed, re.MULTILINE))
+    assert found.keys() == expected.keys()
+    for entry, formula in found.items():
+        assert sympy.simplify(sympy.sympify(formula, locals=names) - expected[entry]) == 0, entry
+
+
+def test_linearize_and_lqr(run: Any) -> None:
+    """The growth without control from the generalised eigenvalues of ∂g/∂q and M."""
+    _, numbers = run(7, 10)
+    arm = ch.load("planar2r")
+    upright = np.array([np.pi / 2, 0.0])
+    stiffness = arm.gravity_torque.jacobian("g", "q")(upright)
+    growth = np.sqrt(-scipy.linalg.eigvalsh(stiffness, arm.mass_matrix(upright)).min())
+    assert numbers["fastest growth without control [1/s]"] == pytest.approx(growth, abs=1e-3)
+    assert numbers["slowest decay under control [1/s]"] > 0.0
+    assert numbers["largest tilt at the end [rad]"] < 1e-8
