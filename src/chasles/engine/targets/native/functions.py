@@ -6,13 +6,19 @@ other programs call it the same way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from chasles.engine.program import Program
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.program import Program, operands
 from chasles.engine.targets.native.mathematics import LIBRARY
 from chasles.engine.targets.native.writer import Writer, literal
+
+#: A function of more instructions is cut: what the compiler's register allocation takes grows faster than the length.
+LONGEST_FUNCTION = 1_000
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _PREDICATES = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
@@ -61,7 +67,7 @@ class Module:
             for called in program.programs:
                 self.add_program(called)
             name = self.names[program.digest] = f"chasles.program{len(self.names)}"
-            self.texts.append(_ProgramWriter(self, program, name).write())
+            self.texts.append(write_program(self, program, name))
         return name
 
     def need(self, function: str) -> None:
@@ -89,40 +95,117 @@ class Module:
         return "\n".join([*(f"declare {text}" for text in sorted(declared)), *library, *self.texts])
 
 
-class _ProgramWriter(Writer):
-    def __init__(self, module: Module, program: Program, name: str) -> None:
-        super().__init__(f"internal void @{name}(ptr noalias %in, ptr noalias %out)")
+class _Frame:
+    """Where values wait in memory that one segment of a long program computes and a later one uses."""
+
+    def __init__(self, program: Program, segments: Sequence[range]) -> None:
+        segment_of = [number for number, segment in enumerate(segments) for _ in segment]
+        last_use = list(segment_of)
+        for index, instruction in enumerate(program.instructions):
+            for operand in operands(instruction):
+                last_use[operand] = segment_of[index]
+        self.slot: dict[int, int] = {}
+        self.size = 0
+        free: list[int] = []
+        leaving: list[list[int]] = [[] for _ in segments]
+        for number, segment in enumerate(segments):
+            for index in segment:
+                if last_use[index] > number and program.instructions[index][0] not in ("constant", "input"):
+                    if not free:
+                        free.append(self.size)
+                        self.size += 1
+                    self.slot[index] = free.pop()
+                    leaving[last_use[index]].append(self.slot[index])
+            free += leaving[number]
+
+
+def _segments(program: Program) -> list[range]:
+    """Cut a program into stretches of similar length; an item stays with its call."""
+    instructions = program.instructions
+    count = -(-len(instructions) // LONGEST_FUNCTION) or 1
+    cuts = [0]
+    for k in range(1, count):
+        cut = k * len(instructions) // count
+        while cut < len(instructions) and instructions[cut][0] == "item":
+            cut += 1
+        cuts.append(cut)
+    return [range(start, stop) for start, stop in pairwise([*cuts, len(instructions)])]
+
+
+def write_program(module: Module, program: Program, name: str) -> str:
+    """Return the LLVM function of a program, with others that it calls in turn if it is long."""
+    segments = _segments(program)
+    if len(segments) == 1:
+        return _SegmentWriter(module, program, f"{name}(ptr noalias %in, ptr noalias %out)", None).write(segments[0])
+    frame = _Frame(program, segments)
+    texts = []
+    main = Writer(f"internal void @{name}(ptr noalias %in, ptr noalias %out)")
+    place = main.value(f"alloca [{max(frame.size, 1)} x {module.real}], align 64")
+    for number, segment in enumerate(segments):
+        own = f"{name}.{number}"
+        writer = _SegmentWriter(module, program, f"{own}(ptr noalias %in, ptr noalias %out, ptr noalias %frame)", frame)
+        texts.append(writer.write(segment))
+        main.emit(f"call void @{own}(ptr %in, ptr %out, ptr {place})")
+    main.emit("ret void")
+    return "\n".join([*texts, main.text()])
+
+
+class _SegmentWriter(Writer):
+    """Writer of a whole program, or of one segment of it."""
+
+    def __init__(self, module: Module, program: Program, signature: str, frame: _Frame | None) -> None:
+        super().__init__(f"internal void @{signature}")
         self._module = module
         self._program = program
+        self._frame = frame
+        self._values: dict[int, str] = {}
         self._sincos: dict[str, str] = {}
 
-    def write(self) -> str:
-        values: list[str] = []
-        for index, (operation, *rest) in enumerate(self._program.instructions):
-            if operation == "constant":
-                values.append(self._module.constant(rest[0]))
-            elif operation == "input":
-                values.append(self._load("%in", rest[0]))
-            elif operation == "call":
-                values.append(self._call(index, rest[0], [values[k] for k in rest[1:]]))
+    def write(self, segment: range) -> str:
+        instructions, results = self._program.instructions, self._program.results
+        for index in segment:
+            operation, *rest = instructions[index]
+            if operation in ("constant", "input"):
+                continue  # written where it is used
+            if operation == "call":
+                self._values[index] = self._call(rest[0], [self._value(k) for k in rest[1:]])
             elif operation == "item":
-                values.append(self._load(values[rest[0]], rest[1]))
+                self._values[index] = self._load(self._values[rest[0]], rest[1])
             else:
-                values.append(self._operation(operation, [values[k] for k in rest]))
-        for position, index in enumerate(self._program.results):
-            self._store(values[index], "%out", position)
+                self._values[index] = self._operation(operation, [self._value(k) for k in rest])
+            if self._frame and index in self._frame.slot:
+                self._store(self._values[index], "%frame", self._frame.slot[index], self._type(index))
+        for position, index in enumerate(results):
+            if index in segment:
+                self._store(self._value(index), "%out", position)
         self.emit("ret void")
         return self.text()
 
-    def _load(self, base: str, position: int) -> str:
-        address = self.value(f"getelementptr i8, ptr {base}, i64 {position * self._module.vector_size}")
-        return self.value(f"load {self._module.real}, ptr {address}")
+    def _value(self, index: int) -> str:
+        """Name of a value, fetched on its first use here if this segment does not compute it."""
+        if index not in self._values:
+            operation, *rest = self._program.instructions[index]
+            if operation == "constant":
+                self._values[index] = self._module.constant(rest[0])
+            elif operation == "input":
+                self._values[index] = self._load("%in", rest[0])
+            elif self._frame:
+                self._values[index] = self._load("%frame", self._frame.slot[index], self._type(index))
+        return self._values[index]
 
-    def _store(self, value: str, base: str, position: int) -> None:
-        address = self.value(f"getelementptr i8, ptr {base}, i64 {position * self._module.vector_size}")
-        self.emit(f"store {self._module.real} {value}, ptr {address}")
+    def _type(self, index: int) -> str:
+        operation = OPERATIONS.get(self._program.instructions[index][0])
+        return f"<{self._module.lanes} x i1>" if operation and operation.gives == "c" else self._module.real
 
-    def _call(self, index: int, number: int, operands: list[str]) -> str:
+    def _load(self, base: str, position: int, kind: str = "") -> str:
+        address = self.value(f"getelementptr i8, ptr {base}, i64 {position * self._module.vector_size}")
+        return self.value(f"load {kind or self._module.real}, ptr {address}")
+
+    def _store(self, value: str, base: str, position: int, kind: str = "") -> None:
+        address = self.value(f"getelementptr i8, ptr {base}, i64 {position * self._module.vector_size}")
+        self.emit(f"store {kind or self._module.real} {value}, ptr {address}")
+
+    def _call(self, number: int, operands: list[str]) -> str:
         called = self._program.programs[number]
         places = [
             self.value(f"alloca [{max(count, 1)} x {self._module.real}], align 64")
