@@ -176,7 +176,10 @@ class _SegmentWriter(Writer):
             if self._frame and index in self._frame.slot:
                 self._store(self._values[index], "%frame", self._frame.slot[index], self._type(index))
         for position, index in enumerate(results):
-            if index in segment:
+            # A result that needs no computing is stored anywhere: spread evenly, as long runs of stores compile slowly.
+            free = instructions[index][0] in ("constant", "input")
+            home = position * len(instructions) // len(results) if free else index
+            if home in segment:
                 self._store(self._value(index), "%out", position)
         self.emit("ret void")
         return self.text()
