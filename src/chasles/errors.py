@@ -33,12 +33,19 @@ class MissingExtraError(ChaslesError, ImportError):
         super().__init__(f"{purpose} needs the package '{package}': pip install 'chasles[{extra}]'")
 
 
+#: More names than this help nobody in a message.
+_LISTED = 60
+
+
 class UnknownNameError(ChaslesError, LookupError):
     """A name does not exist; the message lists the names that do."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        close = difflib.get_close_matches(name, names, n=1)
+        close = difflib.get_close_matches(name, names, n=5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         listing = ", ".join(names) if names else "none"
+        if len(names) > _LISTED:
+            shown = [*close, *(other for other in names if other not in close)][:_LISTED]
+            listing = f"{', '.join(shown)}, … ({len(names)} in all)"
         super().__init__(f"there is no {kind} '{name}'.{hint} Existing: {listing}")

@@ -106,3 +106,20 @@ def test_equal_calls_are_one_call() -> None:
 def test_conditions_combine() -> None:
     program = trace(lambda x: where((x > 0) & ~(x >= 2) | (x == -1) | (x != x), 1.0, 0.0), {"x": ()})
     assert [program.replay([x])[0] for x in (-2.0, -1.0, 0.0, 1.0, 2.0, math.nan)] == [0, 1, 0, 1, 0, 1]
+
+
+def test_numpy_functions_take_traced_scalars() -> None:
+    program = trace(
+        lambda x, y: np.array([np.sin(x), np.float64(2.0) * x, np.hypot(3.0, 4.0) + y, np.arctan2(y, x)]),
+        {"x": (), "y": ()},
+        name="mixed",
+    )
+    np.testing.assert_allclose(program.replay([0.5, 2.0]), [np.sin(0.5), 1.0, 7.0, np.arctan2(2.0, 0.5)])
+    with pytest.raises(TraceError, match="np.hypot knows no traced values"):
+        trace(lambda x: np.hypot(x, 1.0), {"x": ()}, name="unknown")
+
+
+@pytest.mark.parametrize("shape", [3, (1.5,), (-1,), "ab"])
+def test_shapes_are_tuples_of_whole_numbers(shape: object) -> None:
+    with pytest.raises(ArgumentError, match="shape of 'x' must be a tuple"):
+        trace(lambda x: x, {"x": shape}, name="shaped")

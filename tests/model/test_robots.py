@@ -160,7 +160,7 @@ def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"'pandaa'. Did you mean 'panda'.*iiwa14, panda, planar2r") as caught:
         load("pandaa")
     assert ".urdf or .toml file" in str(caught.value)
-    with pytest.raises(UnknownNameError, match=r"no robot file .*missing.urdf.*panda"):
+    with pytest.raises(ModelError, match=r"robot file .*missing.urdf' does not exist.*panda"):
         load(tmp_path / "missing.urdf")
     with pytest.raises(UnknownNameError):
         load("a\0b")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import Description, Frame, Inertia, Joint, Link, Mimic, build_tree, load, parameter_shapes
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "fixed")
@@ -181,7 +181,7 @@ def test_values_replace_what_the_description_says() -> None:
     values: dict[str, Any] = {}
     for name, shape in parameter_shapes(robot).items():
         value = rng.uniform(0.1, 1.0, shape)
-        values[name] = value + value.T if shape == (3, 3) else value if shape else float(value)
+        values[name] = value + value.T + 2.0 * np.eye(3) if shape == (3, 3) else value if shape else float(value)
     assert set(parameter_shapes(robot)) >= {
         "gravity",
         "payload.mass",
@@ -194,6 +194,16 @@ def test_values_replace_what_the_description_says() -> None:
         for field in ("mass", "first_moment", "inertia", "armature", "viscous_friction", "coulomb_velocity"):
             assert np.array_equal(getattr(one, field), getattr(other, field)), field
     assert baked.bodies[5].mass == pytest.approx(values["links.link6.mass"] + values["payload.mass"])
+
+
+def test_impossible_values_are_refused() -> None:
+    robot = load("puma560")
+    with pytest.raises(ModelError, match=r"payload: .*mass"):
+        robot.with_payload(-1.0)
+    with pytest.raises(ModelError, match=r"links.link2: .*mass"):
+        robot.with_values({"links.link2.mass": -3.0})
+    with pytest.raises(ModelError, match=r"payload: .*principal moment"):
+        robot.with_values({"payload.inertia": -np.eye(3)})
 
 
 def test_symbols_pass_through_the_builder() -> None:

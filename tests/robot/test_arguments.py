@@ -100,8 +100,36 @@ def test_unknown_names_list_what_exists(panda: ch.Robot) -> None:
         ch.load("pandas")
 
 
+def test_misused_keywords_say_so(panda: ch.Robot) -> None:
+    q = np.zeros(7)
+    with pytest.raises(UnknownNameError, match=r"'wrench'.*wrenches"):
+        panda.mass_matrix(q, wrench={"tool": np.zeros(6)})
+    with pytest.raises(TypeError, match=r"inverse_dynamics\(q, qd, qdd\) are given by place"):
+        panda.inverse_dynamics(q=q, qd=q, qdd=q)
+    with pytest.raises(TypeError, match=r"chasles.load"):
+        ch.Robot("panda")
+
+
+def test_every_robot_has_a_tool(panda: ch.Robot) -> None:
+    q, wrench = np.linspace(-1, 1, 7), np.arange(6.0)
+    tool = panda.description.tool
+    np.testing.assert_array_equal(panda.forward_kinematics(q, target="tool"), panda.forward_kinematics(q, target=tool))
+    np.testing.assert_array_equal(
+        panda.bias(q, q, wrenches={"tool": wrench}), panda.bias(q, q, wrenches={tool: wrench})
+    )
+
+
+def test_a_robot_without_masses_has_no_forward_dynamics() -> None:
+    from chasles.model import Description, Joint, Link
+
+    links = (Link("base"), Link("rod"))
+    bare = ch.Robot(Description("bare", links=links, joints=(Joint("j", "revolute", "base", "rod"),)))
+    with pytest.raises(ArgumentError, match="mass matrix is singular"):
+        bare.forward_dynamics([0.0], [0.0], [1.0])
+
+
 def test_the_reference_frame_must_be_chosen(panda: ch.Robot) -> None:
-    with pytest.raises(TypeError, match=r"jacobian needs the keyword 'frame'.*'space', 'body', 'world-aligned'"):
+    with pytest.raises(TypeError, match=r"jacobian needs a keyword: frame=….*'space', 'body', 'world-aligned'"):
         panda.jacobian(np.zeros(7))
 
 

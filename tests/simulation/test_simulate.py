@@ -164,6 +164,24 @@ def test_varied_parameters_equal_another_plant() -> None:
     np.testing.assert_allclose(varied.q, other.q, atol=1e-12)
 
 
+def test_one_gain_for_all_joints_varies() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.05)
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    run = ch.simulate(arm, controller, motion, vary={"controller.kp": [[100.0], [400.0]]}, q0=[0.1, 0.1])
+    same = ch.simulate(arm, controller, motion, q0=[0.1, 0.1])
+    np.testing.assert_array_equal(run.q.values[1], same.q.values)
+
+
+def test_a_run_can_be_kept(tmp_path) -> None:
+    arm = ch.load("planar2r")
+    run = ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.05))
+    run.to_netcdf(tmp_path / "run.nc")
+    again = type(run).open(tmp_path / "run.nc")
+    assert type(again) is type(run)
+    xarray.testing.assert_identical(again, run)
+
+
 def test_the_reference_varies_too() -> None:
     arm = ch.load("planar2r")
     goals = np.array([[1.0, 0.5], [-1.0, 0.2], [0.0, 0.0]])
@@ -278,6 +296,10 @@ def test_wrong_partners_are_named() -> None:
         ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion)
     with pytest.raises(ArgumentError, match="a controller is an object with a method `law`"):
         ch.simulate(arm, 3.0, motion)
+    with pytest.raises(ArgumentError, match="a reference is a motion"):
+        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), None)
+    with pytest.raises(ArgumentError, match="the controller's model has 6 joints"):
+        ch.simulate(arm, ch.PDGravity(ch.load("puma560"), kp=1.0, kd=1.0), ch.PointToPoint([0, 0], [1, 1], 1.0))
     with pytest.raises(ArgumentError, match="kp must be one number or 2"):
         ch.PDGravity(arm, kp=[1.0, 2.0, 3.0], kd=1.0)
     with pytest.raises(ArgumentError, match="must take"):

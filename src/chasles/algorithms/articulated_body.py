@@ -22,6 +22,7 @@ from chasles.algorithms.joint_motion import (
     origin_in_parent,
     poses_in_parent,
 )
+from chasles.algorithms.linear_solve import reciprocal_of_inertia
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, mirrored, turned_matrix
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches
@@ -60,7 +61,7 @@ def articulated_body_accelerations(
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         needed = inertia_along_joint(body, inertia[i])
-        reciprocal = 1.0 / (along_joint(body, needed) + body.armature)
+        reciprocal = reciprocal_of_inertia(along_joint(body, needed) + body.armature, f"joint '{body.joint}'")
         gains[i] = needed.times(reciprocal)
         torque = tau[body.coordinate] / body.ratio - joint_friction(body, rates[i])
         drives[i] = reciprocal * (torque - along_joint(body, bias[i]))

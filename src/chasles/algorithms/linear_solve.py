@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.errors import ArgumentError
 from chasles.geometry.vectors import Array
 
 
@@ -26,13 +27,20 @@ def factor(M: Array) -> Factor:
     rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
     reciprocal: list[Any] = [0.0] * n
     for k in reversed(range(n)):
-        reciprocal[k] = 1.0 / rows[k][k]
+        reciprocal[k] = reciprocal_of_inertia(rows[k][k], f"coordinate {k}")
         scaled = [rows[k][i] * reciprocal[k] for i in range(k)]
         for i in range(k):
             for j in range(i + 1):
                 rows[i][j] = rows[i][j] - scaled[i] * rows[k][j]
         rows[k] = scaled
     return Factor(rows, reciprocal)
+
+
+def reciprocal_of_inertia(inertia: Any, what: str) -> Any:
+    """1 / inertia; raises ArgumentError where it is known to be zero, so that no acceleration exists."""
+    if isinstance(inertia, (int, float, np.number)) and inertia == 0.0:
+        raise ArgumentError(f"the mass matrix is singular: {what} moves nothing that has mass or motor inertia")
+    return 1.0 / inertia
 
 
 def solve(factored: Factor, b: Array) -> Array:

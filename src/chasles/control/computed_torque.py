@@ -52,3 +52,7 @@ class ComputedTorque:
         integral = state + period * error
         feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
         return self.robot.inverse_dynamics(q, qd, reference.qdd + feedback), integral
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({self.robot!r}, {numbers})"

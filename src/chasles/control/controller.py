@@ -95,6 +95,9 @@ class PythonLaw:
         tau, state = self.function(t, q, qd, reference, state, parameters)
         return tau, state
 
+    def __repr__(self) -> str:
+        return f"PythonLaw({self.name})"
+
 
 def _positional_count(function: Callable[..., Any]) -> int:
     try:

@@ -48,3 +48,7 @@ class PDGravity:
         """Torques of the law; there is no memory."""
         feedback = parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd)
         return feedback + self.robot.gravity_torque(q), state
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({self.robot!r}, {numbers})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chasles.engine.derivatives import hessian_vector, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
 from chasles.engine.scalar import Traced
@@ -125,9 +126,12 @@ class Function:
             return self._inside_trace(arguments)
         if self._dtype == "float32":  # NumPy would not cast to less precision by itself
             arguments = tuple(np.asarray(argument, dtype=np.float32) for argument in arguments)
-        if any(isinstance(argument, np.ndarray) and argument.size > self._large for argument in arguments):
-            return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
-        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
+        try:
+            if any(isinstance(argument, np.ndarray) and argument.size > self._large for argument in arguments):
+                return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
+            return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
+        except ValueError as error:
+            raise error if self.program.name in str(error) else ValueError(f"{self._usage()}: {error}") from None
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
@@ -169,6 +173,18 @@ class Function:
     def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
         """Return the function of its exact partial derivatives; see `chasles.engine.derivatives.jacobian`."""
         return Function(self.program.jacobian(output, wrt), dtype=self._dtype)
+
+    def jvp(self, wrt: str | Sequence[str] | None = None) -> Function:
+        """Return the function of directional derivatives; see `chasles.engine.jvp`."""
+        return Function(jvp(self.program, wrt), dtype=self._dtype)
+
+    def vjp(self, wrt: str | Sequence[str] | None = None) -> Function:
+        """Return the function of adjoint derivatives; see `chasles.engine.vjp`."""
+        return Function(vjp(self.program, wrt), dtype=self._dtype)
+
+    def hessian_vector(self, wrt: str | Sequence[str] | None = None) -> Function:
+        """Return the function of products with second derivatives; see `chasles.engine.hessian_vector`."""
+        return Function(hessian_vector(self.program, wrt), dtype=self._dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.program, self._shape, self._dtype, self.__doc__)

@@ -13,7 +13,7 @@ import numpy as np
 
 from chasles.engine import scalar
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Traced
+from chasles.engine.scalar import Traced, boxed
 
 
 def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -27,7 +27,7 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
             if any(isinstance(operand, Traced) for operand in operands):
                 return traced(*operands)
             return operation.numpy(*operands)
-        arrays = [_boxed(operand) for operand in operands]
+        arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):
             return over_objects(*arrays)
         return operation.numpy(*arrays)
@@ -35,14 +35,6 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
     function.__name__ = function.__qualname__ = traced.__name__ if name != "abs" else "absolute"
     function.__doc__ = doc
     return function
-
-
-def _boxed(operand: Any) -> np.ndarray[Any, Any]:
-    if isinstance(operand, Traced):
-        box = np.empty((), dtype=object)
-        box[()] = operand
-        return box
-    return np.asarray(operand)
 
 
 sqrt = _elementwise("sqrt", scalar.sqrt, "Square root.")
@@ -64,3 +56,8 @@ floor = _elementwise("floor", scalar.floor, "Largest whole number not above the 
 minimum = _elementwise("minimum", scalar.minimum, "The smaller of two numbers; NaN if either is NaN.")
 maximum = _elementwise("maximum", scalar.maximum, "The larger of two numbers; NaN if either is NaN.")
 where = _elementwise("where", scalar.where, "The second argument where the condition holds, else the third.")
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """Nearest number to x between two bounds."""
+    return minimum(maximum(x, low), high)

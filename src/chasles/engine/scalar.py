@@ -31,7 +31,6 @@ class Traced:
     """What scalars and conditions have in common: a place in a graph, and no value that Python could look at."""
 
     __slots__ = ("graph", "index")
-    __array_ufunc__ = None  # np.float64 * Scalar then goes straight to Scalar.__rmul__
 
     def __init__(self, graph: Graph, index: int) -> None:
         self.graph = graph
@@ -53,6 +52,13 @@ class Traced:
         )
 
     __int__ = __index__ = __complex__ = __float__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+        """Take part in NumPy's functions: np.sin(scalar), np.float64(2.0) * scalar, array + scalar."""
+        function = _BY_UFUNC.get(ufunc)
+        if function is None or method != "__call__" or keywords:
+            raise TraceError(f"np.{ufunc.__name__} knows no traced values; use the functions of chasles.engine")
+        return np.frompyfunc(function, ufunc.nin, 1)(*map(boxed, operands))
 
 
 class Condition(Traced):
@@ -342,6 +348,20 @@ FOLDING: dict[str, Callable[..., Any]] = {
     "maximum": maximum, "less": less, "less_equal": less_equal, "equal": equal, "both": both, "either": either,
     "negated": negated, "where": where,
 }  # fmt: skip
+
+
+_BY_UFUNC = {OPERATIONS[name].numpy: function for name, function in FOLDING.items() if name != "where"}
+_BY_UFUNC[np.greater] = lambda a, b: less(b, a)
+_BY_UFUNC[np.greater_equal] = lambda a, b: less_equal(b, a)
+
+
+def boxed(operand: Any) -> np.ndarray[Any, Any]:
+    """Return an operand as an array, a traced value as one without axes."""
+    if isinstance(operand, Traced):
+        box = np.empty((), dtype=object)
+        box[()] = operand
+        return box
+    return np.asarray(operand)
 
 
 def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[[Scalar, Any], Any]:

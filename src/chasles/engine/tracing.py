@@ -48,7 +48,7 @@ def trace(
     <Program pendulum(q): 2 operations>
     """
     graph = Graph()
-    arguments = [Argument(key, tuple(shape)) for key, shape in inputs.items()]
+    arguments = [Argument(key, _checked_shape(key, shape)) for key, shape in inputs.items()]
     traced: list[Any] = []
     position = 0
     for argument in arguments:
@@ -133,3 +133,9 @@ def _checked_result(value: Any, graph: Graph, name: str) -> Any:
     if isinstance(value, int | float | np.integer | np.floating):
         return float(value)
     raise TraceError(f"{name} returned {type(value).__name__} where a number or an array of numbers is expected")
+
+
+def _checked_shape(name: str, shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, tuple | list) and all(isinstance(size, int | np.integer) and size >= 0 for size in shape):
+        return tuple(int(size) for size in shape)
+    raise ArgumentError(f"the shape of '{name}' must be a tuple of whole numbers such as (3,), or (), not {shape!r}")

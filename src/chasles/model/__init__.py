@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chasles.errors import UnknownNameError
+from chasles.errors import ModelError, UnknownNameError
 from chasles.model.checks import check_description
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats import from_dh, from_screws, from_toml, from_urdf, parse_toml, parse_urdf, read, to_toml
@@ -75,5 +75,5 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
     if "\0" not in text and Path(text).is_file():
         return read(text, check=check)
     if Path(text).suffix or "/" in text or "\\" in text:
-        raise UnknownNameError("robot file", text, (f"'{name}'" for name in shipped()))
-    raise UnknownNameError("robot (or give the path of a .urdf or .toml file)", text, shipped())
+        raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
+    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf or .toml file"])

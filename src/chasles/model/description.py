@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model.inertia import Inertia
+from chasles.model.inertia import Inertia, impossibility
 from chasles.model.joint import JOINT_PARAMETERS, Joint
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import frozen_placement
@@ -55,7 +55,7 @@ class Description(Record):
     links, joints, frames
         The tree, in any order; names are unique, links and frames share their names' space.
     gravity
-        Acceleration of gravity in the base frame, shape (3,), m/s².
+        Acceleration of gravity in the world frame, shape (3,), m/s².
     T_world_base
         Placement of the root link in the world, shape (4, 4).
     tool
@@ -209,7 +209,7 @@ class Description(Record):
         raise UnknownNameError("joint", name, (joint.name for joint in self.joints))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """Make a copy with this acceleration of gravity in the base frame, shape (3,), m/s²."""
+        """Make a copy with this acceleration of gravity in the world frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
 
     def with_payload(
@@ -234,7 +234,7 @@ class Description(Record):
         2.0
         """
         matrix = np.zeros((3, 3)) if inertia is None else inertia
-        return self.replace(payload=Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
+        return self.replace(payload=_possible(Inertia(mass, center_of_mass, matrix), "payload"))  # type: ignore[arg-type]
 
     def with_friction(
         self,
@@ -299,14 +299,16 @@ class Description(Record):
             }
             return record.replace(**changes) if changes else record
 
+        def inertia(record: Inertia, prefix: str) -> Inertia:
+            new: Inertia = changed(record, prefix, inertial)
+            return record if new is record else _possible(new, prefix)
+
         inertial = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
         motor = {name: name for name in JOINT_PARAMETERS}
         return self.replace(
-            links=tuple(
-                link.replace(inertia=changed(link.inertia, f"links.{link.name}", inertial)) for link in self.links
-            ),
+            links=tuple(link.replace(inertia=inertia(link.inertia, f"links.{link.name}")) for link in self.links),
             joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in self.joints),
-            payload=changed(self.payload, "payload", inertial),
+            payload=inertia(self.payload, "payload"),
             gravity=values.get("gravity", self.gravity),
         )
 
@@ -320,6 +322,14 @@ class Description(Record):
 
     def _default_home(self) -> list[float]:
         return [_middle(joint.limits.lower, joint.limits.upper) for joint in self.coordinates]
+
+
+def _possible(inertia: Inertia, owner: str) -> Inertia:
+    """Return an inertia that some body could have; refuse others."""
+    reason = impossibility(inertia)
+    if reason is not None:
+        raise ModelError(f"{owner}: {reason}")
+    return inertia
 
 
 def _middle(lower: float, upper: float) -> float:

@@ -120,7 +120,10 @@ class RobotFunction:
         """Compute, whatever the arguments are; all but single samples without keywords come here."""
         if vary is None and wrenches is None and out is None:
             key = tuple(options.items())
-            function = self._by_options.get(key)
+            try:
+                function = self._by_options.get(key)
+            except TypeError:  # an array under a keyword that there is not
+                function = None
             if function is None:
                 function = self._by_options[key] = self.specialize(**options)
                 if not options:
@@ -188,7 +191,12 @@ class RobotFunction:
 
     def _complete(self, options: Mapping[str, Any]) -> dict[str, Any]:
         declared = self._computation.declared.options
+        inputs = self._computation.declared.inputs
         for name in options:
+            if name in inputs:
+                raise TypeError(
+                    f"the arguments of {self.__name__}({', '.join(inputs)}) are given by place, not by name"
+                )
             if name not in declared:
                 raise UnknownNameError(f"keyword of {self.__name__}", name, [*declared, "out", "vary", "wrenches"])
         chosen = {}
@@ -196,14 +204,13 @@ class RobotFunction:
             value = options.get(name)
             if isinstance(default, OneOf):
                 if value is None:
-                    raise TypeError(
-                        f"{self.__name__} needs the keyword '{name}', one of {', '.join(map(repr, default))}"
-                    )
+                    choice = ", ".join(map(repr, default))
+                    raise TypeError(f"{self.__name__} needs a keyword: {name}=…, one of {choice}")
                 if value not in default:
                     raise UnknownNameError(f"value of {name}", str(value), default)
             elif value is None:
                 value = default(self._description) if callable(default) else default
-            chosen[name] = value
+            chosen[name] = _frame(self._description, value) if name == "target" else value
         return chosen
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
@@ -223,7 +230,13 @@ class RobotFunction:
             tree: Tree = build_tree(description, varied)
             keywords = dict(options)
             if computation.declared.wrenches:
-                keywords["wrenches"] = dict(zip(wrenches, arrays[count + len(vary) :], strict=True))
+                frames = [_frame(description, name) for name in wrenches]
+                keywords["wrenches"] = dict(zip(frames, arrays[count + len(vary) :], strict=True))
             return computation.algorithm(tree, *arrays[:count], **keywords)
 
         return trace(compute, shapes, name=self.__name__, outputs=computation.declared.outputs)
+
+
+def _frame(description: Description, name: str) -> str:
+    """Return the frame that a name means: ``"tool"`` is the default frame of every robot."""
+    return description.tool if name == "tool" and name not in description.frame_names else name

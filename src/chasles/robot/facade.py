@@ -45,6 +45,10 @@ class Robot:
     """
 
     def __init__(self, description: Description) -> None:
+        if not isinstance(description, Description):
+            raise TypeError(
+                f"Robot takes a Description, not {description!r}; robots by name or file: chasles.load(...)"
+            )
         self.description = description
 
     @classmethod
@@ -144,7 +148,7 @@ class Robot:
     def forward_kinematics(tree: Tree, q: Any, target: str) -> Any:
         """Pose of a frame, shape (..., 4, 4), in the world: ``forward_kinematics(q, target="tool")``.
 
-        ``target`` is the name of a link or frame, by default the tool.
+        ``target`` is the name of a link or frame; default ``"tool"``, which every robot has.
         """
         return algorithms.forward_kinematics(tree, q, target)
 

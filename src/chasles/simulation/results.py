@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,18 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
 
     __slots__ = ()
 
-    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page with plots and the motion in 3D."""
+    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page with plots and the motion in 3D; returns its path."""
         from chasles.visual.report import write_report
 
-        write_report({title or str(self.attrs["robot"]): self}, path)
+        return write_report({title or str(self.attrs["robot"]): self}, path)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Self:
+        """Read a run that ``to_netcdf`` has written."""
+        with xarray.open_dataset(path) as data:
+            loaded = data.load()
+        return cls(loaded.data_vars, loaded.coords, loaded.attrs)
 
 
 def make_run(

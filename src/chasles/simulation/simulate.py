@@ -112,6 +112,11 @@ def simulate(
     (3, 1001)
     """
     controller = _as_controller(controller)
+    if not hasattr(reference, "motion"):
+        raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")
+    model = getattr(controller, "robot", robot)
+    if model.n != robot.n:
+        raise ArgumentError(f"the controller's model has {model.n} joints, but robot '{robot.name}' has {robot.n}")
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
     times = _times(reference.duration if duration is None else duration, period, save_every)
@@ -124,6 +129,7 @@ def simulate(
     loop = ClosedLoop(
         robot, controller, reference, tuple(name for name in given if name not in own), float(period), substeps
     )
+    given = {name: _with_core(value, loop.shapes[name]) for name, value in given.items()}
     values = {name: given.get(name, loop.nominal.get(name)) for name in loop.shapes}
     state = _initial_state(loop, values, q0, qd0)
 
@@ -171,13 +177,12 @@ def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: An
     n = loop.robot.n
     batches = []
     for name, shape in loop.shapes.items():
-        array = values[name]
-        core = array.ndim - len(shape)
-        if core < 0 or array.shape[core:] != shape:
-            raise ArgumentError(
-                f"vary['{name}'] must have shape (..., {', '.join(map(str, shape))}), not {array.shape}"
-            )
-        batches.append(array.shape[:core])
+        core = values[name].ndim - len(shape)
+        if core < 0 or values[name].shape[core:] != shape:
+            hint = "; one value for all joints has shape (..., 1)" if len(shape) == 1 else ""
+            wanted = ", ".join(map(str, shape))
+            raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
+        batches.append(values[name].shape[:core])
     start = loop.reference.motion(0.0, loop.reference.parameters)
     if np.shape(start.q) != (n,):
         raise ArgumentError(f"the reference moves {np.size(start.q)} joints, but robot '{loop.robot.name}' has {n}")
@@ -193,6 +198,12 @@ def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: An
         raise ArgumentError("the batch axes of q0, qd0 and the varied parameters do not broadcast") from None
     parts.append(loop.controller.initial_state)
     return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+
+
+def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Repeat a single value for all joints, of shape (..., 1), for each of them."""
+    one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
+    return np.repeat(value, shape[0], axis=-1) if one_for_all else value
 
 
 def _reference_start(loop: ClosedLoop, values: Mapping[str, Any]) -> Any:

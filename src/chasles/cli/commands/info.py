@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.errors import ArgumentError
 from chasles.model import Joint
 from chasles.robot import Robot, load
 
@@ -47,11 +49,10 @@ def info(
 def describe(robot: Robot) -> dict[str, Any]:
     """Facts about a robot in plain numbers and words."""
     description = robot.description
-    with np.errstate(all="ignore"):  # the programs of a robot without masses divide by zero
-        operations = {
-            name: getattr(robot, name).specialize(**options).program.operation_count
-            for name, options in _PROGRAMS.items()
-        }
+    operations = {}
+    for name, options in _PROGRAMS.items():
+        with contextlib.suppress(ArgumentError):  # a robot without masses has no forward dynamics
+            operations[name] = getattr(robot, name).specialize(**options).program.operation_count
     T_world_tool = np.asarray(robot.forward_kinematics(robot.home))
     return {
         "name": robot.name,
