@@ -29,25 +29,45 @@ Array = NDArray[np.float64]
 REFERENCES = {"space": pin.WORLD, "body": pin.LOCAL, "world-aligned": pin.LOCAL_WORLD_ALIGNED}
 
 
+NEED_INVERSE = {"inverse mass matrix", "forward dynamics with wrenches", "A", "B"}
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """One quantity at N states: arrays (N, …), ours and Pinocchio's."""
+    """One quantity at N states: arrays (N, …), ours and Pinocchio's.
+
+    ``condition`` (N,) are condition numbers of the mass matrix if the quantity needs its inverse: nobody can know such a
+    quantity to better than about ``condition`` times the rounding of one number, which `within` therefore allows.
+    """
 
     name: str
     ours: Array
     theirs: Array
+    condition: Array | None = None
 
     @property
     def error(self) -> float:
-        """Largest distance over the states, relative to the norm at this state or, where larger, its usual size."""
+        """Largest of `errors`."""
+        return float(np.max(self.errors, initial=0.0))
+
+    def within(self, tolerance: float) -> bool:
+        """Whether the errors at all states are in the tolerance, or as small as the mass matrix allows."""
+        allowed = np.full(len(self.theirs), tolerance)
+        if self.condition is not None:
+            allowed = np.maximum(allowed, np.finfo(float).eps * self.condition)
+        return bool(np.all(self.errors <= allowed))
+
+    @property
+    def errors(self) -> Array:
+        """Distance at each state, relative to the norm at this state or, where larger, to its root mean square."""
         if self.ours.shape != self.theirs.shape:
             raise ValueError(f"{self.name}: shapes {self.ours.shape} and {self.theirs.shape} differ")
         count = len(self.theirs)
         size = np.linalg.norm(self.theirs.reshape(count, -1), axis=1)
         distance = np.linalg.norm((self.ours - self.theirs).reshape(count, -1), axis=1)
         scale = np.maximum(size, max(float(np.sqrt(np.mean(size**2))), 1e-3))
-        worst = float(np.max(distance / scale, initial=0.0))
-        return worst if np.isfinite(self.ours).all() else np.inf
+        relative: Array = np.where(np.isfinite(distance), distance / scale, np.inf)
+        return relative
 
 
 @dataclass
@@ -193,8 +213,16 @@ class Pair:
             ours["inverse mass matrix"] = robot.inverse_mass_matrix(q)
             ours["forward dynamics with wrenches"] = robot.forward_dynamics(q, qd, tau, wrenches=w)
             ours["A"], ours["B"] = robot.linearize(q, qd, tau, wrenches=w)
+            back = [
+                S.T @ pin.rnea(self.model, self.data, x, v, S @ acceleration, self._forces(k)) + friction[k]
+                for k, (x, v, acceleration) in enumerate(
+                    zip(self._x, self._v, ours["forward dynamics with wrenches"], strict=True)
+                )
+            ]
+            yield Comparison("torques of the forward dynamics", np.array(back), tau)
         for name, value in ours.items():
-            yield Comparison(name, value, theirs[name])
+            condition = self._condition if name in NEED_INVERSE else None
+            yield Comparison(name, value, theirs[name], condition)
         yield Comparison("Coriolis matrix times velocity", (C @ qd[..., None])[..., 0], theirs["Coriolis vector"])
         yield Comparison("dtau/dqdd", dtau_dqdd, theirs["mass matrix"])
 
@@ -209,8 +237,12 @@ class Pair:
     @cached_property
     def is_invertible(self) -> bool:
         """Whether the mass matrix has an inverse: it has none where a joint moves nothing that has mass."""
-        M = self.S.T @ _full(pin.crba(self.model, self.data, self._x[0])) @ self.S
-        return bool(np.linalg.cond(M) < 1e15)
+        return bool(self._condition.max() < 1e15)
+
+    @cached_property
+    def _condition(self) -> Array:
+        matrices = [self.S.T @ _full(pin.crba(self.model, self.data, x)) @ self.S for x in self._x]
+        return np.linalg.cond(np.array(matrices))
 
     @cached_property
     def _x(self) -> Array:

@@ -115,7 +115,7 @@ def test_numpy_functions_take_traced_scalars() -> None:
         name="mixed",
     )
     np.testing.assert_allclose(program.replay([0.5, 2.0]), [np.sin(0.5), 1.0, 7.0, np.arctan2(2.0, 0.5)])
-    with pytest.raises(TraceError, match="np.hypot knows no traced values"):
+    with pytest.raises(TraceError, match=r"np.hypot knows no traced values"):
         trace(lambda x: np.hypot(x, 1.0), {"x": ()}, name="unknown")
 
 

@@ -45,11 +45,13 @@ SAMPLE = {
     "kinova_description/robots/kinova.urdf": ["j2s6s200_link_finger_tip_1"],
     "finger_edu_description/robots/finger_edu.urdf": None,
 }
+#: Larger robots run on NumPy: LLVM would take an hour for the 700,000 operations of the linearised tiago_dual.
+MOST_COMPILED = 60
 #: Robots with more frames than this have the Jacobians of at most as many of them compared, evenly spread.
 MOST_FRAMES = 12
 
 
-QUANTITIES = 22
+QUANTITIES = 23
 
 
 def worst_of(comparisons: list[Comparison]) -> Comparison:
@@ -60,28 +62,30 @@ def worst_of(comparisons: list[Comparison]) -> Comparison:
 def test_sample_of_robots(name: str) -> None:
     pair = Pair.from_urdf(example(name), count=5)
     for comparison in pair.comparisons(SAMPLE[name]):
-        assert comparison.error < TOLERANCE, comparison.name
+        assert comparison.within(TOLERANCE), (comparison.name, comparison.error)
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_shipped_robots(name: str) -> None:
     pair = Pair.from_urdf(shipped_path(name), count=5, check=True)
     for comparison in pair.comparisons([pair.robot.description.link_names[-1]]):
-        assert comparison.error < TOLERANCE, comparison.name
+        assert comparison.within(TOLERANCE), (comparison.name, comparison.error)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
-def test_every_robot(path: Path, record_property: pytest.RecordProperty) -> None:
+def test_every_robot(path: Path, record_property: pytest.RecordProperty, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = Pair.from_urdf(path, STATES)
+    if pair.robot.n > MOST_COMPILED:
+        monkeypatch.setenv("CHASLES_JIT", "0")
     links = pair.robot.description.link_names
     frames = links[:: -(-len(links) // MOST_FRAMES)]
     comparisons = list(pair.comparisons(frames))
     worst = worst_of(comparisons)
     record_property("worst", f"{worst.error:.1e} ({worst.name})")
-    assert worst.error < TOLERANCE, worst.name
+    assert all(comparison.within(TOLERANCE) for comparison in comparisons), worst.name
     quantities = {comparison.name.split(",")[0] for comparison in comparisons}
-    assert len(quantities) == QUANTITIES - (0 if pair.is_invertible else 4), sorted(quantities)
+    assert len(quantities) == QUANTITIES - (0 if pair.is_invertible else 5), sorted(quantities)
 
 
 @pytest.mark.filterwarnings("ignore::chasles.model.inertia.InertiaWarning")
