@@ -36,8 +36,8 @@ NEED_INVERSE = {"inverse mass matrix", "forward dynamics with wrenches", "A", "B
 class Comparison:
     """One quantity at N states: arrays (N, …), ours and Pinocchio's.
 
-    ``condition`` (N,) are condition numbers of the mass matrix if the quantity needs its inverse: nobody can know such a
-    quantity to better than about ``condition`` times the rounding of one number, which `within` therefore allows.
+    ``condition`` (N,) are condition numbers of the mass matrix if the quantity needs its inverse: nobody can know such
+    a quantity to better than about ``condition`` times the rounding of a number, which `within` therefore allows.
     """
 
     name: str
@@ -213,13 +213,6 @@ class Pair:
             ours["inverse mass matrix"] = robot.inverse_mass_matrix(q)
             ours["forward dynamics with wrenches"] = robot.forward_dynamics(q, qd, tau, wrenches=w)
             ours["A"], ours["B"] = robot.linearize(q, qd, tau, wrenches=w)
-            back = [
-                S.T @ pin.rnea(self.model, self.data, x, v, S @ acceleration, self._forces(k)) + friction[k]
-                for k, (x, v, acceleration) in enumerate(
-                    zip(self._x, self._v, ours["forward dynamics with wrenches"], strict=True)
-                )
-            ]
-            yield Comparison("torques of the forward dynamics", np.array(back), tau)
         for name, value in ours.items():
             condition = self._condition if name in NEED_INVERSE else None
             yield Comparison(name, value, theirs[name], condition)

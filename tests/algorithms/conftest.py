@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -81,7 +82,7 @@ def without_losses(tree: Tree) -> Tree:
 
 def for_pinocchio(tree: Tree) -> Any:
     """The tree as a Pinocchio model, armature included; for trees without mimic joints."""
-    pin = pytest.importorskip("pinocchio")
+    pin = importlib.import_module("pinocchio")
     model = pin.Model()
     ids: list[int] = []
     for body in tree.bodies:

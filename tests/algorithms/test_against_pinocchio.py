@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from chasles import algorithms as alg
 from chasles.model.formats.urdf import parse_urdf
 from chasles.model.tree import Tree, build_tree
 
-pin = pytest.importorskip("pinocchio")
+pin = importlib.import_module("pinocchio")
 ROBOTS = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FILES = {
     "panda_description/urdf/panda.urdf": 20,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import math
 import re
 from collections.abc import Callable
@@ -60,8 +62,9 @@ def compare_with_toolbox(name: str, arm: Any, reference: SimpleNamespace, base_h
         assert np.allclose(g, arm.gravload(q, gravity=[0, 0, -9.81]), rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_puma_agrees_with_the_robotics_toolbox(reference: SimpleNamespace) -> None:
-    rtb = pytest.importorskip("roboticstoolbox")
+    rtb = importlib.import_module("roboticstoolbox")
     arm = rtb.models.DH.Puma560()
     compare_with_toolbox("puma560", arm, reference, base_height=26.45 * 0.0254)
     for joint, link in zip(load("puma560").joints, arm.links, strict=True):
@@ -82,8 +85,9 @@ STANFORD = [
 ]
 
 
+@pytest.mark.slow
 def test_stanford_has_the_table_of_roboop(reference: SimpleNamespace) -> None:
-    rtb = pytest.importorskip("roboticstoolbox")
+    rtb = importlib.import_module("roboticstoolbox")
     alphas = [-math.pi / 2, math.pi / 2, 0.0, -math.pi / 2, math.pi / 2, 0.0]
     links = []
     for index, (joint, alpha, (d, m, r, inertia)) in enumerate(
@@ -94,8 +98,9 @@ def test_stanford_has_the_table_of_roboop(reference: SimpleNamespace) -> None:
     compare_with_toolbox("stanford", rtb.DHRobot(links), reference)
 
 
+@pytest.mark.slow
 def test_scara_has_the_geometry_of_the_cobra(reference: SimpleNamespace) -> None:
-    rtb = pytest.importorskip("roboticstoolbox")
+    rtb = importlib.import_module("roboticstoolbox")
     arm, scara = rtb.models.DH.Cobra600(), load("scara")
     for seed in range(5):
         q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
@@ -120,10 +125,8 @@ def test_planar_arm_is_mazures(reference: SimpleNamespace) -> None:
 
 
 def test_panda_and_ur5_have_the_numbers_of_their_ros_descriptions(reference: SimpleNamespace) -> None:
-    pin = pytest.importorskip("pinocchio")
+    pin = importlib.import_module("pinocchio")
     robots = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
-    if not robots.exists():
-        pytest.skip("example-robot-data is not installed")
     panda, theirs = load("panda"), load(robots / "panda_description" / "urdf" / "panda.urdf", check=False)
     for index in range(8):
         assert panda.link(f"panda_link{index}") == theirs.link(f"panda_link{index}")
@@ -141,11 +144,11 @@ def test_panda_and_ur5_have_the_numbers_of_their_ros_descriptions(reference: Sim
     assert masses == [ur5.link(joint.child).inertia.mass for joint in ur5.coordinates]
 
 
+@pytest.mark.slow
 def test_iiwa_agrees_with_the_file_of_frax() -> None:
-    frax = pytest.importorskip("importlib.util").find_spec("frax")
-    if frax is None:
-        pytest.skip("frax is not installed")
-    theirs = load(Path(frax.origin).parent / "assets" / "iiwa" / "iiwa14.urdf", check=False)
+    frax = importlib.util.find_spec("frax")
+    assert frax is not None, "pip install '.[bench]'"
+    theirs = load(Path(str(frax.origin)).parent / "assets" / "iiwa" / "iiwa14.urdf", check=False)
     iiwa = load("iiwa14")
     assert iiwa.coordinates == theirs.coordinates
     assert all(iiwa.link(f"iiwa_link_{index}") == theirs.link(f"iiwa_link_{index}") for index in range(8))

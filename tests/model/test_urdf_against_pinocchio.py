@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from chasles.errors import ModelError
 from chasles.model import build_tree, from_urdf, shipped_path
 
-pin = pytest.importorskip("pinocchio")
+pin = importlib.import_module("pinocchio")
 
 _PREFIX = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FILES = sorted(_PREFIX.rglob("*.urdf")) if find_spec("cmeel") is not None else []
