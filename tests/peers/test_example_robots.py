@@ -41,7 +41,7 @@ SAMPLE = {
 }
 #: Quantities that are compared; four of them need the inverse of the mass matrix.
 QUANTITIES = 22
-#: Larger robots run on NumPy: LLVM would take an hour for the 700,000 operations of the linearised tiago_dual.
+#: Larger robots run on NumPy: LLVM takes many minutes for the 700,000 operations of the linearised tiago_dual.
 MOST_COMPILED = 60
 #: Robots with more frames than this have the Jacobians of at most as many of them compared, evenly spread.
 MOST_FRAMES = 12
