@@ -24,6 +24,7 @@ if find_spec("llvmlite"):  # loaded with the package, so that the first call nee
 
 if TYPE_CHECKING:
     from chasles.engine.targets.native.compiler import CompiledKernel
+    from chasles.engine.targets.native.dispatch import Dispatcher
 
 #: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
 INLINE_LIMIT = 300
@@ -34,6 +35,15 @@ _LARGE_WORK = 2_000_000
 def native_available() -> bool:
     """Whether kernels are compiled to machine code: llvmlite is installed and ``CHASLES_JIT`` is not 0."""
     return native is not None and os.environ.get("CHASLES_JIT") != "0"
+
+
+def new_dispatcher(general: Callable[..., Any], name: str) -> Dispatcher | None:
+    """Return a choice among direct calls by keywords, where there is machine code; see its class."""
+    if not native_available():
+        return None
+    from chasles.engine.targets.native.dispatch import Dispatcher, supported
+
+    return Dispatcher(general, name) if supported() else None
 
 
 class Function:
@@ -85,6 +95,7 @@ class Function:
         self.__doc__ = doc or (reference.__doc__ if reference else None)
         self._ufunc: Callable[..., Any] | None = None
         self._compiled: CompiledKernel | None = None
+        self._arity = 0
         self._large = 0
         self.__call__ = self.general_call
 
@@ -118,18 +129,21 @@ class Function:
         Once compiled, ``function(...)`` itself computes single samples at once and comes here for everything else.
         """
         ufunc = self._ufunc or self._compile()
-        if len(arguments) != len(
-            self.kernel.inputs
-        ):  # NumPy would take further arguments for outputs and overwrite them
-            raise TypeError(f"{self._usage()} takes {len(self.kernel.inputs)} arguments, not {len(arguments)}")
-        if _holds_traced(arguments):
-            return self._inside_trace(arguments)
-        if self._dtype == "float32":  # NumPy would not cast to less precision by itself
+        if len(arguments) != self._arity:  # NumPy would take further arguments for outputs and overwrite them
+            raise TypeError(f"{self._usage()} takes {self._arity} arguments, not {len(arguments)}")
+        if self._dtype == "float32" and not _holds_traced(
+            arguments
+        ):  # NumPy would not cast to less precision by itself
             arguments = tuple(np.asarray(argument, dtype=np.float32) for argument in arguments)
         try:
-            if any(isinstance(argument, np.ndarray) and argument.size > self._large for argument in arguments):
-                return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
+            for argument in arguments:
+                if argument.__class__ is np.ndarray and argument.size > self._large:
+                    return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
             return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
+        except TypeError:
+            if _holds_traced(arguments):
+                return self._inside_trace(arguments)
+            raise
         except ValueError as error:
             raise error if self.program.name in str(error) else ValueError(f"{self._usage()}: {error}") from None
 
@@ -138,6 +152,13 @@ class Function:
         if self._ufunc is None and self._compiled is None:
             self._compile()
         return general if self._compiled is None else self._compiled.direct_call(general)
+
+    @property
+    def direct_address(self) -> int | None:
+        """Address of the machine code of the direct call for single samples, if there is one."""
+        if self._ufunc is None:
+            self._compile()
+        return None if self._compiled is None else self._compiled.direct_address
 
     def _usage(self) -> str:
         return f"{self.program.name}({', '.join(a.name for a in self.kernel.inputs)})"
@@ -157,6 +178,7 @@ class Function:
         work = max(1, self.program.operation_count) / max([1, *(a.size for a in self.program.inputs)])
         # A scan or solve repeats its program an unknown number of times: any batch of them is large.
         self._large = int(_LARGE_WORK / work) if self._shape == "map" else 0
+        self._arity = len(kernel.inputs)
         self._ufunc = ufunc
         return ufunc
 

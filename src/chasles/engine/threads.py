@@ -68,6 +68,8 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 def call_in_pieces(ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str) -> Any:
     """Call a kernel on its arguments in as many pieces as there are threads, along the longest batch axis."""
+    if get_threads() == 1 and (out is not None or len(kernel.program.outputs) == 1):
+        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
     arrays = [np.asarray(argument) for argument in arguments]
     ranks = [len(core.dims) for core in kernel.inputs]
     batches = [array.shape[: max(array.ndim - rank, 0)] for array, rank in zip(arrays, ranks, strict=True)]

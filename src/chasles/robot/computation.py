@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from chasles.engine import Function, Program, trace
+from chasles.engine.function import new_dispatcher
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Tree, build_tree, parameter_shapes
+
+if TYPE_CHECKING:
+    from chasles.engine.targets.native.dispatch import Dispatcher
 
 #: Default of an option: a value, or a function of the description that gives it.
 Default = Any
@@ -104,7 +108,8 @@ class RobotFunction:
         self._robot = robot
         self._description = robot.description
         self._functions: dict[tuple[Any, ...], Function] = {}
-        self._by_options: dict[tuple[tuple[str, Any], ...], Function] = {}
+        self._by_call: dict[tuple[Any, ...], Function] = {}
+        self._dispatcher: Dispatcher | None = None
         self.__doc__ = computation.__doc__
         self.__name__ = computation.name
         self.__call__ = self.general_call
@@ -118,24 +123,34 @@ class RobotFunction:
         **options: Any,
     ) -> Any:
         """Compute, whatever the arguments are; all but single samples without keywords come here."""
-        if vary is None and wrenches is None and out is None:
-            key = tuple(options.items())
-            try:
-                function = self._by_options.get(key)
-            except TypeError:  # an array under a keyword that there is not
-                function = None
-            if function is None:
-                function = self._by_options[key] = self.specialize(**options)
-                if not options:
-                    self.__call__ = function.direct_call(self.general_call)
-            return function.__call__(*arguments) if options else function.general_call(*arguments)
-        vary, wrenches = vary or {}, wrenches or {}
-        function = self.specialize(vary=tuple(vary), wrenches=tuple(wrenches), **options)
+        key = (*options.items(), *(vary or ()), None, *(wrenches or ()))
+        try:
+            function = self._by_call.get(key)
+        except TypeError:  # an array under a keyword that there is not
+            function = None
+        if function is None:
+            function = self.specialize(vary=tuple(vary or ()), wrenches=tuple(wrenches or ()), **options)
+            self._by_call[key] = function
+            if not (vary or wrenches):
+                self._choose_directly(options, function)
+        if not (vary or wrenches):
+            return function.general_call(*arguments, out=out)
         expected = len(self._computation.declared.inputs)
         if len(arguments) != expected:
             names = ", ".join(self._computation.declared.inputs)
             raise TypeError(f"{self.__name__}({names}) takes {expected} arguments, not {len(arguments)}")
-        return function.general_call(*arguments, *vary.values(), *wrenches.values(), out=out)
+        return function.general_call(*arguments, *(vary or {}).values(), *(wrenches or {}).values(), out=out)
+
+    def _choose_directly(self, options: Mapping[str, Any], function: Function) -> None:
+        """From now on let calls with these options go straight to the machine code of a function."""
+        if not self._computation.declared.options:
+            self.__call__ = function.direct_call(self.general_call)
+            return
+        if self._dispatcher is None:
+            self._dispatcher = new_dispatcher(self.general_call, self.__name__)
+        if self._dispatcher is not None and function.direct_address is not None:
+            self._dispatcher.add(options, function.direct_address, function.general_call)
+            self.__call__ = self._dispatcher.call
 
     def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
         """Return the compiled function for one way of calling.

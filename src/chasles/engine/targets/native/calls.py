@@ -178,8 +178,8 @@ class _MethodDefinition(ctypes.Structure):
 _DEFINITIONS: list[_MethodDefinition] = []
 
 
-def make_call(address: int, table: int, general: Callable[..., Any], dtype: str, name: str) -> Any:
-    """Return the direct call as a Python object, which the machine code must outlive."""
+def fill_table(table: int, dtype: str) -> None:
+    """Write the addresses that a direct call needs into its table."""
     api, numpy_api = ctypes.pythonapi, _numpy_api()
 
     def place(function: Any) -> int | None:
@@ -200,6 +200,13 @@ def make_call(address: int, table: int, general: Callable[..., Any], dtype: str,
     entries = (ctypes.c_void_p * len(_TABLE)).from_address(table)
     for k, key in enumerate(_TABLE):
         entries[k] = addresses[key]
+
+
+def python_function(address: int, general: Callable[..., Any], name: str) -> Any:
+    """Return machine code with CPython's calling convention as a Python object; the code must outlive it.
+
+    ``general`` is handed to the code as its first argument, for the calls that it leaves to Python.
+    """
     definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from chasles import _version
-from chasles.engine import cache
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.native import calls, machine
 from chasles.engine.targets.native.kernels import ENTRY, has_direct_call, write_kernel
-from chasles.errors import CompileError
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class CompiledKernel:
     """A kernel in machine code.
 
@@ -36,28 +33,24 @@ class CompiledKernel:
     code: machine.LoadedCode
     kept: object
 
+    @cached_property
+    def direct_address(self) -> int | None:
+        """Address of the direct call for single samples, if there is one."""
+        if not has_direct_call(self.kernel):
+            return None
+        calls.fill_table(self.code.address_of_data(calls.TABLE), self.dtype)
+        return self.code.address(calls.ENTRY)
+
     def direct_call(self, general: Callable[..., Any]) -> Any:
         """Return a callable that computes single samples at once and leaves other calls to ``general``."""
-        if not has_direct_call(self.kernel):
+        if self.direct_address is None:
             return general
-        return calls.make_call(
-            self.code.address(calls.ENTRY),
-            self.code.address_of_data(calls.TABLE),
-            general,
-            self.dtype,
-            self.kernel.program.name,
-        )
+        return calls.python_function(self.direct_address, general, self.kernel.program.name)
 
 
 def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache."""
-    assembly = write_kernel(kernel, dtype, machine.lanes(dtype))
-    key = hashlib.sha256(f"{_version.__version__}\n{machine.host()}\n{assembly}".encode()).hexdigest()
-    code = _load_cached(key)
-    if code is None:
-        compiled = machine.compile_to_object(assembly)
-        cache.store(key, compiled)
-        code = machine.LoadedCode(compiled)
+    code = machine.loaded(write_kernel(kernel, dtype, machine.lanes(dtype)))
     ufunc, kept = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),
@@ -68,11 +61,3 @@ def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
         doc=doc,
     )
     return CompiledKernel(kernel, dtype, ufunc, code, kept)
-
-
-def _load_cached(key: str) -> machine.LoadedCode | None:
-    code = cache.load(key)
-    try:
-        return None if code is None else machine.LoadedCode(code)
-    except CompileError:
-        return None

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from functools import cache
+import functools
+import hashlib
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from chasles import _version
+from chasles.engine import cache
 from chasles.errors import CompileError
 
 #: Functions of the C library that kernels may call for single lanes.
 _C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "feclearexcept")
 
 
-@cache
+@functools.cache
 def host() -> str:
     """Return a text that identifies the processor and the compiler: code for another host is never run here."""
     features = llvm.get_host_cpu_features().flatten()
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__}"
 
 
-@cache
+@functools.cache
 def is_x86() -> bool:
     """Whether the host is an x86 processor."""
     triple: str = llvm.get_process_triple()
     return triple.startswith(("x86_64", "i686"))
 
 
-@cache
+@functools.cache
 def lanes(dtype: str) -> int:
     """Return how many numbers of a type the widest vector register holds."""
     features = llvm.get_host_cpu_features()
@@ -88,8 +91,22 @@ class LoadedCode:
         return address
 
 
-@cache
+@functools.cache
 def _register_c_library() -> None:
     library = ctypes.CDLL(ctypes.util.find_library("m"))
     for name in _C_LIBRARY:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+def loaded(assembly: str) -> LoadedCode:
+    """Return LLVM assembly as machine code in memory, compiled now or taken from the disk cache."""
+    key = hashlib.sha256(f"{_version.__version__}\n{host()}\n{assembly}".encode()).hexdigest()
+    code = cache.load(key)
+    if code is not None:
+        try:
+            return LoadedCode(code)
+        except CompileError:
+            pass  # intact but of no use here: compiled anew
+    code = compile_to_object(assembly)
+    cache.store(key, code)
+    return LoadedCode(code)
