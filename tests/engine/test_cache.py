@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chasles.engine import Function, cache, trace
-from chasles.engine.targets.native import compiler, machine
+from chasles.engine.targets.native import machine
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_other_processors_and_versions_have_other_keys(monkeypatch: pytest.Monke
     call()
     monkeypatch.setattr(machine, "host", lambda: "another processor")
     call()
-    monkeypatch.setattr(compiler._version, "__version__", "99")
+    monkeypatch.setattr(machine._version, "__version__", "99")
     call()
     assert len(seen) == 3
 

@@ -7,6 +7,7 @@ batch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from chasles.engine.kernels import CoreArray, Kernel
@@ -16,6 +17,8 @@ from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.writer import Writer
 
 ENTRY = "chasles_kernel"
+_CACHE_LINE = 64
+_PREFETCHED = 512  # bytes of a sample; what is longer the processor itself sees coming
 
 
 def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
@@ -33,7 +36,7 @@ def has_direct_call(kernel: Kernel) -> bool:
     return kernel.shape == "map" and calls.supported()
 
 
-_DECLARATIONS = "declare i64 @llvm.smin.i64(i64, i64)\n" + (
+_DECLARATIONS = "declare i64 @llvm.smin.i64(i64, i64)\ndeclare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + (
     "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
     if is_x86()
     else "declare i32 @feclearexcept(i32)"
@@ -194,6 +197,15 @@ class _KernelWriter(Writer):
             size *= dim
         return size, dense
 
+    def prefetch(self, array: CoreArray, samples: Sequence[str], *, to_write: bool) -> None:
+        """Have samples fetched into the cache while others are computed; batches seldom are there already."""
+        size = math.prod(dim for dim in array.dims if isinstance(dim, int)) * self.module.item_size
+        for sample in samples:
+            row = self.row(array, sample)
+            for line in range(0, min(size, _PREFETCHED), _CACHE_LINE):
+                address = self.value(f"getelementptr i8, ptr {row}, i64 {line}")
+                self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(to_write)}, i32 3, i32 1)")
+
     def copy_state(self, size: int) -> None:
         """Make the next state the state."""
         with self.loop(size) as k:
@@ -204,6 +216,11 @@ class _KernelWriter(Writer):
 def _write_map(w: _KernelWriter) -> None:
     with w.loop(w.count, w.lanes) as first:
         samples = w.lane_samples(first)
+        following = w.lane_samples(w.value(f"add i64 {first}, {w.lanes}"))
+        for array in w.inputs:
+            w.prefetch(array, following, to_write=False)
+        for array in w.outputs:
+            w.prefetch(array, following, to_write=True)
         position = 0
         for array, argument in zip(w.inputs, w.kernel.program.inputs, strict=True):
             w.load(array, [w.row(array, sample) for sample in samples], position)
