@@ -6,9 +6,9 @@ other programs call it the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from chasles.engine.targets.native.writer import Writer, literal
 
 #: A function of more instructions is cut: what the compiler's register allocation takes grows faster than the length.
 LONGEST_FUNCTION = 1_000
+
+_SHORT_RUN = 8
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _PREDICATES = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
@@ -150,6 +152,15 @@ def write_program(module: Module, program: Program, name: str) -> str:
     return "\n".join([*texts, main.text()])
 
 
+def _runs(results: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Start and length of the stretches of equal results; matrices of trees hold many zeros."""
+    start = 0
+    for _, stretch in groupby(results):
+        count = sum(1 for _ in stretch)
+        yield start, count
+        start += count
+
+
 class _SegmentWriter(Writer):
     """Writer of a whole program, or of one segment of it."""
 
@@ -175,12 +186,11 @@ class _SegmentWriter(Writer):
                 self._values[index] = self._operation(operation, [self._value(k) for k in rest])
             if self._frame and index in self._frame.slot:
                 self._store(self._values[index], "%frame", self._frame.slot[index], self._type(index))
-        for position, index in enumerate(results):
-            # A result that needs no computing is stored anywhere: spread evenly, as long runs of stores compile slowly.
-            free = instructions[index][0] in ("constant", "input")
-            home = position * len(instructions) // len(results) if free else index
-            if home in segment:
-                self._store(self._value(index), "%out", position)
+        for start, count in _runs(results):
+            # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
+            free = instructions[results[start]][0] in ("constant", "input")
+            if (start * len(instructions) // len(results) if free else results[start]) in segment:
+                self._store_run(self._value(results[start]), start, count)
         self.emit("ret void")
         return self.text()
 
@@ -207,6 +217,16 @@ class _SegmentWriter(Writer):
     def _store(self, value: str, base: str, position: int, kind: str = "") -> None:
         address = self.value(f"getelementptr i8, ptr {base}, i64 {position * self._module.vector_size}")
         self.emit(f"store {kind or self._module.real} {value}, ptr {address}")
+
+    def _store_run(self, value: str, start: int, count: int) -> None:
+        """Store one value as several results in a row."""
+        if count < _SHORT_RUN:
+            for position in range(start, start + count):
+                self._store(value, "%out", position)
+            return
+        with self.loop(count) as k:
+            place = self.address("%out", (self.value(f"add i64 {k}, {start}"), self._module.vector_size))
+            self.emit(f"store {self._module.real} {value}, ptr {place}")
 
     def _call(self, number: int, operands: list[str]) -> str:
         called = self._program.programs[number]
