@@ -119,6 +119,12 @@ def test_every_robot_has_a_tool(panda: ch.Robot) -> None:
     )
 
 
+def test_a_frame_takes_one_wrench(panda: ch.Robot) -> None:
+    q, wrench = np.zeros(7), np.ones(6)
+    with pytest.raises(ArgumentError, match="name the frame 'panda_hand_tcp' twice"):
+        panda.bias(q, q, wrenches={"tool": wrench, panda.description.tool: wrench})
+
+
 def test_a_robot_without_masses_has_no_forward_dynamics() -> None:
     from chasles.model import Description, Joint, Link
 

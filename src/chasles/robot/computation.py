@@ -236,7 +236,10 @@ class RobotFunction:
             if name not in known:
                 raise UnknownNameError("parameter", name, known)
             shapes[name] = known[name]
-        for frame in wrenches:
+        frames = [_frame(description, name) for name in wrenches]
+        for frame in frames:
+            if frames.count(frame) > 1:
+                raise ArgumentError(f"wrenches name the frame '{frame}' twice; add them up")
             shapes[f"wrench.{frame}"] = (6,)
         count = len(computation.declared.inputs)
 
@@ -245,7 +248,6 @@ class RobotFunction:
             tree: Tree = build_tree(description, varied)
             keywords = dict(options)
             if computation.declared.wrenches:
-                frames = [_frame(description, name) for name in wrenches]
                 keywords["wrenches"] = dict(zip(frames, arrays[count + len(vary) :], strict=True))
             return computation.algorithm(tree, *arrays[:count], **keywords)
 

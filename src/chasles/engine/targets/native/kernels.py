@@ -28,7 +28,8 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
     writer = _KernelWriter(kernel, module, function)
     {"map": _write_map, "scan": _write_scan, "solve": _write_solve}[kernel.shape](writer)
     direct = calls.write_call(kernel, module, function) if has_direct_call(kernel) else ""
-    return "\n".join([_DECLARATIONS, *transposition.declarations(module), module.text(), writer.finish(), direct])
+    declared = [*_DECLARATIONS, *_FLAG_FUNCTIONS[is_x86()], *transposition.declarations(module)]
+    return "\n".join([*declared, module.text(), writer.finish(), direct])
 
 
 def has_direct_call(kernel: Kernel) -> bool:
@@ -36,11 +37,11 @@ def has_direct_call(kernel: Kernel) -> bool:
     return kernel.shape == "map" and calls.supported()
 
 
-_DECLARATIONS = "declare i64 @llvm.smin.i64(i64, i64)\ndeclare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + (
-    "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
-    if is_x86()
-    else "declare i32 @feclearexcept(i32)"
-)
+_FLAG_FUNCTIONS = {
+    True: ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"],
+    False: ["declare i32 @feclearexcept(i32)"],
+}
+_DECLARATIONS = ["declare i64 @llvm.smin.i64(i64, i64)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
 _AARCH64_ALL_EXCEPTIONS = 0x1F
 
 

@@ -1,0 +1,69 @@
+"""Machine code for other processors: narrower vector units, none with fused multiplication, and ARM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.engine import cache
+from chasles.engine.kernels import Kernel
+from chasles.engine.targets.native import kernels, machine
+from chasles.engine.targets.numpy import compile_kernel as compile_numpy
+
+Q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 11, 6))
+WITHOUT = {
+    "haswell": ("avx512", "avx10"),
+    "x86-64": ("avx", "fma", "sse3", "sse4", "ssse3", "f16c", "xop"),
+}
+
+
+class Features(dict[str, bool]):
+    def flatten(self) -> str:
+        return ",".join(("+" if present else "-") + name for name, present in self.items())
+
+
+@pytest.fixture(params=WITHOUT if machine.is_x86() else [])
+def older_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    present = llvm.get_host_cpu_features()
+    reduced = Features({name: has and not name.startswith(WITHOUT[request.param]) for name, has in present.items()})
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: reduced)
+    monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: request.param)
+    monkeypatch.setattr(cache, "load", lambda key: None)
+    for cached in (machine.host, machine.lanes):
+        cached.cache_clear()
+    yield request.param
+    for cached in (machine.host, machine.lanes):
+        cached.cache_clear()
+
+
+def test_older_processors_compute_the_same(older_host: str) -> None:
+    assert machine.lanes("float64") == {"haswell": 4, "x86-64": 2}[older_host]
+    arm = ch.load("puma560")
+    torque = arm.inverse_dynamics(*Q)
+    M = arm.mass_matrix(Q[0])
+    single = arm.inverse_dynamics.astype("float32")
+    expected = compile_numpy(Kernel(arm.inverse_dynamics.program), "float64")(*Q)
+    np.testing.assert_allclose(torque, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(single(*Q), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(M, np.array([arm.mass_matrix(q) for q in Q[0]]))
+
+
+def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    monkeypatch.setattr(kernels, "is_x86", lambda: False)
+    target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
+    for shape, program in (("map", ch.load("panda").inverse_dynamics.program), ("scan", _counter())):
+        module = llvm.parse_assembly(kernels.write_kernel(Kernel(program, shape), "float64", 2))
+        module.verify()
+        assert "v0.2d" in target.emit_assembly(module)
+
+
+def _counter() -> ch.Program:
+    return ch.trace(
+        lambda state, t: (state + t, state * t), {"state": (2,), "t": ()}, name="counter", outputs=["next", "record"]
+    )
