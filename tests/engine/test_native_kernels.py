@@ -236,6 +236,19 @@ def test_solve_stops_at_its_limit() -> None:
     np.testing.assert_array_equal(result[:, 1], iterations)
 
 
+def test_loops_without_a_step_are_refused() -> None:
+    scan = Function(oscillator(), shape="scan")
+    with pytest.raises(ArgumentError, match="at least one column"):
+        scan(np.zeros(2), np.zeros((3, 0)), 1.0)
+    final, energy, record = scan(np.ones(2), np.zeros((0, 4)), 1.0)
+    np.testing.assert_array_equal(final, np.ones(2))
+    assert energy.shape == (0,)
+    assert record.shape == (0, 2)
+    for limit in (0, -1, np.nan, [3, 0]):
+        with pytest.raises(ArgumentError, match="max_iterations must be at least 1"):
+            Function(square_root(), shape="solve")(np.array([1.0, 0.0]), 2.0, limit)
+
+
 def test_kernels_refuse_programs_of_the_wrong_form() -> None:
     with pytest.raises(ArgumentError, match="second input of a scan must be the time"):
         Function(mixed(), shape="scan")(1, 2, 3)

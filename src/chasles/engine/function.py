@@ -135,6 +135,8 @@ class Function:
             arguments
         ):  # NumPy would not cast to less precision by itself
             arguments = tuple(np.asarray(argument, dtype=np.float32) for argument in arguments)
+        if self._shape != "map":
+            self._check_loop(arguments)
         try:
             for argument in arguments:
                 if argument.__class__ is np.ndarray and argument.size > self._large:
@@ -146,6 +148,13 @@ class Function:
             raise
         except ValueError as error:
             raise error if self.program.name in str(error) else ValueError(f"{self._usage()}: {error}") from None
+
+    def _check_loop(self, arguments: Sequence[Any]) -> None:
+        """Refuse loops without a first step: a scan would leave what it records unset, a solve has nothing to give."""
+        if self._shape == "scan" and np.shape(arguments[1])[-1:] == (0,):
+            raise ArgumentError(f"{self._usage()}: the times must have at least one column, not shape (…, 0)")
+        if self._shape == "solve" and not np.all(np.asarray(arguments[-1]) >= 1):
+            raise ArgumentError(f"{self._usage()}: max_iterations must be at least 1")
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
