@@ -215,7 +215,7 @@ def _inlined(program: Program) -> Program:
     """Return the same program with every call expanded."""
 
     def run(called: Program, values: list[Any]) -> list[Any]:
-        from chasles.engine.scalar import FOLDING
+        from chasles.engine.folding import FOLDING
 
         computed: list[Any] = []
         for operation, *rest in called.instructions:

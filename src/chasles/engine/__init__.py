@@ -24,10 +24,13 @@ from chasles.engine.functions import (
     tanh,
     where,
 )
+from chasles.engine.operators import attach_operators
 from chasles.engine.program import Argument, Program
 from chasles.engine.scalar import Condition, Scalar
 from chasles.engine.threads import get_threads, set_threads, threads
 from chasles.engine.tracing import trace
+
+attach_operators()
 
 __all__ = [
     "Argument",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import scalar
+from chasles.engine import folding
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.scalar import Traced, boxed
 
@@ -37,25 +37,25 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
     return function
 
 
-sqrt = _elementwise("sqrt", scalar.sqrt, "Square root.")
-exp = _elementwise("exp", scalar.exp, "Exponential.")
-log = _elementwise("log", scalar.log, "Natural logarithm.")
-sin = _elementwise("sin", scalar.sin, "Sine of an angle in radians.")
-cos = _elementwise("cos", scalar.cos, "Cosine of an angle in radians.")
-tan = _elementwise("tan", scalar.tan, "Tangent of an angle in radians.")
-asin = _elementwise("asin", scalar.asin, "Inverse sine, in radians.")
-acos = _elementwise("acos", scalar.acos, "Inverse cosine, in radians.")
-atan = _elementwise("atan", scalar.atan, "Inverse tangent, in radians.")
-atan2 = _elementwise("atan2", scalar.atan2, "Angle of the point (x, y) given as atan2(y, x), in radians.")
-sinh = _elementwise("sinh", scalar.sinh, "Hyperbolic sine.")
-cosh = _elementwise("cosh", scalar.cosh, "Hyperbolic cosine.")
-tanh = _elementwise("tanh", scalar.tanh, "Hyperbolic tangent.")
-absolute = _elementwise("abs", scalar.absolute, "Absolute value. Its derivative at 0 is taken as 0.")
-sign = _elementwise("sign", scalar.sign, "Sign: -1, 0 or 1.")
-floor = _elementwise("floor", scalar.floor, "Largest whole number not above the argument.")
-minimum = _elementwise("minimum", scalar.minimum, "The smaller of two numbers; NaN if either is NaN.")
-maximum = _elementwise("maximum", scalar.maximum, "The larger of two numbers; NaN if either is NaN.")
-where = _elementwise("where", scalar.where, "The second argument where the condition holds, else the third.")
+sqrt = _elementwise("sqrt", folding.sqrt, "Square root.")
+exp = _elementwise("exp", folding.exp, "Exponential.")
+log = _elementwise("log", folding.log, "Natural logarithm.")
+sin = _elementwise("sin", folding.sin, "Sine of an angle in radians.")
+cos = _elementwise("cos", folding.cos, "Cosine of an angle in radians.")
+tan = _elementwise("tan", folding.tan, "Tangent of an angle in radians.")
+asin = _elementwise("asin", folding.asin, "Inverse sine, in radians.")
+acos = _elementwise("acos", folding.acos, "Inverse cosine, in radians.")
+atan = _elementwise("atan", folding.atan, "Inverse tangent, in radians.")
+atan2 = _elementwise("atan2", folding.atan2, "Angle of the point (x, y) given as atan2(y, x), in radians.")
+sinh = _elementwise("sinh", folding.sinh, "Hyperbolic sine.")
+cosh = _elementwise("cosh", folding.cosh, "Hyperbolic cosine.")
+tanh = _elementwise("tanh", folding.tanh, "Hyperbolic tangent.")
+absolute = _elementwise("abs", folding.absolute, "Absolute value. Its derivative at 0 is taken as 0.")
+sign = _elementwise("sign", folding.sign, "Sign: -1, 0 or 1.")
+floor = _elementwise("floor", folding.floor, "Largest whole number not above the argument.")
+minimum = _elementwise("minimum", folding.minimum, "The smaller of two numbers; NaN if either is NaN.")
+maximum = _elementwise("maximum", folding.maximum, "The larger of two numbers; NaN if either is NaN.")
+where = _elementwise("where", folding.where, "The second argument where the condition holds, else the third.")
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:

@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chasles.engine.folding import FOLDING, call
 from chasles.engine.graph import Graph, Instruction
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import FOLDING, Real, Scalar, Traced, call
+from chasles.engine.scalar import Real, Scalar, Traced
 from chasles.errors import ArgumentError
 
 _FORMAT = "chasles-program-1"

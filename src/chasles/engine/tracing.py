@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.folding import call
 from chasles.engine.graph import Graph
 from chasles.engine.program import Argument, Program
-from chasles.engine.scalar import Condition, Scalar, Traced, call
+from chasles.engine.scalar import Condition, Scalar, Traced
 from chasles.errors import ArgumentError, TraceError
 
 

@@ -65,9 +65,10 @@ class Computation:
         self.declared = declared
         self.algorithm = algorithm
         self.__doc__ = algorithm.__doc__
+        self.__module__ = algorithm.__module__  # where doctest looks for the examples
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.__name__ = name
 
     @overload
     def __get__(self, robot: None, owner: type) -> Computation: ...

@@ -9,23 +9,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import algorithms, model
-from chasles.model import Description, Tree
-from chasles.robot.computation import OneOf, computes
-
-REFERENCE_FRAMES = OneOf(("space", "body", "world-aligned"))
-
-
-def _tool(description: Description) -> str:
-    return description.tool
+from chasles import model
+from chasles.model import Description
+from chasles.robot.dynamics import Dynamics
+from chasles.robot.kinematics import Kinematics
 
 
-class Robot:
+class Robot(Kinematics, Dynamics):
     """A robot: immutable description and compiled mechanics.
 
     Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n) with any leading
-    batch axes, ``out=``, and ``vary=`` for parameters that take other values than the description's (see
-    `RobotFunction`). The equation of motion is
+    batch axes, ``out=``, ``vary=`` for parameters that take other values than the description's, and, where forces of
+    the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of motion is
 
         M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
 
@@ -39,6 +34,7 @@ class Robot:
     Examples
     --------
     >>> import chasles as ch
+    >>> import numpy as np
     >>> arm = ch.load("planar2r")
     >>> arm.forward_kinematics([0.0, np.pi / 2])[:3, 3].round(3)
     array([0.5 , 0.25, 0.  ])
@@ -142,128 +138,6 @@ class Robot:
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """Copy with other values of named parameters (see `parameters`)."""
         return type(self)(self.description.with_values(values))
-
-    @computes("q", outputs=["T_world_frame"], target=_tool)
-    @staticmethod
-    def forward_kinematics(tree: Tree, q: Any, target: str) -> Any:
-        """Pose of a frame, shape (..., 4, 4), in the world: ``forward_kinematics(q, target="tool")``.
-
-        ``target`` is the name of a link or frame; default ``"tool"``, which every robot has.
-        """
-        return algorithms.forward_kinematics(tree, q, target)
-
-    @computes("q", outputs=["T_world_frames"])
-    @staticmethod
-    def frame_poses(tree: Tree, q: Any) -> Any:
-        """Poses of all links and frames in the order of `frame_names`, shape (..., frames, 4, 4), in the world."""
-        return algorithms.all_frames(tree, q)
-
-    @computes("q", outputs=["J"], frame=REFERENCE_FRAMES, target=_tool)
-    @staticmethod
-    def jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
-        """Jacobian (..., 6, n), angular part first: ``jacobian(q, frame="body", target="tool")``.
-
-        Multiplied by qd it gives the twist (ω, v) of ``target``: with ``frame="space"`` in world axes and of the point
-        of the body that passes the world's origin; with ``"body"`` in the axes and of the origin of the target; with
-        ``"world-aligned"`` of the target's origin in world axes.
-        """
-        return algorithms.jacobian(tree, q, target, frame)
-
-    @computes("q", "qd", outputs=["Jdot"], frame=REFERENCE_FRAMES, target=_tool)
-    @staticmethod
-    def jacobian_derivative(tree: Tree, q: Any, qd: Any, frame: str, target: str) -> Any:
-        """Time derivative (..., 6, n) of `jacobian` along the motion (q, qd)."""
-        return algorithms.jacobian_derivative(tree, q, qd, target, frame)
-
-    @computes("q", outputs=["T_world_frame", "J"], frame=REFERENCE_FRAMES, target=_tool)
-    @staticmethod
-    def pose_and_jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
-        """`forward_kinematics` and `jacobian` in one call, which costs little more than either."""
-        return algorithms.pose_and_jacobian(tree, q, target, frame)
-
-    @computes("q", outputs=["p_world_center"])
-    @staticmethod
-    def center_of_mass(tree: Tree, q: Any) -> Any:
-        """Centre of mass of all moving links (..., 3) in the world, in m."""
-        return algorithms.center_of_mass(tree, q)
-
-    @computes("q", "qd", "qdd", outputs=["tau"], wrenches=True)
-    @staticmethod
-    def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, wrenches: Any) -> Any:
-        """Joint torques (..., n) of a motion, with friction, armature and ``wrenches=`` of the environment."""
-        return algorithms.inverse_dynamics(tree, q, qd, qdd, wrenches)
-
-    @computes("q", "qd", "tau", outputs=["qdd"], wrenches=True)
-    @staticmethod
-    def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, wrenches: Any) -> Any:
-        """Joint accelerations (..., n) under torques, with friction, armature and ``wrenches=`` of the environment."""
-        return algorithms.forward_dynamics(tree, q, qd, tau, wrenches)
-
-    @computes("q", outputs=["M"])
-    @staticmethod
-    def mass_matrix(tree: Tree, q: Any) -> Any:
-        """Mass matrix (..., n, n), full and symmetric, with the armature on its diagonal."""
-        return algorithms.mass_matrix(tree, q)
-
-    @computes("q", outputs=["M_inverse"])
-    @staticmethod
-    def inverse_mass_matrix(tree: Tree, q: Any) -> Any:
-        """Inverse of the mass matrix (..., n, n)."""
-        return algorithms.inverse_mass_matrix(tree, q)
-
-    @computes("q", "qd", outputs=["h"], wrenches=True)
-    @staticmethod
-    def bias(tree: Tree, q: Any, qd: Any, wrenches: Any) -> Any:
-        """Torques (..., n) without accelerations: c(q, qd) + g(q) + friction(qd) - Jᵀ w."""
-        return algorithms.bias(tree, q, qd, wrenches)
-
-    @computes("q", outputs=["g"])
-    @staticmethod
-    def gravity_torque(tree: Tree, q: Any) -> Any:
-        """Torques g(q) (..., n) that hold the robot against gravity."""
-        return algorithms.gravity_torque(tree, q)
-
-    @computes("q", "qd", outputs=["c"])
-    @staticmethod
-    def coriolis_vector(tree: Tree, q: Any, qd: Any) -> Any:
-        """Centrifugal and Coriolis torques c(q, qd) (..., n), without gravity and friction."""
-        return algorithms.coriolis_vector(tree, q, qd)
-
-    @computes("q", "qd", outputs=["C"])
-    @staticmethod
-    def coriolis_matrix(tree: Tree, q: Any, qd: Any) -> Any:
-        """Matrix C(q, qd) (..., n, n) with C qd = c, for which dM/dt - 2 C is skew-symmetric."""
-        return algorithms.coriolis_matrix(tree, q, qd)
-
-    @computes("qd", outputs=["tau_friction"])
-    @staticmethod
-    def friction_torque(tree: Tree, qd: Any) -> Any:
-        """Torques (..., n) that the joints' viscous and Coulomb friction take up."""
-        return algorithms.friction_torque(tree, qd)
-
-    @computes("q", "qd", outputs=["energy"])
-    @staticmethod
-    def kinetic_energy(tree: Tree, q: Any, qd: Any) -> Any:
-        """Kinetic energy (...) in J, with that of the motors' rotors."""
-        return algorithms.kinetic_energy(tree, q, qd)
-
-    @computes("q", outputs=["energy"])
-    @staticmethod
-    def potential_energy(tree: Tree, q: Any) -> Any:
-        """Potential energy of weight (...) in J, zero with all masses at the world's origin."""
-        return algorithms.potential_energy(tree, q)
-
-    @computes("q", "qd", "qdd", outputs=["dtau_dq", "dtau_dqd", "dtau_dqdd"], wrenches=True)
-    @staticmethod
-    def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, wrenches: Any) -> Any:
-        """Exact derivatives of `inverse_dynamics`: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂q̈ (the mass matrix), each (..., n, n)."""
-        return algorithms.inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
-
-    @computes("q", "qd", "tau", outputs=["A", "B"], wrenches=True)
-    @staticmethod
-    def linearize(tree: Tree, q: Any, qd: Any, tau: Any, wrenches: Any) -> Any:
-        """Exact A (..., 2n, 2n) and B (..., 2n, n) of ẋ = f(x, τ) with x = (q, q̇): δẋ = A δx + B δτ."""
-        return algorithms.linearize(tree, q, qd, tau, wrenches)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description

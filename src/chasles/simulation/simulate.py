@@ -291,8 +291,8 @@ def _label(
     if diverged.any():
         first = float(np.nanmin(run["diverged_at"].values))
         warnings.warn(
-            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {first:g} s (see `diverged_at`); "
-            "lower gains or a shorter period may help",
+            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {first:g} s "
+            "(see `diverged_at`); lower gains or a shorter period may help",
             DivergenceWarning,
             stacklevel=3,
         )

@@ -19,13 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from chasles.engine.graph import Graph
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import (
-    Condition,
-    Real,
-    Scalar,
-    Truth,
+from chasles.engine.folding import (
     add,
     cos,
     cosh,
@@ -45,6 +39,9 @@ from chasles.engine.scalar import (
     sub,
     where,
 )
+from chasles.engine.graph import Graph
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.scalar import Condition, Real, Scalar, Truth
 
 # Given the result and the operands of an operation, its derivative to one operand.
 Partial = Callable[..., Real]

@@ -1,0 +1,269 @@
+"""The algebra of numbers and traced scalars.
+
+The functions of this module (`add`, `mul`, `sin`, …) take both alike. What is known they fold: constants, zeros, ones,
+signs, repeated subexpressions; what is not they record in the `Graph`. This is the one place where folding is defined.
+
+Folding takes every operand for finite: ``0 * x`` is 0 and ``x - x`` is 0 even where x would turn out infinite or NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.engine.graph import Graph
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.scalar import Condition, Real, Scalar, Traced, Truth
+from chasles.errors import TraceError
+
+if TYPE_CHECKING:
+    from chasles.engine.program import Program
+
+
+def _constant(graph: Graph, value: float) -> int:
+    return graph.add(("constant", value + 0.0))  # + 0.0 turns -0.0 into 0.0
+
+
+def _shared_graph(operands: Sequence[object]) -> Graph:
+    graph: Graph | None = None
+    for operand in operands:
+        if isinstance(operand, Traced):
+            if graph is None:
+                graph = operand.graph
+            elif graph is not operand.graph:
+                raise TraceError(
+                    "a traced value of one trace was used in another: it must be an argument of the inner function"
+                )
+    if graph is None:
+        raise TraceError("no operand is a traced value")
+    return graph
+
+
+def _record(name: str, *operands: Any) -> Any:
+    """Append an operation of which at least one operand is traced."""
+    graph = _shared_graph(operands)
+    indices = [
+        operand.index if isinstance(operand, Traced) else _constant(graph, float(operand)) for operand in operands
+    ]
+    index = graph.add((name, *indices))
+    return Condition(graph, index) if OPERATIONS[name].gives == "c" else Scalar(graph, index)
+
+
+def _evaluate(name: str, *numbers: float) -> Any:
+    with np.errstate(all="ignore"):
+        value = OPERATIONS[name].numpy(*numbers)
+    return bool(value) if OPERATIONS[name].gives == "c" else float(value)
+
+
+def _negated_operand(x: Real) -> Scalar | None:
+    """Return a where x is -a, else None."""
+    if isinstance(x, Scalar):
+        instruction = x.graph.instructions[x.index]
+        if instruction[0] == "neg":
+            return Scalar(x.graph, instruction[1])
+    return None
+
+
+def add(a: Real, b: Real) -> Real:
+    """Sum."""
+    if not isinstance(a, Scalar):
+        a, b = b, a
+    if not isinstance(a, Scalar):
+        return a + b
+    if not isinstance(b, Scalar):
+        return a if b == 0.0 else _record("add", b, a)
+    if (negated_b := _negated_operand(b)) is not None:
+        return sub(a, negated_b)
+    if (negated_a := _negated_operand(a)) is not None:
+        return sub(b, negated_a)
+    return _record("add", a, b) if a.index <= b.index else _record("add", b, a)
+
+
+def sub(a: Real, b: Real) -> Real:
+    """Difference."""
+    if not isinstance(b, Scalar):
+        return add(a, -b)
+    if not isinstance(a, Scalar):
+        if a == 0.0:
+            return neg(b)
+    elif a.index == b.index and a.graph is b.graph:
+        return 0.0
+    if (negated_b := _negated_operand(b)) is not None:
+        return add(a, negated_b)
+    if (negated_a := _negated_operand(a)) is not None:
+        return neg(add(negated_a, b))
+    return _record("sub", a, b)
+
+
+def mul(a: Real, b: Real) -> Real:
+    """Product. Signs move outwards and constant factors meet, so that equal products are found equal."""
+    if not isinstance(a, Scalar):
+        a, b = b, a
+    if not isinstance(a, Scalar):
+        return a * b
+    if not isinstance(b, Scalar):
+        return _scale(b, a)
+    if (negated_a := _negated_operand(a)) is not None:
+        return neg(mul(negated_a, b))
+    if (negated_b := _negated_operand(b)) is not None:
+        return neg(mul(a, negated_b))
+    return _record("mul", a, b) if a.index <= b.index else _record("mul", b, a)
+
+
+def _scale(factor: float, x: Scalar) -> Real:
+    if factor == 0.0:
+        return 0.0
+    if factor == 1.0:
+        return x
+    if factor < 0.0:
+        return neg(_scale(-factor, x))
+    if (negated_x := _negated_operand(x)) is not None:
+        return neg(_scale(factor, negated_x))
+    instructions = x.graph.instructions
+    operation, *operands = instructions[x.index]
+    if operation == "mul" and instructions[operands[0]][0] == "constant":
+        return _scale(factor * instructions[operands[0]][1], Scalar(x.graph, operands[1]))
+    return _record("mul", factor, x)
+
+
+def div(a: Real, b: Real) -> Real:
+    """Quotient; division by a known number becomes multiplication by its reciprocal."""
+    if not isinstance(b, Scalar):
+        if not isinstance(a, Scalar) or b == 0.0 or not np.isfinite(b):
+            return _evaluate("div", a, b) if not isinstance(a, Scalar) else _record("div", a, b)
+        return mul(a, 1.0 / b) if np.isfinite(1.0 / b) else _record("div", a, b)
+    if not isinstance(a, Scalar) and a == 0.0:
+        return 0.0
+    if (negated_a := _negated_operand(a)) is not None:
+        return neg(div(negated_a, b))
+    if (negated_b := _negated_operand(b)) is not None:
+        return neg(div(a, negated_b))
+    return _record("div", a, b)
+
+
+def neg(x: Real) -> Real:
+    """Opposite; an opposite of a difference swaps it."""
+    if not isinstance(x, Scalar):
+        return -x
+    operation, *operands = x.graph.instructions[x.index]
+    if operation == "neg":
+        return Scalar(x.graph, operands[0])
+    if operation == "sub":
+        return Scalar(x.graph, x.graph.add(("sub", operands[1], operands[0])))
+    return _record("neg", x)
+
+
+def power(x: Real, exponent: Real) -> Real:
+    """Power; known whole exponents become products, one half becomes a square root."""
+    if isinstance(exponent, Scalar):
+        return _record("power", x, exponent)
+    if not isinstance(x, Scalar):
+        return _evaluate("power", x, exponent)
+    if exponent == 0.5:
+        return sqrt(x)
+    if not abs(exponent) <= 64 or exponent != int(exponent):
+        return _record("power", x, exponent)
+    if exponent < 0:
+        return div(1.0, power(x, -exponent))
+    result: Real = 1.0
+    square: Real = x
+    remaining = int(exponent)
+    while remaining:
+        if remaining & 1:
+            result = mul(result, square)
+        remaining >>= 1
+        if remaining:
+            square = mul(square, square)
+    return result
+
+
+def _function(name: str, parity: int = 0) -> Callable[[Any], Any]:
+    """Make a function of one argument; parity -1 or +1 lets it move the argument's sign outwards or drop it."""
+
+    def apply(x: Real) -> Real:
+        if not isinstance(x, Scalar):
+            return _evaluate(name, x)
+        if parity and (negated_x := _negated_operand(x)) is not None:
+            return neg(apply(negated_x)) if parity < 0 else apply(negated_x)
+        return _record(name, x)
+
+    apply.__name__ = name
+    return apply
+
+
+def _pair(name: str, same: Callable[[Any], Any] | None = None) -> Callable[[Any, Any], Any]:
+    """Make a function of two arguments; ``same`` is its result where both are the same traced value."""
+
+    def apply(a: Any, b: Any) -> Any:
+        if not isinstance(a, Traced) and not isinstance(b, Traced):
+            return _evaluate(name, a, b)
+        if same is not None and isinstance(a, Traced) and isinstance(b, Traced):
+            if a.graph is b.graph and a.index == b.index:
+                return same(a)
+        return _record(name, a, b)
+
+    apply.__name__ = name
+    return apply
+
+
+sqrt, exp, log = _function("sqrt"), _function("exp"), _function("log")
+sin, cos, tan = _function("sin", -1), _function("cos", +1), _function("tan", -1)
+asin, acos, atan, atan2 = _function("asin", -1), _function("acos"), _function("atan", -1), _pair("atan2")
+sinh, cosh, tanh = _function("sinh", -1), _function("cosh", +1), _function("tanh", -1)
+absolute, sign, floor = _function("abs", +1), _function("sign", -1), _function("floor")
+minimum, maximum = _pair("minimum", lambda x: x), _pair("maximum", lambda x: x)
+less = _pair("less", lambda x: False)
+less_equal, equal = _pair("less_equal"), _pair("equal")
+
+
+def both(a: Truth, b: Truth) -> Truth:
+    """Logical and."""
+    if not isinstance(a, Condition):
+        return b if a else False
+    if not isinstance(b, Condition):
+        return a if b else False
+    return _record("both", a, b)
+
+
+def either(a: Truth, b: Truth) -> Truth:
+    """Logical or."""
+    if not isinstance(a, Condition):
+        return True if a else b
+    if not isinstance(b, Condition):
+        return True if b else a
+    return _record("either", a, b)
+
+
+def negated(a: Truth) -> Truth:
+    """Logical not."""
+    return _record("negated", a) if isinstance(a, Condition) else not a
+
+
+def where(condition: Truth, a: Real, b: Real) -> Real:
+    """Return a where the condition holds, else b."""
+    if not isinstance(condition, Condition):
+        return a if condition else b
+    same = a.index == b.index if isinstance(a, Scalar) and isinstance(b, Scalar) else a is b
+    if same or (not isinstance(a, Scalar) and not isinstance(b, Scalar) and a == b):
+        return a
+    return _record("where", condition, a, b)
+
+
+def call(program: Program, operands: Sequence[Real]) -> list[Scalar]:
+    """Use a whole program as one operation: its flattened outputs, computed by a call in every target."""
+    graph = _shared_graph(operands)
+    indices = [x.index if isinstance(x, Scalar) else _constant(graph, float(x)) for x in operands]
+    index = graph.add(("call", graph.program_number(program), *indices))
+    return [Scalar(graph, graph.add(("item", index, k))) for k in range(len(program.results))]
+
+
+#: Every operation of the table as a function of numbers and traced values that folds.
+FOLDING: dict[str, Callable[..., Any]] = {
+    "add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "power": power, "abs": absolute, "sqrt": sqrt,
+    "exp": exp, "log": log, "sin": sin, "cos": cos, "tan": tan, "asin": asin, "acos": acos, "atan": atan,
+    "atan2": atan2, "sinh": sinh, "cosh": cosh, "tanh": tanh, "sign": sign, "floor": floor, "minimum": minimum,
+    "maximum": maximum, "less": less, "less_equal": less_equal, "equal": equal, "both": both, "either": either,
+    "negated": negated, "where": where,
+}  # fmt: skip

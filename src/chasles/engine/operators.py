@@ -1,0 +1,112 @@
+"""The operators of traced scalars, and their part in NumPy's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chasles.engine.folding import (
+    FOLDING,
+    absolute,
+    acos,
+    add,
+    asin,
+    atan,
+    atan2,
+    both,
+    cos,
+    cosh,
+    div,
+    either,
+    equal,
+    exp,
+    floor,
+    less,
+    less_equal,
+    log,
+    mul,
+    neg,
+    negated,
+    power,
+    sin,
+    sinh,
+    sqrt,
+    sub,
+    tan,
+    tanh,
+)  # fmt: skip
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.scalar import Condition, Real, Scalar, Traced, boxed
+from chasles.errors import TraceError
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+_BY_UFUNC = {OPERATIONS[name].numpy: function for name, function in FOLDING.items() if name != "where"}
+_BY_UFUNC[np.greater] = lambda a, b: less(b, a)
+_BY_UFUNC[np.greater_equal] = lambda a, b: less_equal(b, a)
+
+
+def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[[Scalar, Any], Any]:
+    def method(self: Scalar, other: Any) -> Any:
+        if isinstance(other, Scalar):
+            pass
+        elif isinstance(other, _NUMBERS):
+            other = float(other)
+        elif isinstance(other, np.ndarray):
+            return np.frompyfunc(lambda element: _refused(method(self, element), element), 1, 1)(other)
+        else:
+            return NotImplemented
+        return function(other, self) if reflected else function(self, other)
+
+    return method
+
+
+def _refused(result: Any, element: object) -> Any:
+    if result is NotImplemented:
+        if isinstance(element, Condition):
+            element.no_arithmetic()
+        raise TraceError(f"a traced value meets an array that holds {type(element).__name__}")
+    return result
+
+
+def _remainder(a: Real, b: Real) -> Real:
+    return sub(a, mul(b, floor(div(a, b))))
+
+
+def _take_part(self: Traced, ufunc: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+    """Take part in NumPy's functions: np.sin(scalar), np.float64(2.0) * scalar, array + scalar."""
+    function = _BY_UFUNC.get(ufunc)
+    if function is None or method != "__call__" or keywords:
+        raise TraceError(f"np.{ufunc.__name__} knows no traced values; use the functions of chasles.engine")
+    return np.frompyfunc(function, ufunc.nin, 1)(*map(boxed, operands))
+
+
+def attach_operators() -> None:
+    """Give scalars and conditions their operators."""
+    methods: dict[str, Callable[..., Any]] = {"__neg__": neg, "__abs__": absolute, "__pos__": lambda x: x}
+    arithmetic = {
+        "add": add, "sub": sub, "mul": mul, "truediv": div, "pow": power, "mod": _remainder,
+        "floordiv": lambda a, b: floor(div(a, b)),
+    }  # fmt: skip
+    for name, function in arithmetic.items():
+        methods |= {f"__{name}__": _operator(function), f"__r{name}__": _operator(function, reflected=True)}
+    comparisons = {
+        "lt": less, "le": less_equal, "gt": lambda a, b: less(b, a), "ge": lambda a, b: less_equal(b, a),
+        "eq": equal, "ne": lambda a, b: negated(equal(a, b)),
+    }  # fmt: skip
+    methods |= {f"__{name}__": _operator(function) for name, function in comparisons.items()}
+    # np.sin(array of scalars) calls the method `sin` of each element.
+    methods |= {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
+    methods |= {f.__name__: f for f in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor)}
+    for name, method in methods.items():
+        setattr(Scalar, name, _as_method(method))
+    logical = {"__and__": both, "__rand__": both, "__or__": either, "__ror__": either, "__invert__": negated}
+    for name, method in logical.items():
+        setattr(Condition, name, _as_method(method))
+    setattr(Traced, "__array_ufunc__", _take_part)  # noqa: B010  (mypy knows no such attribute)
+
+
+def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *others: function(self, *others)
