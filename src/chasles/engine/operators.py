@@ -101,12 +101,14 @@ def attach_operators() -> None:
     methods |= {"arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2}
     methods |= {f.__name__: f for f in (sin, cos, tan, sinh, cosh, tanh, exp, log, sqrt, floor)}
     for name, method in methods.items():
-        setattr(Scalar, name, _as_method(method))
-    logical = {"__and__": both, "__rand__": both, "__or__": either, "__ror__": either, "__invert__": negated}
+        setattr(Scalar, name, method)
+    logical: dict[str, Callable[..., Any]] = {
+        "__and__": both,
+        "__rand__": both,
+        "__or__": either,
+        "__ror__": either,
+        "__invert__": negated,
+    }
     for name, method in logical.items():
-        setattr(Condition, name, _as_method(method))
+        setattr(Condition, name, method)
     setattr(Traced, "__array_ufunc__", _take_part)  # noqa: B010  (mypy knows no such attribute)
-
-
-def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *others: function(self, *others)
