@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import functools
 import hashlib
+import sys
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -93,7 +94,7 @@ class LoadedCode:
 
 @functools.cache
 def _register_c_library() -> None:
-    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
     for name in _C_LIBRARY:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
