@@ -23,12 +23,35 @@ if TYPE_CHECKING:
 
 
 def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
-    """Coriolis matrix C (n, n) of the Christoffel symbols at the state q, qd (n,); friction has no part in it.
+    """Coriolis matrix of the Christoffel symbols; friction has no part in it.
 
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        C (n, n): C qd is `coriolis_vector`, and dM/dt - 2 C is skew-symmetric.
+
+    Notes
+    -----
     With the screw S of a joint, its rate dS = v x S, and composite inertia I and B of the bodies beyond i, where i is
     beyond j or equal to it: C_ij = S_i (B_i S_j + I_i dS_j) and C_ji = S_j (B_i S_i + I_i dS_i).
-    Source: Echeandia & Wensing, "Numerical Methods to Compute the Coriolis Matrix and Christoffel Symbols for
-    Rigid-Body Systems" (J. Comput. Nonlinear Dynam. 16(9), 2021).
+    Echeandia & Wensing, "Numerical Methods to Compute the Coriolis Matrix and Christoffel Symbols for Rigid-Body
+    Systems" (J. Comput. Nonlinear Dynam. 16(9), 2021).
+
+    Examples
+    --------
+    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125 of the planar arm: [[-h qd_2, -h (qd_1 + qd_2)], [h qd_1, 0]].
+
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> coriolis_matrix(tree, np.array([0.0, np.pi / 2]), np.array([1.0, 2.0])).round(6) + 0.0
+    array([[-0.625 , -0.9375],
+           [ 0.3125,  0.    ]])
     """
     positions, rates = joint_positions(tree, q), joint_rates(tree, qd)
     poses = poses_in_parent(tree, positions)

@@ -20,17 +20,49 @@ def _is_zero(value: Any) -> bool:
 
 
 def joint_friction(body: Body, rate: Any) -> Any:
-    """Friction torque (N m, or N) that opposes one joint's rate: viscous + Coulomb.
+    """Friction torque that opposes one joint's rate: viscous + Coulomb.
 
     The Coulomb part is coulomb * sign(rate), or coulomb * tanh(rate / coulomb_velocity) where that velocity is not the
-    number zero (Armstrong-Helouvry, Dupont & Canudas de Wit, Automatica 30(7), 1994).
+    number zero.
+
+    Parameters
+    ----------
+    body
+        Gives the friction of its joint.
+    rate
+        Of the joint, rad/s (m/s for a sliding joint).
+
+    Returns
+    -------
+    float
+        N m (N for a sliding joint), in the direction of the rate.
+
+    Notes
+    -----
+    For these models and what they leave out see Armstrong-Helouvry, Dupont & Canudas de Wit, "A survey of models,
+    analysis tools and compensation methods for the control of machines with friction" (Automatica 30(7), 1994).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0))
+    >>> float(joint_friction(tree.bodies[0], -4.0))  # -0.5 * 4 - 2
+    -4.0
     """
     direction = sign(rate) if _is_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
     return body.viscous_friction * rate + body.coulomb_friction * direction
 
 
 def joint_friction_derivative(body: Body, rate: Any) -> Any:
-    """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out."""
+    """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
+    >>> float(joint_friction_derivative(tree.bodies[0], 0.0))  # 0.5 + 2 / 0.1
+    20.5
+    """
     if _is_zero(body.coulomb_velocity):
         return body.viscous_friction
     slope = tanh(rate / body.coulomb_velocity)
@@ -38,6 +70,24 @@ def joint_friction_derivative(body: Body, rate: Any) -> Any:
 
 
 def friction_torque(tree: Tree, qd: Array) -> Array:
-    """Friction torques (n,) at the coordinate rates qd (n,): what the motors must add to keep the motion."""
+    """Friction torques at given rates: what the motors must add to keep the motion.
+
+    Parameters
+    ----------
+    tree, qd
+        The robot and its coordinate rates (n,), rad/s (m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (n,), N m (N for sliding joints).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0))
+    >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 * 1 + 2 and -0.5 * 4 - 2
+    array([ 2.5, -4. ])
+    """
     rates = joint_rates(tree, qd)
     return vector_of_coordinates(tree, [joint_friction(b, rate) for b, rate in zip(tree.bodies, rates, strict=True)])

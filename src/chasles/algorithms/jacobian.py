@@ -2,8 +2,8 @@
 
 Column k of a Jacobian is the twist (omega, v) of the target frame per unit rate of coordinate k:
 
-- ``"space"``: about the world's origin in world axes (Lynch & Park, Modern Robotics, section 5.1.1);
-- ``"body"``: about the target's origin in the target's axes (Modern Robotics, section 5.1.2);
+- ``"space"``: about the world's origin in world axes (Lynch & Park, Modern Robotics, section 5.1.1, Space Jacobian);
+- ``"body"``: about the target's origin in the target's axes (Modern Robotics, section 5.1.2, Body Jacobian);
 - ``"world-aligned"``: about the target's origin in world axes; its linear part is the velocity of the target's origin.
 """
 
@@ -35,25 +35,94 @@ class _Chain(NamedTuple):
 
 
 def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
-    """Jacobian (6, n) of a named frame or link, angular part first, in the reference frame named by `frame`.
+    """Jacobian of a named frame or link, angular part first.
 
-    Raises UnknownNameError for an unknown target or reference frame.
+    Parameters
+    ----------
+    tree, q
+        The robot and its coordinates (n,), rad (m for sliding joints).
+    target
+        Name of the frame or link whose twist it gives.
+    frame
+        Reference frame of that twist: ``"space"``, ``"body"`` or ``"world-aligned"``; see the module.
+
+    Returns
+    -------
+    ndarray
+        J (6, n) with J qd = (omega, v), rad/s and m/s.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown target or reference frame.
+
+    Examples
+    --------
+    A unit turn of a joint about z moves the tool, at (0.75, 0, 0), along y by its distance from that joint:
+
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> jacobian(tree, np.zeros(2), "tool", "world-aligned")[4]
+    array([0.75, 0.25])
     """
     return _sum_of_columns(tree, _chain(tree, q, target, frame))
 
 
 def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> tuple[Array, Array]:
-    """Pose T_world_target (4, 4) and Jacobian (6, n) of a frame, sharing their work."""
+    """Pose and Jacobian of a frame, sharing their work.
+
+    Parameters
+    ----------
+    tree, q, target, frame
+        As for `jacobian`, and with its errors.
+
+    Returns
+    -------
+    T_world_target, J
+        Shapes (4, 4) and (6, n).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> T_world_tool, J = pose_and_jacobian(tree, np.zeros(2), "tool")
+    >>> T_world_tool[:3, 3], J[2]  # both joints turn about z
+    (array([0.75, 0.  , 0.  ]), array([1., 1.]))
+    """
     chain = _chain(tree, q, target, frame)
     return chain.T_world_target, _sum_of_columns(tree, chain)
 
 
 def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:
-    """Time derivative (6, n) of the Jacobian in the same reference frame, at the coordinate rates qd (n,).
+    """Time derivative of the Jacobian in its reference frame, along a motion.
 
+    Parameters
+    ----------
+    tree, q, target, frame
+        As for `jacobian`, and with its errors.
+    qd
+        Coordinate rates (n,), rad/s (m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (6, n): J qdd + Jdot qd is the rate of change of the twist's components.
+
+    Notes
+    -----
     A joint's screw is carried along by the bodies before it, as seen from the reference frame:
     d/dt J_i = (V_i - V_reference) x J_i, where V_i is the twist of body i and x the Lie bracket
-    (Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.10).
+    (Featherstone, Rigid Body Dynamics Algorithms (2008), section on differentiation of spatial vectors).
+
+    Examples
+    --------
+    The stretched arm turns about its first joint at 2 rad/s. The tool's acceleration points to that joint: -2^2 * 0.75.
+
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> qd = np.array([2.0, 0.0])
+    >>> float((jacobian_derivative(tree, np.zeros(2), qd, "tool", "world-aligned") @ qd)[3])
+    -3.0
     """
     chain = _chain(tree, q, target, frame)
     rates = joint_rates(tree, qd)

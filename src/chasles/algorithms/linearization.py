@@ -33,18 +33,40 @@ if TYPE_CHECKING:
 def inverse_dynamics_derivatives(
     tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> tuple[Array, Array, Array]:
-    """Derivatives (n, n) of the inverse dynamics by q, qd and qdd; the last is the mass matrix.
+    """Derivatives of the inverse dynamics by q, qd and qdd.
 
-    `wrenches` are as in `inverse_dynamics`: constant in the axes of their frames, so they turn with them. Friction's
-    derivative leaves out the jump of sign(qd).
+    Parameters
+    ----------
+    tree, q, qd, qdd, wrenches
+        As for `inverse_dynamics`, and with its error. The wrenches are constant in the axes of their frames, so they
+        turn with them.
 
-    Source: Singh, Russo & Wensing, "Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector
-    Algebra" (RA-L 7(2), 2022), in body frames and with moments of mass and momentum for I and B. With the screw S of a
-    joint, its rates dS = v x S and ddS = a x S + v x dS, composite I and B of the bodies beyond joint i, the wrench f_i
-    that the joint transmits, and i beyond j:
+    Returns
+    -------
+    dtau_dq, dtau_dqd, dtau_dqdd
+        Each of shape (n, n), row i for torque i; the last is the mass matrix. Friction's derivative leaves out the jump
+        of sign(qd).
+
+    Notes
+    -----
+    Singh, Russo & Wensing, "Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector Algebra"
+    (RA-L 7(2), 2022), in body frames and with moments of mass and momentum for I and B. With the screw S of a joint,
+    its rates dS = v x S and ddS = a x S + v x dS, composite I and B of the bodies beyond joint i, the wrench f_i that
+    the joint transmits, and i beyond j:
 
     - dtau_i/dq_j = S_i (2 B_i dS_j + I_i ddS_j) and dtau_j/dq_i = S_j (2 B_i dS_i + I_i ddS_i + S_i x* f_i);
     - dtau_i/dqd_j = 2 S_i (B_i S_j + I_i dS_j) and dtau_j/dqd_i = 2 S_j (B_i S_i + I_i dS_i).
+
+    Examples
+    --------
+    The hanging arm: its weight pulls it back with 5.625 kg m and 0.625 kg m times 9.80621 m/s^2 per rad.
+
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> rest = np.zeros(2)
+    >>> inverse_dynamics_derivatives(tree, np.array([-np.pi / 2, 0.0]), rest, rest)[0].round(5)
+    array([[55.15993,  6.12888],
+           [ 6.12888,  6.12888]])
     """
     positions, rates, masses = joint_positions(tree, q), joint_rates(tree, qd), grouped_mass_moments(tree)
     poses = poses_in_parent(tree, positions)
@@ -85,9 +107,30 @@ def inverse_dynamics_derivatives(
 def linearize(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> tuple[Array, Array]:
-    """Matrices A (2n, 2n) and B (2n, n) of the linearised dynamics d/dt (q, qd) = f((q, qd), tau).
+    """Matrices of the linearised dynamics d/dt (q, qd) = f((q, qd), tau).
 
     From M d(qdd) = d(tau) - dtau/dq dq - dtau/dqd dqd, at the acceleration that tau causes.
+
+    Parameters
+    ----------
+    tree, q, qd, tau, wrenches
+        As for `forward_dynamics`, and with its errors: the state and the torques about which the model is linear.
+
+    Returns
+    -------
+    A, B
+        Shapes (2n, 2n) and (2n, n).
+
+    Examples
+    --------
+    The first rod is held level and the second balanced upright. It falls as a rod of length l = 0.25 m does, with
+    3 g / (2 l) = 6 * 9.80621 per s^2, and the torques act by the inverse mass matrix.
+
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> A, B = linearize(tree, np.array([0.0, np.pi / 2]), np.zeros(2), np.array([5.0 * 9.80621, 0.0]))
+    >>> A[3, :2].round(5), B[3].round(5)
+    (array([58.83726, 58.83726]), array([-0.48, 10.08]))
     """
     qdd = accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
     by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)

@@ -20,10 +20,37 @@ if TYPE_CHECKING:
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
-    """Mass matrix M (n, n), symmetric and full, with the motors' armature on its diagonal.
+    """Mass matrix, symmetric and full, with the motors' armature on its diagonal.
 
     Column i is the wrench that gives the bodies beyond joint i a unit acceleration of that joint, felt at the joints
-    that carry it. Source: Walker & Orin (1982); Featherstone, Rigid Body Dynamics Algorithms (2008), table 6.2.
+    that carry it.
+
+    Parameters
+    ----------
+    tree, q
+        The robot and its coordinates (n,), rad (m for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        M (n, n), kg m^2 (kg for sliding joints).
+
+    Notes
+    -----
+    Walker & Orin, "Efficient dynamic computer simulation of robotic mechanisms" (1982); Featherstone, Rigid Body
+    Dynamics Algorithms (2008), section 6.2, The Composite-Rigid-Body Algorithm.
+
+    Examples
+    --------
+    Rods of m_1 = 10 kg, l_1 = 0.5 m and m_2 = 5 kg, l_2 = 0.25 m at a right angle: M_22 = M_12 = m_2 l_2^2 / 3 and
+    M_11 = m_1 l_1^2 / 3 + m_2 l_1^2 + M_22.
+
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> mass_matrix(tree, np.array([0.0, np.pi / 2])).round(4)
+    array([[2.1875, 0.1042],
+           [0.1042, 0.1042]])
     """
     positions = joint_positions(tree, q)
     poses = poses_in_parent(tree, positions)

@@ -37,8 +37,8 @@ def wrenches_on_bodies(tree: Tree, wrenches: Mapping[str, Array]) -> list[Wrench
 def inertial_wrench(moments: MassMoments, acceleration: Acceleration) -> Wrench:
     """Wrench about its origin that gives a body its acceleration (Newton and Euler).
 
-    Source: Khalil & Dombre, Modeling, Identification and Control of Robots (2002), section 9.5, with the second moment
-    in place of the inertia matrix.
+    Source: Khalil & Dombre, Modeling, Identification and Control of Robots (2002), chapter "Dynamic modeling of serial
+    robots", Newton-Euler formulation, with the second moment in place of the inertia matrix.
     """
     U, a = acceleration.matrix, acceleration.linear
     return Wrench(

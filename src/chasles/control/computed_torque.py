@@ -17,7 +17,7 @@ class ComputedTorque:
     """tau = ID(q, qd, qdd_ref + Kd (qd_ref - qd) + Kp (q_ref - q) + Ki ∫(q_ref - q) dt).
 
     The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys a linear equation.
-    Source: Lynch and Park, Modern Robotics, eq. 11.37; Luh, Walker and Paul 1980.
+    Source: Lynch and Park, Modern Robotics, section 11.4, Motion Control with Torque or Force Inputs.
 
     Parameters
     ----------

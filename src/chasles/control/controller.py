@@ -111,10 +111,24 @@ def _positional_count(function: Callable[..., Any]) -> int:
 def gains(value: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
     """Return one gain for each joint from one for all or one for each.
 
+    Parameters
+    ----------
+    value
+        A number, or an array of shape (n,).
+    n
+        Number of joints.
+    name
+        What error messages call it.
+
     Raises
     ------
     ArgumentError
         If it is neither, or not finite.
+
+    Examples
+    --------
+    >>> gains(400.0, 2, "kp")
+    array([400., 400.])
     """
     try:
         array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()

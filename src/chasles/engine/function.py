@@ -198,23 +198,108 @@ class Function:
         return call_traced(self.program, arguments, inline=known or self.program.operation_count <= INLINE_LIMIT)
 
     def astype(self, dtype: str) -> Function:
-        """Return the same function computing in another type."""
+        """Return the same function computing in another type.
+
+        Parameters
+        ----------
+        dtype
+            ``"float64"`` or ``"float32"``.
+
+        Examples
+        --------
+        >>> from chasles.engine import Function, trace
+        >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
+        >>> energy.astype("float32")(2.0, [3.0, 4.0])
+        np.float32(25.0)
+        """
         return Function(self._source, shape=self._shape, dtype=dtype, reference=self.reference, doc=self.__doc__)
 
     def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
-        """Return the function of its exact partial derivatives; see `chasles.engine.derivatives.jacobian`."""
+        """Return the function of its exact partial derivatives; see `chasles.engine.jacobian`.
+
+        Parameters
+        ----------
+        output, wrt
+            Names of an output and an input; default all.
+
+        Returns
+        -------
+        Function
+            Of the same arguments; its results have the shapes ``output.shape + input.shape``.
+
+        Examples
+        --------
+        >>> from chasles.engine import Function, trace
+        >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
+        >>> energy.jacobian(wrt="v")(2.0, [3.0, 4.0])  # m v
+        array([6., 8.])
+        """
         return Function(self.program.jacobian(output, wrt), dtype=self._dtype)
 
     def jvp(self, wrt: str | Sequence[str] | None = None) -> Function:
-        """Return the function of directional derivatives; see `chasles.engine.jvp`."""
+        """Return the function of directional derivatives; see `chasles.engine.jvp`.
+
+        Parameters
+        ----------
+        wrt
+            Name or names of the arguments that move; default all.
+
+        Returns
+        -------
+        Function
+            Of its arguments and a direction for each that moves.
+
+        Examples
+        --------
+        >>> from chasles.engine import Function, trace
+        >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
+        >>> energy.jvp("v")(2.0, [3.0, 4.0], [1.0, 0.0])  # m v along x
+        np.float64(6.0)
+        """
         return Function(jvp(self.program, wrt), dtype=self._dtype)
 
     def vjp(self, wrt: str | Sequence[str] | None = None) -> Function:
-        """Return the function of adjoint derivatives; see `chasles.engine.vjp`."""
+        """Return the function of adjoint derivatives; see `chasles.engine.vjp`.
+
+        Parameters
+        ----------
+        wrt
+            Name or names of the arguments whose adjoints are wanted; default all.
+
+        Returns
+        -------
+        Function
+            Of its arguments and a vector for each of its results.
+
+        Examples
+        --------
+        >>> from chasles.engine import Function, trace
+        >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
+        >>> energy.vjp("v")(2.0, [3.0, 4.0], 10.0)  # 10 m v
+        array([60., 80.])
+        """
         return Function(vjp(self.program, wrt), dtype=self._dtype)
 
     def hessian_vector(self, wrt: str | Sequence[str] | None = None) -> Function:
-        """Return the function of products with second derivatives; see `chasles.engine.hessian_vector`."""
+        """Return the function of products with second derivatives; see `chasles.engine.hessian_vector`.
+
+        Parameters
+        ----------
+        wrt
+            Name or names of the arguments that move; default all.
+
+        Raises
+        ------
+        ArgumentError
+            If its result is not a single number.
+
+        Examples
+        --------
+        >>> from chasles.engine import Function, trace
+        >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
+        >>> energy.hessian_vector("v")(2.0, [3.0, 4.0], [1.0, 0.5])  # the Hessian is m times the identity
+        array([2., 1.])
+        """
         return Function(hessian_vector(self.program, wrt), dtype=self._dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:

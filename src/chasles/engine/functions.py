@@ -59,5 +59,9 @@ where = _elementwise("where", folding.where, "The second argument where the cond
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """Nearest number to x between two bounds."""
+    """Nearest number to x between two bounds; arguments broadcast.
+
+    >>> float(clip(3.0, -1.0, 1.0))
+    1.0
+    """
     return minimum(maximum(x, low), high)

@@ -140,10 +140,22 @@ class Program:
     def replay(self, values: Sequence[Any]) -> list[Any]:
         """Run the program on one number or traced scalar for each input scalar, folding what is known.
 
+        Parameters
+        ----------
+        values
+            One for each input scalar, in order; arrays flattened in C order.
+
         Returns
         -------
         list
             One value for each output scalar.
+
+        Examples
+        --------
+        >>> from chasles.engine import trace
+        >>> spring = trace(lambda x, k: -k * x, {"x": (), "k": ()}, name="spring")
+        >>> spring.replay([0.5, 8.0])
+        [-4.0]
         """
         computed: list[Any] = []
         for operation, *rest in self.instructions:
@@ -191,7 +203,20 @@ class Program:
         return f"{operation}({', '.join(f'%{k}' for k in rest)})"
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return the program as JSON text, and write it to a file if a path is given."""
+        """Return the program as JSON text, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path
+            Where to write it, if wanted.
+
+        Examples
+        --------
+        >>> from chasles.engine import Program, trace
+        >>> spring = trace(lambda x, k: -k * x, {"x": (), "k": ()}, name="spring")
+        >>> Program.from_json(spring.to_json()) == spring
+        True
+        """
         text = json.dumps(self._as_data(), separators=(",", ":"))
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -214,10 +239,22 @@ class Program:
     def from_json(cls, source: str | Path) -> Program:
         """Read a program from JSON text or from the file at a path.
 
+        Parameters
+        ----------
+        source
+            The text, as a str, or the file, as a `pathlib.Path`.
+
         Raises
         ------
         ArgumentError
             If the text is not a well-formed program; the message says what is wrong.
+
+        Examples
+        --------
+        >>> from chasles.engine import Program, trace
+        >>> spring = trace(lambda x, k: -k * x, {"x": (), "k": ()}, name="spring")
+        >>> Program.from_json(spring.to_json())
+        <Program spring(x, k): 2 operations>
         """
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
         try:
@@ -243,19 +280,52 @@ class Program:
             raise ArgumentError(f"not a program: {type(error).__name__}: {error}") from error
 
     def to_c(self, precision: str = "double") -> tuple[str, str]:
-        """Return C source and header of the function; see `chasles.engine.targets.c.lower`."""
+        """Return C source and header of the function; see `chasles.engine.targets.c.lower`.
+
+        Parameters
+        ----------
+        precision
+            ``"double"`` or ``"float"``.
+
+        Examples
+        --------
+        >>> from chasles.engine import trace
+        >>> spring = trace(lambda x, k: -k * x, {"x": (), "k": ()}, name="spring")
+        >>> source, header = spring.to_c()
+        >>> "spring" in header
+        True
+        """
         from chasles.engine.targets.c import lower
 
         return lower(self, precision)
 
     def to_sympy(self) -> Any:
-        """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`."""
+        """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
+
+        Raises
+        ------
+        MissingExtraError
+            If SymPy is not installed.
+        """
         from chasles.engine.targets.sympy import lower
 
         return lower(self)
 
     def jacobian(self, output: str | None = None, wrt: str | None = None) -> Program:
-        """Return the program of the partial derivatives; see `chasles.engine.derivatives.jacobian`."""
+        """Return the program of the partial derivatives; see `chasles.engine.jacobian`.
+
+        Parameters
+        ----------
+        output, wrt
+            Names of an output and an input; default all.
+
+        Examples
+        --------
+        >>> from chasles.engine import trace
+        >>> spring = trace(lambda x, k: -k * x, {"x": (), "k": ()}, name="spring")
+        >>> spring.jacobian(wrt="x").replay([0.5, 8.0])  # -k
+        [-8.0]
+        """
         from chasles.engine.derivatives import jacobian
 
         return jacobian(self, output, wrt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -64,7 +65,7 @@ class Computation:
     def __init__(self, declared: computes, algorithm: Callable[..., Any]) -> None:
         self.declared = declared
         self.algorithm = algorithm
-        self.__doc__ = algorithm.__doc__
+        self.__doc__ = inspect.getdoc(algorithm)
         self.__module__ = algorithm.__module__  # where doctest looks for the examples
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -191,11 +192,30 @@ class RobotFunction:
         return self.specialize().program
 
     def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
-        """Return the function of the exact partial derivatives of the plain call."""
+        """Return the function of the exact partial derivatives of the plain call.
+
+        Parameters
+        ----------
+        output, wrt
+            Names of a result and an argument; default all.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> slopes = ch.load("planar2r").gravity_torque.jacobian(wrt="q")
+        >>> slopes([-1.5707963267948966, 0.0]).round(5)  # hanging: 5.625 and 0.625 times 9.80621
+        array([[55.15993,  6.12888],
+               [ 6.12888,  6.12888]])
+        """
         return self.specialize().jacobian(output, wrt)
 
     def astype(self, dtype: str) -> Function:
-        """Return the plain call computing in ``"float32"`` or ``"float64"``."""
+        """Return the plain call computing in ``"float32"`` or ``"float64"``.
+
+        >>> import chasles as ch
+        >>> ch.load("planar2r").center_of_mass.astype("float32")([0.0, 0.0]).dtype
+        dtype('float32')
+        """
         return self.specialize().astype(dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -62,7 +62,7 @@ class Dynamics:
         q, qd, tau
             Joint positions, velocities and motor torques, shape (..., n), rad, rad/s, N m.
         wrenches
-            Keyword: forces of the environment on the robot, by frame; see `RobotFunction`.
+            As for `inverse_dynamics`, and with its errors.
 
         Returns
         -------
@@ -71,8 +71,6 @@ class Dynamics:
 
         Raises
         ------
-        UnknownNameError
-            If ``wrenches`` names a frame, or ``vary`` a parameter, that does not exist.
         ArgumentError
             If a joint moves nothing that has mass or motor inertia.
 
@@ -155,10 +153,8 @@ class Dynamics:
 
         Parameters
         ----------
-        q, qd
-            Joint positions and velocities, shape (..., n), rad, rad/s.
-        wrenches
-            Keyword: forces of the environment on the robot, by frame; see `RobotFunction`.
+        q, qd, wrenches
+            As for `inverse_dynamics`, and with its errors.
 
         Returns
         -------

@@ -25,7 +25,7 @@ def runge_kutta_4(derivative: Callable[[Any], Any], x: Any, h: float) -> Any:
 
     Notes
     -----
-    Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, table II.1.2.
+    Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section II.1.
 
     Examples
     --------

@@ -33,19 +33,51 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     """Result of `chasles.simulate`: an `xarray.Dataset` with the dimensions (run, time, joint).
 
     A single run has no dimension ``run``; a batch with several axes has ``run_0``, ``run_1``, …
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.1)
+    >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion)
+    >>> run["q"].dims, run["q"].attrs["units"]
+    (('time', 'joint'), 'rad')
     """
 
     __slots__ = ()
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
-        """Write one self-contained HTML page with plots and the motion in 3D; returns its path."""
+        """Write one self-contained HTML page with plots and the motion in 3D.
+
+        Parameters
+        ----------
+        path
+            Of the page.
+        title
+            Its heading; default the robot's name.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+
+        Raises
+        ------
+        MissingExtraError
+            If Plotly is not installed.
+        """
         from chasles.visual.report import write_report
 
         return write_report({title or str(self.attrs["robot"]): self}, path)
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
-        """Read a run that ``to_netcdf`` has written."""
+        """Read a run that ``to_netcdf`` has written.
+
+        Parameters
+        ----------
+        path
+            Of the netCDF file.
+        """
         with xarray.open_dataset(path) as data:
             loaded = data.load()
         return cls(loaded.data_vars, loaded.coords, loaded.attrs)

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 
 class Motion(NamedTuple):
-    """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for sliding joints)."""
+    """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for sliding joints).
+
+    >>> import chasles as ch
+    >>> q, qd, qdd = ch.PointToPoint([0.0], [1.0], duration=2.0)(1.0)  # half way, and fastest
+    >>> q, qd, qdd
+    (array([0.5]), array([0.9375]), array([0.]))
+    """
 
     q: Any
     qd: Any

@@ -17,12 +17,12 @@ Scaling = Literal["cubic", "quintic"]
 
 
 def _cubic(x: Any) -> tuple[Any, Any, Any]:
-    """s(x) with zero velocity at both ends (Lynch and Park, Modern Robotics, eq. 9.11), and its derivatives."""
+    """s(x) with zero velocity at both ends (Lynch and Park, Modern Robotics, section 9.2), and its derivatives."""
     return x**2 * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x), 6.0 - 12.0 * x
 
 
 def _quintic(x: Any) -> tuple[Any, Any, Any]:
-    """s(x) with zero velocity and acceleration at both ends (Modern Robotics, sec. 9.2.2.2), and its derivatives."""
+    """s(x) with zero velocity and acceleration at both ends (Modern Robotics, section 9.2), and its derivatives."""
     rest = 1.0 - x
     return x**3 * (10.0 - x * (15.0 - 6.0 * x)), 30.0 * (x * rest) ** 2, 60.0 * x * rest * (1.0 - 2.0 * x)
 
