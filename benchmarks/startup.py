@@ -75,5 +75,7 @@ def measure(code: str, cache: str, arguments: Sequence[str] = ()) -> list[float]
 
 
 def _run(code: str, environment: dict[str, str], arguments: Sequence[str] = ()) -> str:
+    # An installed package has its bytecode beside it; a checkout writes it on the first run, which is not counted.
+    environment = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
