@@ -50,7 +50,9 @@ class CompiledKernel:
 
 def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache."""
-    code = machine.loaded(write_kernel(kernel, dtype, machine.lanes(dtype)))
+    lanes = machine.lanes(dtype)
+    content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
+    code = machine.loaded(content, lambda: write_kernel(kernel, dtype, lanes))
     ufunc, kept = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),

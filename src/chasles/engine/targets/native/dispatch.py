@@ -77,7 +77,7 @@ class Dispatcher:
     """
 
     def __init__(self, general: Callable[..., Any], name: str) -> None:
-        self._code = machine.loaded(_assembly())
+        self._code = machine.loaded("dispatch", _assembly)
         words = _HEAD + _CHOICE * _MOST_CHOICES
         self._table = (ctypes.c_void_p * words).from_address(self._code.address_of_data(_TABLE))
         api = ctypes.pythonapi

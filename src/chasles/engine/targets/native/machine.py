@@ -7,6 +7,8 @@ import ctypes.util
 import functools
 import hashlib
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -94,20 +96,43 @@ class LoadedCode:
 
 @functools.cache
 def _register_c_library() -> None:
-    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
+    library = _c_library()
     for name in _C_LIBRARY:
         llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
-def loaded(assembly: str) -> LoadedCode:
-    """Return LLVM assembly as machine code in memory, compiled now or taken from the disk cache."""
-    key = hashlib.sha256(f"{_version.__version__}\n{host()}\n{assembly}".encode()).hexdigest()
+def _c_library() -> ctypes.CDLL:
+    if sys.platform == "win32":
+        return ctypes.CDLL("ucrtbase")
+    library = ctypes.CDLL(None)  # what the process has loaded already: nearly always the mathematical functions too
+    return library if hasattr(library, "pow") else ctypes.CDLL(ctypes.util.find_library("m"))
+
+
+@functools.cache
+def _fingerprint() -> str:
+    """Return a hash of the text of this package: other code may write other machine code for the same program."""
+    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join(texts)).hexdigest()
+
+
+def loaded(content: str, write: Callable[[], str]) -> LoadedCode:
+    """Return machine code in memory, from the disk cache or compiled now.
+
+    Parameters
+    ----------
+    content
+        What the code computes, as a text; equal texts stand for equal code.
+    write
+        Gives its LLVM assembly.
+    """
+    parts = (_version.__version__, _fingerprint(), host(), content)
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     code = cache.load(key)
     if code is not None:
         try:
             return LoadedCode(code)
         except CompileError:
             pass  # intact but of no use here: compiled anew
-    code = compile_to_object(assembly)
+    code = compile_to_object(write())
     cache.store(key, code)
     return LoadedCode(code)
