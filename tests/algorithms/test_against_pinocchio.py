@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.robots import example, with_complete_digits_of_pi
 
 from chasles import algorithms as alg
 from chasles.model.formats.urdf import parse_urdf
 from chasles.model.tree import Tree, build_tree
 
 pin = importlib.import_module("pinocchio")
-ROBOTS = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FILES = {
     "panda_description/urdf/panda.urdf": 20,
     "ur_description/urdf/ur5_robot.urdf": 20,
@@ -112,7 +112,7 @@ def test_random_trees(seed: int, trees: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: Path(file).stem)
 def test_robots(file: str, trees: SimpleNamespace) -> None:
-    text = _with_complete_digits_of_pi((ROBOTS / file).read_text())
+    text = with_complete_digits_of_pi(example(file).read_text())
     description = parse_urdf(re.sub(r"<mimic[^>]*/>", "", text), check=False)
     tree = build_tree(description)
     model = pin.buildModelFromXML(text)
@@ -125,16 +125,3 @@ def test_robots(file: str, trees: SimpleNamespace) -> None:
     for _ in range(FILES[file]):
         for name, ours, theirs in quantities(tree, model, frame, order, *rng.normal(size=(3, tree.n))):
             assert trees.relative_error(ours, theirs) < TOLERANCE, name
-
-
-def _with_complete_digits_of_pi(text: str) -> str:
-    """Angles printed with few digits of pi/2 in full, as our reader takes them."""
-
-    def complete(match: re.Match[str]) -> str:
-        if "$" in match.group(1):
-            return match.group(0)
-        angles = [float(angle) for angle in match.group(1).split()]
-        exact = [round(2 * angle / np.pi) * np.pi / 2 for angle in angles]
-        return f'rpy="{" ".join(repr(e if abs(a - e) < 1e-11 else a) for a, e in zip(angles, exact, strict=True))}"'
-
-    return re.sub(r"""rpy=["']([^"']*)["']""", complete, text)

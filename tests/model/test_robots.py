@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.robots import example
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model import build_tree, load, parse_toml, shipped, shipped_path
@@ -125,16 +126,14 @@ def test_planar_arm_is_mazures(reference: SimpleNamespace) -> None:
 
 
 def test_panda_and_ur5_have_the_numbers_of_their_ros_descriptions(reference: SimpleNamespace) -> None:
-    pin = importlib.import_module("pinocchio")
-    robots = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
-    panda, theirs = load("panda"), load(robots / "panda_description" / "urdf" / "panda.urdf", check=False)
+    panda, theirs = load("panda"), load(example("panda_description/urdf/panda.urdf"), check=False)
     for index in range(8):
         assert panda.link(f"panda_link{index}") == theirs.link(f"panda_link{index}")
     for joint in panda.coordinates:
         assert joint.replace(viscous_friction=0.0, coulomb_friction=0.0) == theirs.joint(joint.name).replace(
             viscous_friction=0.0, coulomb_friction=0.0
         )
-    ur5 = load(robots / "ur_description" / "urdf" / "ur5_robot.urdf", check=False)
+    ur5 = load(example("ur_description/urdf/ur5_robot.urdf"), check=False)
     turned = np.diag([-1.0, -1.0, 1.0, 1.0])
     for seed in range(5):
         q = np.random.default_rng(seed).uniform(-3, 3, 6)

@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import importlib
-import re
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.robots import example_files, with_complete_digits_of_pi
 
 from chasles.errors import ModelError
 from chasles.model import build_tree, from_urdf, shipped_path
 
 pin = importlib.import_module("pinocchio")
 
-_PREFIX = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
-FILES = sorted(_PREFIX.rglob("*.urdf")) if find_spec("cmeel") is not None else []
+FILES = example_files()
 
 NOT_ROBOTS = {
     "alex_psyonic_hands.urdf": "joint 'Left_index_q2' mimics the joint 'index_q1', which does not exist",
     "ur3.urdf": "there is no link",
 }
-
-
-def with_complete_digits_of_pi(text: str) -> str:
-    """Files print pi/2 as 1.57079632679; we read that as pi/2, so Pinocchio shall, too."""
-
-    def complete(match: re.Match[str]) -> str:
-        if "$" in match.group(1):
-            return match.group(0)
-        angles = []
-        for angle in map(float, match.group(1).split()):
-            exact = round(2 * angle / np.pi) * np.pi / 2
-            angles.append(repr(exact if abs(angle - exact) < 1e-11 else angle))
-        return f'rpy="{" ".join(angles)}"'
-
-    return re.sub(r"""rpy=["']([^"']*)["']""", complete, text)
 
 
 def compare(path: Path, reference: SimpleNamespace) -> None:

@@ -182,6 +182,19 @@ def test_a_run_can_be_kept(tmp_path) -> None:
     xarray.testing.assert_identical(again, run)
 
 
+def test_a_progress_bar_changes_no_number(capfd: pytest.CaptureFixture[str]) -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.3)
+    controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0, ki=100.0)
+    vary = {"payload.mass": [0.0, 1.0, 2.0]}
+    quiet = ch.simulate(arm, controller, motion, vary=vary, progress=False)
+    assert capfd.readouterr().err == ""
+    shown = ch.simulate(arm, controller, motion, vary=vary, progress=True)
+    assert "simulating" in capfd.readouterr().err
+    for name in quiet.data_vars:
+        np.testing.assert_array_equal(shown[name], quiet[name])
+
+
 def test_the_reference_varies_too() -> None:
     arm = ch.load("planar2r")
     goals = np.array([[1.0, 0.5], [-1.0, 0.2], [0.0, 0.0]])

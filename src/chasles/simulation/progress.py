@@ -16,7 +16,8 @@ def progress_bar(title: str, total: int, show: bool) -> Callable[[Iterable[int]]
         from rich.console import Console
         from rich.progress import track
 
-        yield from track(items, description=title, total=total, console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)  # a log gets the finished bar as one line, a terminal is left clean
+        yield from track(items, description=title, total=total, console=console, transient=console.is_terminal)
 
     return follow
 
