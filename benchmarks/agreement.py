@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import chasles as ch
-from benchmarks.robots import MissingPeerError, with_complete_digits_of_pi
+from benchmarks.robots import MissingPeerError
 
 try:
     import pinocchio as pin
@@ -85,7 +85,7 @@ class Pair:
     def from_urdf(cls, path: Path, count: int, *, check: bool = False, seed: int = 0) -> Pair:
         """Read a file for both and draw ``count`` random states."""
         robot = ch.Robot.from_urdf(path, check=check)
-        model = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()))
+        model = pin.buildModelFromXML(path.read_text())
         model.inertias[0] = pin.Inertia.Zero()  # what is welded to the base does not move
         description = robot.description
         moving = [joint for joint in description.joints if joint.moves]

@@ -205,3 +205,13 @@ def test_counting_operations_of_programs_that_call_and_call_again_takes_no_time(
     start = time.perf_counter()
     assert program.operations == {"sin": 2**39}
     assert time.perf_counter() - start < 1.0
+
+
+def test_items_stand_right_behind_their_call() -> None:
+    inner = Program("inner", (Argument("x", ()),), (Argument("y", (2,)),), (("input", 0),), (0, 0))
+    call = [("input", 0), ("call", 0, 0), ("item", 1, 1), ("item", 1, 0)]
+    outer = ("outer", (Argument("x", ()),), (Argument("y", ()),))
+    assert Program(*outer, tuple(call), (3,), (inner,)).replay([2.0]) == [2.0]
+    apart = (*call[:3], ("neg", 0), ("item", 1, 0))
+    with pytest.raises(ArgumentError, match="instruction 4: an item must stand right behind its call"):
+        Program(*outer, apart, (4,), (inner,))

@@ -40,6 +40,8 @@ def check_program(program: Program) -> None:
         elif operation == "item":
             items = types[rest[0]] if len(rest) == 2 and is_value(rest[0], index) else None
             require(type(items) is int and is_value(rest[1], items), index, "no such item of a call")
+            behind = rest[0] == index - 1 or program.instructions[index - 1][:2] == ("item", rest[0])
+            require(behind, index, "an item must stand right behind its call or another item of it")
             types.append("r")
         elif operation == "call":
             require(bool(rest) and is_value(rest[0], len(program.programs)), index, "no such program to call")

@@ -170,6 +170,7 @@ class _SegmentWriter(Writer):
         self._program = program
         self._frame = frame
         self._values: dict[int, str] = {}
+        self._buffers: dict[str, list[str]] = {}
         self._sincos: dict[str, str] = {}
 
     def write(self, segment: range) -> str:
@@ -230,10 +231,13 @@ class _SegmentWriter(Writer):
 
     def _call(self, number: int, operands: list[str]) -> str:
         called = self._program.programs[number]
-        places = [
-            self.value(f"alloca [{max(count, 1)} x {self._module.real}], align 64")
-            for count in (len(operands), len(called.results))
-        ]
+        # Items stand right behind their call, so that the next call of the same program may use the same memory.
+        if called.digest not in self._buffers:
+            self._buffers[called.digest] = [
+                self.value(f"alloca [{max(count, 1)} x {self._module.real}], align 64")
+                for count in (len(operands), len(called.results))
+            ]
+        places = self._buffers[called.digest]
         for position, operand in enumerate(operands):
             self._store(operand, places[0], position)
         self.emit(f"call void @{self._module.names[called.digest]}(ptr {places[0]}, ptr {places[1]})")
