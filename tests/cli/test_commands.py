@@ -154,7 +154,19 @@ def test_simulate_holds_every_shipped_robot(robot):
 
 
 def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
-    options = ["--controller", "pd-gravity", "--viscous", "0.01", "--coulomb", "0.005", "--payload", "0.2", "--json"]
+    options = [
+        "--controller",
+        "pd-gravity",
+        "--substeps",
+        "2",
+        "--viscous",
+        "0.01",
+        "--coulomb",
+        "0.005",
+        "--payload",
+        "0.2",
+        "--json",
+    ]
     rows = json.loads(run("simulate", "ur5", *options).stdout)
     assert max(row["peak_error"] for row in rows) < 0.1
 
@@ -259,3 +271,8 @@ def test_reading_values_never_touches_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     error_of("simulate", "panda", "--goal", "1", "--out", "run.html", "--save", "run.nc")
     assert list(Path().iterdir()) == []
+
+
+def test_substeps_reach_the_simulation():
+    assert run("simulate", "planar2r", "--duration", "0.05", "--substeps", "3", "--json").exit_code == 0
+    assert "substeps" in error_of("simulate", "planar2r", "--duration", "0.05", "--substeps", "0")

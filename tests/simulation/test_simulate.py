@@ -11,7 +11,7 @@ import chasles as ch
 from chasles.engine import where
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Link
-from chasles.simulation import DivergenceWarning, UncompiledWarning
+from chasles.simulation import DivergenceWarning, StiffnessWarning, UncompiledWarning
 from chasles.simulation.integrators import runge_kutta_4
 
 
@@ -261,6 +261,18 @@ def test_the_result_is_a_labelled_dataset(tmp_path) -> None:
     with xarray.open_dataset(tmp_path / "run.nc") as again:
         plain = xarray.Dataset(run.data_vars, run.coords, run.attrs)
         xarray.testing.assert_identical(again.load(), plain)
+
+
+def test_friction_too_fast_for_the_step_is_announced_with_the_remedy() -> None:
+    """m v' = -b v with b/m = 5000 1/s: RK4 at 1 ms amplifies (a h = 5 > 2.785); with the substeps asked for not."""
+    robot = slider(mass=2.0, viscous=10_000.0)
+    with pytest.warns(StiffnessWarning, match=r"acts at 5e\+03 1/s, too fast for steps of 0.001 s: use substeps=3"):
+        wrong = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0])
+    assert np.abs(wrong.qd.values[-1]) > 1.0
+    right = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0], substeps=3)
+    assert np.abs(right.qd.values[-1]) < 1e-3
+    with pytest.warns(StiffnessWarning):
+        ch.simulate(slider(), free, STAY, duration=0.01, vary={"joints.rail.viscous_friction": [0.0, 10_000.0]})
 
 
 def test_divergence_is_reported_and_other_runs_go_on() -> None:

@@ -2,5 +2,6 @@
 
 from chasles.simulation.simulate import DivergenceWarning, UncompiledWarning, simulate
 from chasles.simulation.stepping import IntegrationError
+from chasles.simulation.stiffness import StiffnessWarning
 
-__all__ = ["DivergenceWarning", "IntegrationError", "UncompiledWarning", "simulate"]
+__all__ = ["DivergenceWarning", "IntegrationError", "StiffnessWarning", "UncompiledWarning", "simulate"]

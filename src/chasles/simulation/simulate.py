@@ -15,6 +15,7 @@ from chasles.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.closed_loop import RECORDED, ClosedLoop
 from chasles.simulation.progress import progress_bar, somebody_looks
+from chasles.simulation.stiffness import warn_if_stiff
 from chasles.trajectories import Reference
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def simulate(
             float(times.size) * state[..., 0].size * loop.substeps * 4 * robot.forward_dynamics.program.operation_count
         )
         progress = somebody_looks() and (work > _LONG_WORK or not compiled)
+    if integrator == "rk4":
+        warn_if_stiff(robot, state.reshape(-1, loop.state_size)[0, : robot.n], given, loop.period, substeps)
     if compiled and integrator == "rk4":
         recorded = _scan(loop, state, times, values, progress)
     else:
@@ -292,7 +295,7 @@ def _label(
         first = float(np.nanmin(run["diverged_at"].values))
         warnings.warn(
             f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {first:g} s "
-            "(see `diverged_at`); lower gains or a shorter period may help",
+            "(see `diverged_at`); lower gains, a shorter period or more substeps may help",
             DivergenceWarning,
             stacklevel=3,
         )

@@ -66,6 +66,7 @@ def simulate(
         str | None, typer.Option(help="Coulomb friction that the controller does not know, N m.")
     ] = None,
     period: Annotated[float, typer.Option(help="Period of the controller, s.")] = 1e-3,
+    substeps: Annotated[int, typer.Option(help="Steps of rk4 in a period; more for fast friction.")] = 1,
     integrator: Annotated[
         str, typer.Option(help="rk4, or for a single run SciPy's RK45, DOP853, Radau, LSODA.")
     ] = "rk4",
@@ -104,7 +105,9 @@ def simulate(
 
     begin = time.perf_counter()
     with errors.status("simulating"):
-        run = closed_loop(plant, law, reference, period=period, integrator=integrator, vary=values or None)
+        run = closed_loop(
+            plant, law, reference, period=period, substeps=substeps, integrator=integrator, vary=values or None
+        )
     wall_time = time.perf_counter() - begin
     if save is not None:
         _save(run, save)
