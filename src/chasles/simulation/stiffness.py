@@ -53,9 +53,10 @@ def warn_if_stiff(robot: Robot, q: Any, values: Mapping[str, Any], period: float
     """Warn if the step of the fixed-step integrator is too long for the plant's friction."""
     rate = fastest_friction_rate(robot, q, values)
     if rate * period / substeps > _LONGEST:
+        enough = math.ceil(rate * period / _LONGEST)
         warnings.warn(
             f"the friction of robot '{robot.name}' acts at {rate:.3g} 1/s, too fast for steps of "
-            f"{period / substeps:g} s: use substeps={math.ceil(rate * period / _LONGEST)} or a stiff integrator ('Radau')",
+            f"{period / substeps:g} s: use substeps={enough} or a stiff integrator ('Radau')",
             StiffnessWarning,
             stacklevel=4,
         )
