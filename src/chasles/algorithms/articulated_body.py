@@ -28,7 +28,7 @@ from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, m
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches
 from chasles.errors import ArgumentError
-from chasles.geometry.vectors import Array, cross, skew
+from chasles.geometry.elementary import Array, cross, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

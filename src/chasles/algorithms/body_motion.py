@@ -9,7 +9,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, Pose
 from chasles.algorithms.spatial import NO_TWIST, Twist
-from chasles.geometry.vectors import Z_AXIS, Array, cross, skew
+from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

@@ -16,7 +16,7 @@ from chasles.algorithms.joint_motion import (
 )
 from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
 from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

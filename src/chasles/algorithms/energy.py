@@ -9,7 +9,7 @@ import numpy as np
 from chasles.algorithms.body_motion import body_velocities
 from chasles.algorithms.joint_motion import joint_positions, joint_rates, poses_in_parent
 from chasles.algorithms.kinematics import body_poses
-from chasles.geometry.vectors import Array, cross
+from chasles.geometry.elementary import Array, cross
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

@@ -11,7 +11,7 @@ from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
 from chasles.algorithms.linear_solve import factor, inverse, solve
 from chasles.algorithms.mass_matrix import mass_matrix
 from chasles.algorithms.wrenches import NO_WRENCHES
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

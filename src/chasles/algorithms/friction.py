@@ -8,7 +8,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import joint_rates, vector_of_coordinates
 from chasles.engine import sign, tanh
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

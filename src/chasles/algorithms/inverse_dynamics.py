@@ -18,7 +18,7 @@ from chasles.algorithms.joint_motion import (
 )
 from chasles.algorithms.mass_moments import grouped_mass_moments
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

@@ -16,8 +16,7 @@ import numpy as np
 from chasles.algorithms.joint_motion import WORLD, joint_positions, joint_rates, poses_in_parent
 from chasles.algorithms.kinematics import body_poses, frame_pose, placement_of
 from chasles.errors import UnknownNameError
-from chasles.geometry.rigid_motions import inverse_pose, pose, twist_cross
-from chasles.geometry.vectors import Array, cross
+from chasles.geometry.elementary import Array, cross, inverse_pose, pose, twist_cross
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.geometry.rotations import rotation_z
-from chasles.geometry.vectors import Z_AXIS, Array
+from chasles.geometry.elementary import Z_AXIS, Array, rotation_z
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

@@ -8,8 +8,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, poses_in_parent
 from chasles.errors import UnknownNameError
-from chasles.geometry.rigid_motions import pose
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array, pose
 
 if TYPE_CHECKING:
     from chasles.model.tree import Placement, Tree

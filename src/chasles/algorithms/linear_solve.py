@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.errors import ArgumentError
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 
 class Factor(NamedTuple):

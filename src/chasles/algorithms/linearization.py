@@ -24,7 +24,7 @@ from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass
 from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
 from chasles.algorithms.spatial import carried_along
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

@@ -13,7 +13,7 @@ from chasles.algorithms.joint_motion import (
     screw,
 )
 from chasles.algorithms.mass_moments import composite_mass_moments, inertia_times
-from chasles.geometry.vectors import Array
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

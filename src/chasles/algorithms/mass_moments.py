@@ -15,8 +15,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, origin_in_parent
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.geometry.rotations import cosine_sine
-from chasles.geometry.vectors import Array, cross
+from chasles.geometry.elementary import Array, cosine_sine, cross
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

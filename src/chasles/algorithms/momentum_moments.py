@@ -16,7 +16,7 @@ import numpy as np
 from chasles.algorithms.joint_motion import WORLD, origin_in_parent
 from chasles.algorithms.mass_moments import MassMoments, turned_matrix, turned_vector
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.geometry.vectors import Z_AXIS, Array, cross, skew
+from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.geometry.vectors import Array, cross
+from chasles.geometry.elementary import Array, cross
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from chasles.algorithms.joint_motion import WORLD, Pose
 from chasles.algorithms.kinematics import placement_of
 from chasles.algorithms.mass_moments import MassMoments, moment_of_acceleration
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
-from chasles.geometry.vectors import Array, cross
+from chasles.geometry.elementary import Array, cross
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

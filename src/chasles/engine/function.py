@@ -128,6 +128,8 @@ class Function:
 
         Once compiled, ``function(...)`` itself computes single samples at once and comes here for everything else.
         """
+        if self._ufunc is None and _holds_traced(arguments):  # no need to compile it
+            return self._inside_trace(arguments)
         ufunc = self._ufunc or self._compile()
         if len(arguments) != self._arity:  # NumPy would take further arguments for outputs and overwrite them
             raise TypeError(f"{self._usage()} takes {self._arity} arguments, not {len(arguments)}")

@@ -1,7 +1,7 @@
 """Mathematical functions that take floats, arrays and traced scalars alike.
 
 Algorithms and users' own functions write ``sin(x)`` once: given numbers it is NumPy's, given traced scalars (or object
-arrays of them) it is recorded in the program that is being traced.
+arrays of them) it is recorded in the program that is being traced, given symbols it is SymPy's.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import numpy as np
 from chasles.engine import folding
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.scalar import Traced, boxed
+from chasles.engine.symbols import apply, is_symbol
 
 
 def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..., Any]:
     operation = OPERATIONS[name]
-    over_objects = np.frompyfunc(traced, operation.arity, 1)
+
+    def scalar(*operands: Any) -> Any:
+        return apply(name, *operands) if any(map(is_symbol, operands)) else traced(*operands)
+
+    over_objects = np.frompyfunc(scalar, operation.arity, 1)
 
     def function(*operands: Any) -> Any:
         if len(operands) != operation.arity:
@@ -26,6 +31,8 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
         if not any(isinstance(operand, np.ndarray | list | tuple) for operand in operands):
             if any(isinstance(operand, Traced) for operand in operands):
                 return traced(*operands)
+            if any(map(is_symbol, operands)):
+                return apply(name, *operands)
             return operation.numpy(*operands)
         arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
-from chasles.geometry.rotations import rotation_from_roll_pitch_yaw
+from chasles.geometry.elementary import rotation_from_roll_pitch_yaw
 from chasles.model.record import frozen_array
 
 FloatArray = NDArray[np.float64]

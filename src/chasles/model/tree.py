@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.geometry.rotations import rotation_taking_z_to
+from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import JOINT_PARAMETERS, Joint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def lower(program: Program) -> tuple[Any, ...]:
     (2*sin(q0)/q1,)
     """
     sympy = _import_sympy()
-    results = _run(program, _symbols(program.inputs, sympy), _translations(sympy), sympy)
+    results = _run(program, _symbols(program.inputs, sympy), translations(), sympy)
     outputs = []
     position = 0
     for output in program.outputs:
@@ -77,7 +78,10 @@ def _symbols(inputs: Sequence[Argument], sympy: Any) -> list[Any]:
     return symbols
 
 
-def _translations(sympy: Any) -> dict[str, Callable[..., Any]]:
+@cache
+def translations() -> dict[str, Callable[..., Any]]:
+    """Return SymPy's functions for the operations of programs."""
+    sympy = _import_sympy()
     return {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,

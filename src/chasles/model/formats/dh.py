@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
-from chasles.geometry.rotations import rotation_x, rotation_z
+from chasles.geometry.elementary import rotation_x, rotation_z
 from chasles.model.checks import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
 from chasles.model.inertia import Inertia

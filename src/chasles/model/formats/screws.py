@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
-from chasles.geometry.rotations import rotation_taking_z_to
+from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.checks import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
 from chasles.model.formats.dh import as_limits

@@ -1,12 +1,14 @@
-"""Rotation matrices: about coordinate axes, from roll-pitch-yaw, from axis and angle, and taking z to an axis.
+"""Formulas for one sample, with which robots are built and algorithms are written.
 
-Every function returns `R_a_b`: multiplied with coordinates in the turned frame b it gives coordinates in frame a.
+They are plain functions of numbers or traced scalars. Called with numbers they compute at once, without compilation,
+and a quarter turn gives exact zeros and ones; called while an algorithm is traced they cost nothing but their
+operations. The functions of `chasles.geometry` do the same over batches, compiled.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +16,35 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine import cos, sin
 
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+
+Array: TypeAlias = NDArray[Any]
+"""An array of floats, or of traced scalars (dtype object)."""
+
+Z_AXIS: Array = np.array([0.0, 0.0, 1.0])
+Z_AXIS.flags.writeable = False
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross product a x b of two (3,) vectors.
+
+    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    ax, ay, az = a
+    bx, by, bz = b
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+
+
+def skew(a: Array) -> Array:
+    """Cross-product matrix (3, 3) of a (3,) vector: skew(a) @ b = a x b.
+
+    >>> skew(np.array([1.0, 2.0, 3.0]))
+    array([[ 0., -3.,  2.],
+           [ 3.,  0., -1.],
+           [-2.,  1.,  0.]])
+    """
+    x, y, z = a
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def cosine_sine(angle: Any) -> tuple[Any, Any]:
@@ -113,39 +144,6 @@ def rotation_from_roll_pitch_yaw(roll_pitch_yaw: Any) -> NDArray[Any]:
     return R
 
 
-def rotation_from_axis_angle(axis: Any, angle: Any) -> NDArray[Any]:
-    """Rotation by `angle` about a unit vector (Rodrigues' formula; Lynch and Park, Modern Robotics, eq. 3.51).
-
-    Parameters
-    ----------
-    axis
-        Unit vector, shape (3,).
-    angle
-        rad, right-handed about `axis`.
-
-    Returns
-    -------
-    ndarray
-        Shape (3, 3).
-
-    Examples
-    --------
-    >>> import math
-    >>> rotation_from_axis_angle([0.0, 0.0, 1.0], math.pi / 2) @ [1.0, 0.0, 0.0]
-    array([0., 1., 0.])
-    """
-    x, y, z = axis
-    c, s = cosine_sine(angle)
-    v = 1.0 - c
-    return np.array(
-        [
-            [c + x * x * v, x * y * v - z * s, x * z * v + y * s],
-            [x * y * v + z * s, c + y * y * v, y * z * v - x * s],
-            [x * z * v - y * s, y * z * v + x * s, c + z * z * v],
-        ]
-    )
-
-
 def rotation_taking_z_to(axis: ArrayLike) -> NDArray[np.float64]:
     """Rotation whose third column is `axis`: it turns the z axis into the given direction.
 
@@ -174,3 +172,68 @@ def rotation_taking_z_to(axis: ArrayLike) -> NDArray[np.float64]:
     smallest = np.array([[1.0 - x * x * k, -x * y * k, x], [-x * y * k, 1.0 - y * y * k, y], [-x, -y, z]])
     turned: NDArray[np.float64] = np.array([[1.0], [side], [side]]) * smallest + 0.0
     return turned
+
+
+def pose(R_ab: Array, p_ab: Array) -> Array:
+    """Pose T_ab (4, 4) of frame b seen from a: rotation R_ab (3, 3) and origin p_ab (3,) in metres.
+
+    >>> pose(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    array([[1., 0., 0., 1.],
+           [0., 1., 0., 2.],
+           [0., 0., 1., 3.],
+           [0., 0., 0., 1.]])
+    """
+    return np.array([[*row, p] for row, p in zip(R_ab, p_ab, strict=True)] + [[0.0, 0.0, 0.0, 1.0]])
+
+
+def rotation_of(T_ab: Array) -> Array:
+    """Rotation R_ab (3, 3) of a pose.
+
+    >>> rotation_of(np.eye(4)).shape
+    (3, 3)
+    """
+    return T_ab[:3, :3]
+
+
+def translation_of(T_ab: Array) -> Array:
+    """Origin p_ab (3,) of a pose, metres in a.
+
+    >>> translation_of(np.eye(4))
+    array([0., 0., 0.])
+    """
+    return T_ab[:3, 3]
+
+
+def inverse_pose(T_ab: Array) -> Array:
+    """Pose T_ba of a seen from b (Lynch & Park, Modern Robotics, section 3.3.1).
+
+    >>> T = pose(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    >>> np.array_equal(inverse_pose(T) @ T, np.eye(4))
+    True
+    """
+    R_ba = rotation_of(T_ab).T
+    return pose(R_ba, -(R_ba @ translation_of(T_ab)))
+
+
+def adjoint(T_ab: Array) -> Array:
+    """Adjoint (6, 6) of a pose: it maps a twist (omega, v) in b to the same twist in a.
+
+    A wrench (m, f) maps from a to b by the transpose (Modern Robotics, sections 3.3.2 and 3.4).
+
+    >>> T = pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
+    >>> adjoint(T) @ np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    array([ 0.,  0.,  1.,  0., -1.,  0.])
+    """
+    R = rotation_of(T_ab)
+    pR = skew(translation_of(T_ab)) @ R
+    upper = [[*row, 0.0, 0.0, 0.0] for row in R]
+    return np.array(upper + [[*left, *right] for left, right in zip(pR, R, strict=True)])
+
+
+def twist_cross(a: Array, b: Array) -> Array:
+    """Rate of change of the twist b carried along by the twist a: the Lie bracket ad_a b (Modern Robotics, 8.2).
+
+    >>> twist_cross(np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]))
+    array([0., 0., 0., 0., 1., 0.])
+    """
+    return np.concatenate([cross(a[:3], b[:3]), cross(a[:3], b[3:]) + cross(a[3:], b[:3])])

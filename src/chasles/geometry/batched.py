@@ -1,0 +1,244 @@
+"""Formulas for one sample made functions over batches, compiled when they are first called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from chasles.engine import Function, Program, trace
+from chasles.engine.function import new_dispatcher
+from chasles.engine.scalar import boxed
+from chasles.engine.symbols import exact, is_symbolic
+from chasles.errors import ArgumentError
+from chasles.geometry.kinds import Kind
+
+Result = TypeVar("Result", covariant=True)
+
+
+def batched(
+    *, outputs: Sequence[str] | None = None, dtypes: Mapping[str, DTypeLike] | None = None, **inputs: Any
+) -> Callable[[Callable[..., Result]], Batched[Result]]:
+    """Make a function over batches of a formula for one sample.
+
+    Parameters
+    ----------
+    outputs
+        Names of the results, for a formula that returns a plain tuple. The fields of a named tuple are taken from the
+        formula's return annotation.
+    dtypes
+        Results that are flags or codes instead of real numbers, with the type to which they are turned.
+    **inputs
+        Shape of each array argument without batch axes, or its `Kind`. The formula's other arguments are options: each
+        choice of them is a program of its own, compiled when it is first called.
+
+    Returns
+    -------
+    Callable
+        A decorator that gives a `Batched`.
+
+    Examples
+    --------
+    >>> @batched(v=(3,))
+    ... def scaled(v, factor=2.0):
+    ...     return factor * v
+    >>> scaled([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], factor=10.0)
+    array([[10., 20., 30.],
+           [40., 50., 60.]])
+    """
+    return lambda formula: Batched(formula, inputs, outputs, dtypes or {})
+
+
+class Batched(Generic[Result]):
+    """A formula that is called on arrays, over any leading batch axes.
+
+    Arrays of numbers are computed by compiled code. In a function that is being traced the formula becomes part of the
+    trace, and symbols of SymPy give formulas. Every call takes two more keywords:
+
+    ``out``
+        An array, or a tuple of arrays, for the results.
+    ``check``
+        True to examine the arguments that must be rotations, poses, unit quaternions or unit vectors: an
+        `ArgumentError` tells which sample is not, and how far it is from being one. Samples with NaN pass; their
+        results are NaN.
+
+    Attributes
+    ----------
+    formula
+        The plain Python function for one sample.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Result]
+
+    def __init__(
+        self,
+        formula: Callable[..., Result],
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] | None,
+        dtypes: Mapping[str, DTypeLike],
+    ) -> None:
+        self.formula = self.__wrapped__ = formula
+        self.__name__, self.__qualname__ = formula.__name__, formula.__qualname__
+        self.__doc__, self.__module__ = formula.__doc__, formula.__module__
+        parameters = inspect.signature(formula).parameters
+        self._parameters = tuple(parameters)
+        self._kinds = {name: kind if isinstance(kind, Kind) else Kind(tuple(kind)) for name, kind in inputs.items()}
+        self._options = {name: parameters[name].default for name in parameters if name not in inputs}
+        self._outputs = outputs
+        self._dtypes = dict(dtypes)
+        self._functions: dict[tuple[Any, ...], Function] = {}
+        self._dispatcher: Any = None
+        self.__call__ = self.general_call
+
+    def general_call(self, *arguments: Any, out: Any = None, check: bool = False, **keywords: Any) -> Any:
+        """Compute, whatever the arguments are; single samples need not come here once the formula is compiled."""
+        arrays, options = self._bound(arguments, keywords)
+        if any(map(is_symbolic, arrays)):
+            if check or out is not None:
+                raise ArgumentError(f"{self.__name__}: traced values and symbols go without `check` and `out`")
+            return self._symbolic(arrays, options)
+        if check:
+            for array, (name, kind) in zip(arrays, self._kinds.items(), strict=True):
+                kind.check(array, f"{self.__name__}: {name}")
+        function = self._function(options)
+        values = function.general_call(*arrays, out=out)
+        if self._named or self._dtypes:
+            return self._labelled(values)
+        if out is None and not check and len(arguments) == len(arrays):
+            self._choose_directly(function, keywords)
+        return values
+
+    def specialize(self, **options: Any) -> Function:
+        """Return the compiled function for one choice of options, with its ``program`` and derivatives.
+
+        Examples
+        --------
+        >>> from chasles.geometry import skew
+        >>> skew.specialize().signature
+        '(3)->(3,3)'
+        """
+        return self._function(self._complete(options))
+
+    @property
+    def program(self) -> Program:
+        """The program of the call without options."""
+        return self.specialize().program
+
+    def jacobian(self, output: str | None = None, wrt: str | None = None, **options: Any) -> Function:
+        """Return the function of the exact partial derivatives; see `chasles.engine.jacobian`."""
+        return self.specialize(**options).jacobian(output, wrt)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<{self._usage()} over batches>"
+
+    def _function(self, options: Mapping[str, Any]) -> Function:
+        key = tuple(options.values())
+        try:
+            known = self._functions.get(key)
+        except TypeError:
+            raise ArgumentError(f"{self._usage()}: options must be plain values, not {dict(options)}") from None
+        if known is None:
+            shapes = {name: kind.shape for name, kind in self._kinds.items()}
+
+            def compute(*arrays: Any) -> Any:
+                returned = self.formula(**dict(zip(shapes, arrays, strict=True)), **options)
+                return tuple(returned) if isinstance(returned, tuple) else returned
+
+            outputs = self._named._fields if self._named else self._outputs
+            known = Function(trace(compute, shapes, name=self.__name__, outputs=outputs), doc=self.__doc__)
+            self._functions[key] = known
+        return known
+
+    @property
+    def _named(self) -> Any:
+        """The named tuple that the formula returns, if it does."""
+        if "_named_tuple" not in self.__dict__:
+            returned = get_type_hints(self.formula).get("return")
+            self._named_tuple = returned if hasattr(returned, "_fields") else None
+        return self._named_tuple
+
+    def _labelled(self, values: Any) -> Any:
+        names = self._named._fields if self._named else self._outputs or ("result",)
+        several = isinstance(values, tuple)
+        turned = [
+            np.asarray(value).astype(self._dtypes[name])[()] if name in self._dtypes else value
+            for name, value in zip(names, values if several else (values,), strict=True)
+        ]
+        if self._named:
+            return self._named(*turned)
+        return tuple(turned) if several else turned[0]
+
+    def _symbolic(self, arrays: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        """Call the formula itself for each sample, on traced values or symbols."""
+        boxes = [boxed(array) for array in arrays]
+        leads = []
+        for box, (name, kind) in zip(boxes, self._kinds.items(), strict=True):
+            axes = box.ndim - len(kind.shape)
+            if axes < 0 or box.shape[axes:] != kind.shape:
+                raise ArgumentError(f"{self._usage()}: {name} has shape {box.shape}, not (…, {str(kind.shape)[1:]}")
+            leads.append(box.shape[:axes])
+        lead = np.broadcast_shapes(*leads)
+        spread = [np.broadcast_to(b, lead + k.shape) for b, k in zip(boxes, self._kinds.values(), strict=True)]
+
+        def sample(index: tuple[int, ...]) -> Any:
+            return exact(self.formula(**{n: b[index] for n, b in zip(self._kinds, spread, strict=True)}, **options))
+
+        if not lead:
+            return sample(())
+        results = [sample(index) for index in np.ndindex(lead)]
+        if not isinstance(results[0], tuple):
+            return _stacked(results, lead)
+        stacks = [_stacked(list(values), lead) for values in zip(*results, strict=True)]
+        return self._named(*stacks) if self._named else tuple(stacks)
+
+    def _choose_directly(self, function: Function, keywords: Mapping[str, Any]) -> None:
+        """From now on let calls with these keywords go straight to machine code."""
+        if not self._options:
+            self.__call__ = function.direct_call(self.general_call)
+            return
+        if self._dispatcher is None:
+            self._dispatcher = new_dispatcher(self.general_call, self.__name__)
+        if self._dispatcher is not None and function.direct_address is not None:
+            self._dispatcher.add(keywords, function.direct_address, partial(self.general_call, **keywords))
+            self.__call__ = self._dispatcher.call
+
+    def _bound(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arrays and the options of a call."""
+        if len(arguments) > len(self._parameters):
+            raise TypeError(f"{self._usage()} takes at most {len(self._parameters)} arguments, not {len(arguments)}")
+        given = dict(zip(self._parameters, arguments, strict=False))
+        for name, value in keywords.items():
+            if name in given:
+                raise TypeError(f"{self._usage()} is given {name} twice")
+            given[name] = value
+        missing = [name for name in self._kinds if name not in given]
+        if missing:
+            raise TypeError(f"{self._usage()} misses {', '.join(missing)}")
+        arrays = [given.pop(name) for name in self._kinds]
+        return arrays, self._complete(given)
+
+    def _complete(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        for name in options:
+            if name not in self._options:
+                raise TypeError(f"{self._usage()} has no argument {name}")
+        chosen = {**self._options, **options}
+        missing = [name for name, value in chosen.items() if value is inspect.Parameter.empty]
+        if missing:
+            raise TypeError(f"{self._usage()} misses {', '.join(missing)}")
+        return chosen
+
+    def _usage(self) -> str:
+        return f"{self.__name__}({', '.join(self._parameters)})"
+
+
+def _stacked(results: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    arrays = [boxed(result) for result in results]
+    return np.stack(arrays).reshape(lead + arrays[0].shape)
