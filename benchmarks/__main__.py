@@ -14,9 +14,10 @@ from pathlib import Path
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_variable] = "1"  # read by the peers when they are imported
 
-SECTIONS = ("dynamics", "simulation", "startup", "tree")
+SECTIONS = ("dynamics", "geometry", "simulation", "startup", "tree")
 PACKAGES = (
     "numpy",
+    "scipy",
     "llvmlite",
     "pin",
     "mujoco",

@@ -204,6 +204,39 @@ def test_scan_equals_a_python_loop(batch: tuple[int, ...], shape: tuple[int, int
         np.testing.assert_allclose(result, truth, rtol=1e-13, atol=1e-13)
 
 
+def driven() -> Program:
+    """A linear system with another matrix and another input at each step."""
+
+    def step(state, given, gain):
+        return gain * given[:2] @ state + given[2], np.array([given[0, 1], state[0]])
+
+    return trace(step, {"state": (2,), "given": (3, 2), "gain": ()}, name="driven", outputs=["next", "record"])
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (11,), (2, 5)])
+@pytest.mark.parametrize("own", [True, False])
+def test_scan_is_given_an_array_at_each_step(batch: tuple[int, ...], own: bool) -> None:
+    rng = np.random.default_rng(1)
+    state, gain = rng.normal(size=(*batch, 2)), rng.uniform(0.5, 1, batch)
+    given = rng.normal(size=(*(batch if own else ()), 4, 3, 3, 2))
+    final, record = Function(driven(), shape="scan")(state, given, gain)
+    x = state
+    for i in range(4):
+        for j in range(3):
+            now = given[..., i, j, :, :]
+            if j == 0:
+                np.testing.assert_array_equal(record[..., i, 0], np.broadcast_to(now[..., 0, 1], batch))
+                np.testing.assert_allclose(record[..., i, 1], x[..., 0], rtol=1e-13, atol=1e-15)
+            x = gain[..., None] * np.einsum("...ij,...j->...i", now[..., :2, :], x) + now[..., 2, :]
+    np.testing.assert_allclose(final, x, rtol=1e-13, atol=1e-15)
+    for result, truth in zip(
+        (final, record), compile_numpy(Kernel(driven(), "scan"), "float64")(state, given, gain), strict=True
+    ):
+        np.testing.assert_allclose(result, truth, rtol=1e-13, atol=1e-15)
+    with pytest.raises(ArgumentError, match="at least one step"):
+        Function(driven(), shape="scan")(state, np.zeros((4, 0, 3, 2)), gain)
+
+
 def square_root() -> Program:
     """Newton's iteration for a square root, done when it moves no more."""
 
@@ -238,7 +271,7 @@ def test_solve_stops_at_its_limit() -> None:
 
 def test_loops_without_a_step_are_refused() -> None:
     scan = Function(oscillator(), shape="scan")
-    with pytest.raises(ArgumentError, match="at least one column"):
+    with pytest.raises(ArgumentError, match="at least one step"):
         scan(np.zeros(2), np.zeros((3, 0)), 1.0)
     final, energy, record = scan(np.ones(2), np.zeros((0, 4)), 1.0)
     np.testing.assert_array_equal(final, np.ones(2))
@@ -250,8 +283,9 @@ def test_loops_without_a_step_are_refused() -> None:
 
 
 def test_kernels_refuse_programs_of_the_wrong_form() -> None:
-    with pytest.raises(ArgumentError, match="second input of a scan must be the time"):
-        Function(mixed(), shape="scan")(1, 2, 3)
+    lonely = trace(lambda x: 2.0 * x, {"x": (3,)}, name="lonely")
+    with pytest.raises(ArgumentError, match="second input of a scan must be what changes from step to step"):
+        Function(lonely, shape="scan")(1)
     shrinking = trace(lambda x, t: x[:2], {"x": (3,), "t": ()}, name="shrinking")
     with pytest.raises(ArgumentError, match="first input and the first output of a scan must be the state"):
         Function(shrinking, shape="scan")(1, 2)

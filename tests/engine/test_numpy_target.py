@@ -167,7 +167,7 @@ def test_scan_of_no_rows_and_of_rows_without_times() -> None:
     scan = NumpyScan(_pendulum_step())
     final, samples, angle = scan([1.0, 2.0], np.zeros((0, 3)), 0.1, [0.0, 0.0])
     assert (final.tolist(), samples.shape, angle.shape) == ([1.0, 2.0], (0, 2), (0,))
-    with pytest.raises(ValueError, match="pendulum: each row of 't' needs at least one time"):
+    with pytest.raises(ValueError, match="pendulum: each row of 't' needs at least one step"):
         scan([1.0, 2.0], np.zeros((3, 0)), 0.1, [0.0, 0.0])
     with pytest.raises(ValueError, match=r"argument 't' has shape \(3,\); expected \(..., S, k\)"):
         scan([1.0, 2.0], np.zeros(3), 0.1, [0.0, 0.0])
@@ -221,7 +221,7 @@ def test_programs_of_the_wrong_form_are_no_scans_or_solves() -> None:
     for kernel in (NumpyScan, NumpySolve):
         with pytest.raises(ArgumentError, match=r"must be the state, of the same shape \(s,\)"):
             kernel(trace(lambda s, t: (s[0], t), {"s": (2,), "t": ()}))
-    with pytest.raises(ArgumentError, match="second input of a scan must be the time"):
+    with pytest.raises(ArgumentError, match="second input of a scan must be what changes"):
         NumpyScan(trace(lambda s: s, {"s": (2,)}))
     with pytest.raises(ArgumentError, match="two outputs, the state and `done` of shape"):
         NumpySolve(trace(lambda s: s, {"s": (2,)}))

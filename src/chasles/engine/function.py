@@ -153,8 +153,11 @@ class Function:
 
     def _check_loop(self, arguments: Sequence[Any]) -> None:
         """Refuse loops without a first step: a scan would leave what it records unset, a solve has nothing to give."""
-        if self._shape == "scan" and np.shape(arguments[1])[-1:] == (0,):
-            raise ArgumentError(f"{self._usage()}: the times must have at least one column, not shape (…, 0)")
+        if self._shape == "scan":
+            steps = np.shape(arguments[1])[: np.ndim(arguments[1]) - len(self.program.inputs[1].shape)]
+            if steps[-1:] == (0,):
+                given = self.program.inputs[1].name
+                raise ArgumentError(f"{self._usage()}: each row of {given} must have at least one step, not 0")
         if self._shape == "solve" and not np.all(np.asarray(arguments[-1]) >= 1):
             raise ArgumentError(f"{self._usage()}: max_iterations must be at least 1")
 

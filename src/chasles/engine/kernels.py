@@ -38,7 +38,8 @@ class Kernel:
     program
         What to run.
     shape
-        ``"map"``; ``"scan"``, for programs of ``(state, t, *parameters) -> (next state, *samples)``; or ``"solve"``,
+        ``"map"``; ``"scan"``, for programs of ``(state, given, *parameters) -> (next state, *samples)``,
+        where ``given`` is what changes from step to step: the time, or an array; or ``"solve"``,
         for programs of ``(state, *parameters) -> (next state, done)``.
     """
 
@@ -54,8 +55,10 @@ class Kernel:
                 f"{self.program.name}: the first input and the first output of a {self.shape} must be the state, "
                 "of the same shape (s,)"
             )
-        if self.shape == "scan" and (len(inputs) < 2 or inputs[1].shape != ()):
-            raise ArgumentError(f"{self.program.name}: the second input of a scan must be the time, of shape ()")
+        if self.shape == "scan" and len(inputs) < 2:
+            raise ArgumentError(
+                f"{self.program.name}: the second input of a scan must be what changes from step to step, as the time"
+            )
         if self.shape == "solve" and (len(outputs) != 2 or outputs[1].shape != ()):
             raise ArgumentError(f"{self.program.name}: a solve has two outputs, the state and `done` of shape ()")
 
@@ -64,7 +67,7 @@ class Kernel:
         """The arrays that a call takes."""
         arrays = [_core(argument) for argument in self.program.inputs]
         if self.shape == "scan":
-            arrays[1] = CoreArray(self.program.inputs[1].name, ("S", "k"))
+            arrays[1] = CoreArray(arrays[1].name, ("S", "k", *arrays[1].dims))
         elif self.shape == "solve":
             arrays.append(CoreArray("max_iterations", ()))
         return tuple(arrays)

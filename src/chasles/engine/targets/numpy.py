@@ -165,15 +165,17 @@ class NumpyScan(_Kernel):
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
         steps, substeps = bound.sizes["S"], bound.sizes["k"]
         if steps and not substeps:
-            time = self.signature.inputs[1].name
-            raise ValueError(f"{self.program.name}: each row of '{time}' needs at least one time")
+            given = self.signature.inputs[1].name
+            raise ValueError(f"{self.program.name}: each row of '{given}' needs at least one step")
         samples = [row.reshape(len(row), steps, -1) for row in rows[1:] if row.size]
         state: list[Any] = list(inputs[0])
-        times = inputs[1]
+        given = inputs[1]
+        size = self.program.inputs[1].size
         parameters = _scalars(inputs[2:])
         for step in range(steps):
             for substep in range(substeps):
-                results = self._evaluate([*state, times[step * substeps + substep], *parameters])
+                first = (step * substeps + substep) * size
+                results = self._evaluate([*state, *given[first : first + size], *parameters])
                 state = results[: self._state_size]
                 if substep == 0:
                     _store([sample[:, step] for sample in samples], results[self._state_size :])

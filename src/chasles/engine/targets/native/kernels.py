@@ -235,19 +235,19 @@ def _write_map(w: _KernelWriter) -> None:
 
 def _write_scan(w: _KernelWriter) -> None:
     program = w.kernel.program
-    state, time, *parameters = w.inputs
+    state, given, *parameters = w.inputs
     final_state, *recorded = w.outputs
     size = program.inputs[0].size
     with w.loop(w.count, w.lanes) as first:
         samples = w.lane_samples(first)
         w.load(state, [w.row(state, sample) for sample in samples], 0)
-        position = size + 1
+        position = size + program.inputs[1].size
         for array, argument in zip(parameters, program.inputs[2:], strict=True):
             w.load(array, [w.row(array, sample) for sample in samples], position)
             position += argument.size
-        times = [w.row(time, sample) for sample in samples]
+        rows_given = [w.row(given, sample) for sample in samples]
         with w.loop(w.size("S")) as i, w.loop(w.size("k")) as j:
-            w.load(time, w.offset_rows(time, times, i, j), size, skip=2)
+            w.load(given, w.offset_rows(given, rows_given, i, j), size, skip=2)
             w.run()
             w.copy_state(size)
             with w.when(w.value(f"icmp eq i64 {j}, 0")):
