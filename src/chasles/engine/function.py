@@ -96,6 +96,7 @@ class Function:
         self._ufunc: Callable[..., Any] | None = None
         self._compiled: CompiledKernel | None = None
         self._arity = 0
+        self._ranks: list[int] = []
         self._large = 0
         self.__call__ = self.general_call
 
@@ -140,8 +141,8 @@ class Function:
         if self._shape != "map":
             self._check_loop(arguments)
         try:
-            for argument in arguments:
-                if argument.__class__ is np.ndarray and argument.size > self._large:
+            for argument, rank in zip(arguments, self._ranks, strict=True):
+                if argument.__class__ is np.ndarray and argument.size > self._large and argument.ndim > rank:
                     return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
             return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
         except TypeError:
@@ -158,7 +159,7 @@ class Function:
             if steps[-1:] == (0,):
                 given = self.program.inputs[1].name
                 raise ArgumentError(f"{self._usage()}: each row of {given} must have at least one step, not 0")
-        if self._shape == "solve" and not np.all(np.asarray(arguments[-1]) >= 1):
+        if self._shape == "solve" and not np.greater_equal(arguments[-1], 1).all():
             raise ArgumentError(f"{self._usage()}: max_iterations must be at least 1")
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,7 +193,8 @@ class Function:
         work = max(1, self.program.operation_count) / max([1, *(a.size for a in self.program.inputs)])
         # A scan or solve repeats its program an unknown number of times: any batch of them is large.
         self._large = int(_LARGE_WORK / work) if self._shape == "map" else 0
-        self._arity = len(kernel.inputs)
+        self._ranks = [len(array.dims) for array in kernel.inputs]
+        self._arity = len(self._ranks)
         self._ufunc = ufunc
         return ufunc
 

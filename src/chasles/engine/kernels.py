@@ -8,6 +8,7 @@ give.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from chasles.engine.program import Argument, Program
@@ -62,7 +63,7 @@ class Kernel:
         if self.shape == "solve" and (len(outputs) != 2 or outputs[1].shape != ()):
             raise ArgumentError(f"{self.program.name}: a solve has two outputs, the state and `done` of shape ()")
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[CoreArray, ...]:
         """The arrays that a call takes."""
         arrays = [_core(argument) for argument in self.program.inputs]
@@ -72,7 +73,7 @@ class Kernel:
             arrays.append(CoreArray("max_iterations", ()))
         return tuple(arrays)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[CoreArray, ...]:
         """The arrays that a call gives."""
         arrays = [_core(argument) for argument in self.program.outputs]

@@ -7,7 +7,17 @@ from pathlib import Path
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.checks import check_description
 from chasles.model.description import Description, Frame, Link
-from chasles.model.formats import from_dh, from_screws, from_toml, from_urdf, parse_toml, parse_urdf, read, to_toml
+from chasles.model.formats import (
+    from_dh,
+    from_screws,
+    from_spacelib,
+    from_toml,
+    from_urdf,
+    parse_toml,
+    parse_urdf,
+    read,
+    to_toml,
+)
 from chasles.model.inertia import Inertia, InertiaWarning
 from chasles.model.joint import Joint, JointKind, Limits, Mimic
 from chasles.model.parameters import parameter_shapes
@@ -32,6 +42,7 @@ __all__ = [
     "check_description",
     "from_dh",
     "from_screws",
+    "from_spacelib",
     "from_toml",
     "from_urdf",
     "load",
@@ -51,7 +62,7 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
     Parameters
     ----------
     name_or_path
-        A name of `shipped()`, or the path of a URDF or TOML file.
+        A name of `shipped()`, or the path of a URDF, TOML or SpaceLib file.
     check
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
@@ -76,4 +87,4 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
         return read(text, check=check)
     if Path(text).suffix or "/" in text or "\\" in text:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
-    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf or .toml file"])
+    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf, .toml or .dat file"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,9 @@ from chasles import model
 from chasles.model import Description
 from chasles.robot.dynamics import Dynamics
 from chasles.robot.kinematics import Kinematics
+
+if TYPE_CHECKING:
+    from chasles.inverse_kinematics import InverseKinematics
 
 
 class Robot(Kinematics, Dynamics):
@@ -29,7 +33,7 @@ class Robot(Kinematics, Dynamics):
     Parameters
     ----------
     description
-        What the robot is; see also `load`, `from_dh`, `from_screws`, `from_urdf` and `from_toml`.
+        What the robot is; see also `load`, `from_dh`, `from_screws`, `from_urdf`, `from_toml` and `from_spacelib`.
 
     Examples
     --------
@@ -67,9 +71,21 @@ class Robot(Kinematics, Dynamics):
         """Robot of a TOML file; see `chasles.model.from_toml`."""
         return cls(model.from_toml(path, **keywords))
 
+    @classmethod
+    def from_spacelib(cls, path: str | Path, **keywords: Any) -> Self:
+        """Robot of a data file of SpaceLib's program ROB-MAT; see `chasles.model.from_spacelib`."""
+        return cls(model.from_spacelib(path, **keywords))
+
     def to_toml(self) -> str:
         """Text of a TOML file from which the same robot can be read."""
         return model.to_toml(self.description)
+
+    @cached_property
+    def inverse_kinematics(self) -> InverseKinematics:
+        """Joint positions for poses of a frame; see `chasles.inverse_kinematics.InverseKinematics`."""
+        from chasles.inverse_kinematics import InverseKinematics  # stands on this module
+
+        return InverseKinematics(self)
 
     @property
     def name(self) -> str:
@@ -153,7 +169,9 @@ class Robot(Kinematics, Dynamics):
 
 
 def load(name_or_path: str | Path, *, check: bool = True) -> Robot:
-    """Load a robot: one of those that Chasles brings, by name, or a URDF or TOML file; see `chasles.model.load`.
+    """Load a robot: one of those that Chasles brings, by name, or a URDF, TOML or SpaceLib file.
+
+    See `chasles.model.load`.
 
     Examples
     --------

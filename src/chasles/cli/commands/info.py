@@ -28,7 +28,9 @@ _PROGRAMS: dict[str, dict[str, str]] = {
 
 
 def info(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF or TOML file.")],
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, TOML or SpaceLib file.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
 ) -> None:
     """Show a robot's joints, links, frames, masses and the size of its programs.

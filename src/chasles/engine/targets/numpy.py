@@ -165,8 +165,8 @@ class NumpyScan(_Kernel):
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
         steps, substeps = bound.sizes["S"], bound.sizes["k"]
         if steps and not substeps:
-            given = self.signature.inputs[1].name
-            raise ValueError(f"{self.program.name}: each row of '{given}' needs at least one step")
+            name = self.signature.inputs[1].name
+            raise ValueError(f"{self.program.name}: each row of '{name}' needs at least one step")
         samples = [row.reshape(len(row), steps, -1) for row in rows[1:] if row.size]
         state: list[Any] = list(inputs[0])
         given = inputs[1]

@@ -9,16 +9,27 @@ from chasles.errors import ModelError
 from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.screws import from_screws
+from chasles.model.formats.spacelib import from_spacelib
 from chasles.model.formats.toml import from_toml, parse_toml, to_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
 
-__all__ = ["from_dh", "from_screws", "from_toml", "from_urdf", "parse_toml", "parse_urdf", "read", "to_toml"]
+__all__ = [
+    "from_dh",
+    "from_screws",
+    "from_spacelib",
+    "from_toml",
+    "from_urdf",
+    "parse_toml",
+    "parse_urdf",
+    "read",
+    "to_toml",
+]
 
-_READERS: dict[str, Callable[..., Description]] = {".urdf": from_urdf, ".toml": from_toml}
+_READERS: dict[str, Callable[..., Description]] = {".dat": from_spacelib, ".toml": from_toml, ".urdf": from_urdf}
 
 
 def read(path: str | Path, *, check: bool = True) -> Description:
-    """Read a robot from a file, its format told by the suffix: `.urdf` or `.toml`.
+    """Read a robot from a file, its format told by the suffix: `.urdf`, `.toml` or `.dat` (SpaceLib).
 
     Parameters
     ----------

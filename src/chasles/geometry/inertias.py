@@ -1,0 +1,264 @@
+"""Inertia of rigid bodies: mass properties and spatial inertia, change of frame, parallel axes, sum.
+
+- *Mass properties*: mass, centre of mass, and rotational inertia about the centre of mass.
+- *Spatial inertia* (6, 6) about the origin of the frame: it maps a twist to the momentum. That of bodies together is
+  the sum of theirs, in one frame.
+
+For the *pseudo-inertia* (4, 4) see `chasles.geometry.pseudo_inertias`. Elements off the diagonal of a rotational
+inertia are the elements of the matrix: minus the integral of x y.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import where
+from chasles.geometry import elementary
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array, skew
+from chasles.geometry.kinds import POSE
+
+
+class MassProperties(NamedTuple):
+    """Inertia of a rigid body in a frame.
+
+    Attributes
+    ----------
+    mass
+        kg, shape (...).
+    center_of_mass
+        m, shape (..., 3).
+    rotational_inertia
+        About the centre of mass in the axes of the frame, kg m², shape (..., 3, 3).
+    """
+
+    mass: Any
+    center_of_mass: Array
+    rotational_inertia: Array
+
+
+@batched(mass=(), center_of_mass=(3,), rotational_inertia=(3, 3))
+def spatial_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array) -> Array:
+    """Spatial inertia of a body (Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13).
+
+    Parameters
+    ----------
+    mass
+        kg, shape (...).
+    center_of_mass
+        m, shape (..., 3).
+    rotational_inertia
+        About the centre of mass, kg m², shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        Symmetric, shape (..., 6, 6): it maps a twist (omega, v) to the momentum (angular, linear), both about the
+        origin.
+
+    Examples
+    --------
+    >>> spatial_inertia(2.0, [0.5, 0.0, 0.0], np.eye(3))
+    array([[ 1. ,  0. ,  0. ,  0. , -0. ,  0. ],
+           [ 0. ,  1.5,  0. ,  0. ,  0. , -1. ],
+           [ 0. ,  0. ,  1.5, -0. ,  1. ,  0. ],
+           [ 0. ,  0. , -0. ,  2. ,  0. ,  0. ],
+           [-0. ,  0. ,  1. ,  0. ,  2. ,  0. ],
+           [ 0. , -1. ,  0. ,  0. ,  0. ,  2. ]])
+    """
+    about_origin = rotational_inertia + inertia_of_point(mass, center_of_mass)
+    return spatial_inertia_from_moments(mass, mass * center_of_mass, about_origin)
+
+
+@batched(inertia=(6, 6))
+def mass_properties_from_spatial_inertia(inertia: Array) -> MassProperties:
+    """Mass, centre of mass and rotational inertia of a body: the inverse of `spatial_inertia`.
+
+    Parameters
+    ----------
+    inertia
+        Spatial inertia of a rigid body, shape (..., 6, 6).
+
+    Returns
+    -------
+    MassProperties
+        A body without mass has no centre of mass; it is put in the origin.
+
+    Examples
+    --------
+    >>> mass, center, about_center = mass_properties_from_spatial_inertia(
+    ...     spatial_inertia(2.0, [0.5, 0.0, 0.0], np.eye(3)))
+    >>> float(mass), center, np.diag(about_center)
+    (2.0, array([0.5, 0. , 0. ]), array([1., 1., 1.]))
+    """
+    mass = inertia[5, 5]
+    center = first_moment_of(inertia) * reciprocal_of_mass(mass)
+    return MassProperties(mass, center, inertia[:3, :3] - inertia_of_point(mass, center))
+
+
+@batched(T_ab=POSE, mass=(), center_of_mass_b=(3,), rotational_inertia_b=(3, 3))
+def transform_mass_properties(
+    T_ab: Array, mass: Any, center_of_mass_b: Array, rotational_inertia_b: Array
+) -> MassProperties:
+    """Mass properties in a frame a, from those in a frame b.
+
+    Parameters
+    ----------
+    T_ab
+        Pose of b seen from a, shape (..., 4, 4).
+    mass, center_of_mass_b, rotational_inertia_b
+        Mass properties in b, shapes (...), (..., 3) and (..., 3, 3).
+
+    Returns
+    -------
+    MassProperties
+        Those in a: the centre is moved, the rotational inertia about it is turned.
+
+    Examples
+    --------
+    >>> T_ab = np.array([[0.0, -1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    >>> _, center, about_center = transform_mass_properties(T_ab, 2.0, [0.5, 0.0, 0.0], np.diag([1.0, 2.0, 3.0]))
+    >>> center, np.diag(about_center)
+    (array([1. , 0.5, 0. ]), array([2., 1., 3.]))
+    """
+    R, p = elementary.rotation_of(T_ab), elementary.translation_of(T_ab)
+    return MassProperties(mass, R @ center_of_mass_b + p, mirrored(R @ rotational_inertia_b @ R.T))
+
+
+@batched(T_ab=POSE, inertia_b=(6, 6))
+def transform_spatial_inertia(T_ab: Array, inertia_b: Array) -> Array:
+    """Spatial inertia in a frame a, from that in a frame b.
+
+    It holds for every symmetric matrix that maps twists to momenta or wrenches: also for articulated-body and
+    operational-space inertias, stiffnesses and dampings.
+
+    Parameters
+    ----------
+    T_ab
+        Pose of b seen from a, shape (..., 4, 4).
+    inertia_b
+        Symmetric, about b's origin in b's axes, shape (..., 6, 6).
+
+    Returns
+    -------
+    ndarray
+        Ad(T_ba)^T I_b Ad(T_ba), symmetric, shape (..., 6, 6).
+
+    Examples
+    --------
+    >>> T_ab = np.eye(4)
+    >>> T_ab[:3, 3] = [0.5, 0.0, 0.0]
+    >>> np.diag(transform_spatial_inertia(T_ab, spatial_inertia(2.0, np.zeros(3), np.eye(3))))
+    array([1. , 1.5, 1.5, 2. , 2. , 2. ])
+    """
+    R, P = elementary.rotation_of(T_ab), skew(elementary.translation_of(T_ab))
+    turning, coupling, moving = (R @ block @ R.T for block in (inertia_b[:3, :3], inertia_b[:3, 3:], inertia_b[3:, 3:]))
+    moving = mirrored(moving)
+    shifted = coupling + P @ moving
+    turning = mirrored(turning - coupling @ P + P @ shifted.T)
+    return np.concatenate([np.concatenate([turning, shifted], axis=1), np.concatenate([shifted.T, moving], axis=1)])
+
+
+@batched(rotational_inertia=(3, 3), mass=(), offset=(3,))
+def parallel_axes(rotational_inertia: Array, mass: Any, offset: Array) -> Array:
+    """Rotational inertia about a point, from that about the centre of mass (the Huygens-Steiner theorem).
+
+    Parameters
+    ----------
+    rotational_inertia
+        About the centre of mass, kg m², shape (..., 3, 3).
+    mass
+        kg, shape (...). With the sign turned, the way back: from the point to the centre of mass.
+    offset
+        From the point to the centre of mass or back, m, shape (..., 3).
+
+    Returns
+    -------
+    ndarray
+        I + m (d² 1 - d d^T), shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> np.diag(parallel_axes(np.eye(3), 2.0, [0.5, 0.0, 0.0]))
+    array([1. , 1.5, 1.5])
+    """
+    return rotational_inertia + inertia_of_point(mass, offset)
+
+
+@batched(
+    mass_1=(),
+    center_of_mass_1=(3,),
+    rotational_inertia_1=(3, 3),
+    mass_2=(),
+    center_of_mass_2=(3,),
+    rotational_inertia_2=(3, 3),
+)
+def add_mass_properties(
+    mass_1: Any,
+    center_of_mass_1: Array,
+    rotational_inertia_1: Array,
+    mass_2: Any,
+    center_of_mass_2: Array,
+    rotational_inertia_2: Array,
+) -> MassProperties:
+    """Mass properties of two bodies together: ``add_mass_properties(*first, *second)``.
+
+    Nothing is taken about the origin, so that small bodies far from it lose no digits.
+
+    Parameters
+    ----------
+    mass_1, center_of_mass_1, rotational_inertia_1
+        Mass properties of the first body, shapes (...), (..., 3) and (..., 3, 3).
+    mass_2, center_of_mass_2, rotational_inertia_2
+        Mass properties of the second body in the same frame. A negative mass and inertia take a part away.
+
+    Returns
+    -------
+    MassProperties
+        Those of both. If the masses cancel out there is no centre of mass; that of the first is taken.
+
+    Examples
+    --------
+    >>> ball = MassProperties(1.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3)))
+    >>> mass, center, about_center = add_mass_properties(*ball, *ball._replace(center_of_mass=-ball.center_of_mass))
+    >>> float(mass), center, np.diag(about_center)
+    (2.0, array([0., 0., 0.]), array([0., 2., 2.]))
+    """
+    mass = mass_1 + mass_2
+    share = mass_2 * reciprocal_of_mass(mass)
+    between = center_of_mass_2 - center_of_mass_1
+    rotational_inertia = rotational_inertia_1 + rotational_inertia_2 + inertia_of_point(mass_1 * share, between)
+    return MassProperties(mass, center_of_mass_1 + share * between, rotational_inertia)
+
+
+def spatial_inertia_from_moments(mass: Any, first_moment: Array, about_origin: Array) -> Array:
+    """Spatial inertia from the mass, its first moment and the rotational inertia about the origin."""
+    coupling = skew(first_moment)
+    return np.concatenate(
+        [np.concatenate([about_origin, coupling], axis=1), np.concatenate([coupling.T, mass * np.eye(3)], axis=1)]
+    )
+
+
+def first_moment_of(inertia: Array) -> Array:
+    """Mass times centre of mass, from a spatial inertia."""
+    return np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]])
+
+
+def inertia_of_point(mass: Any, offset: Array) -> Array:
+    """Rotational inertia of a mass in one point about another: m (d² 1 - d d^T)."""
+    x, y, z = offset
+    for_unit_mass = [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]]
+    inertia: Array = mass * np.array(for_unit_mass)
+    return inertia
+
+
+def reciprocal_of_mass(mass: Any) -> Any:
+    """1 / mass, and 0 for no mass."""
+    return where(mass == 0.0, 0.0, 1.0 / where(mass == 0.0, 1.0, mass))
+
+
+def mirrored(A: Array) -> Array:
+    """The symmetric matrix of the upper triangle of A (3, 3)."""
+    return np.array([[A[0, 0], A[0, 1], A[0, 2]], [A[0, 1], A[1, 1], A[1, 2]], [A[0, 2], A[1, 2], A[2, 2]]])

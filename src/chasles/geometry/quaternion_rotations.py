@@ -1,0 +1,282 @@
+"""Unit quaternions (w, x, y, z), scalar first, as rotations: to and from matrices, axis and angle, rotation vectors.
+
+The unit quaternion q_ab of a frame b seen from a frame a turns coordinates in b to coordinates in a, as the rotation
+R_ab does; q and -q are the same rotation. The product is Hamilton's, so that q_ac = q_ab q_bc.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chasles.engine import atan2, cos, maximum, sin, sqrt, where
+from chasles.geometry import elementary
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import ROTATION, UNIT_QUATERNION, UNIT_VECTOR
+from chasles.geometry.quaternions import conjugate_quaternion, exp_quaternion, leading_component, multiply_quaternions
+from chasles.geometry.quotients import angle_quotient
+from chasles.geometry.rotations import AxisAngle
+
+
+@batched(q_ab=UNIT_QUATERNION, p_b=(3,))
+def rotate_by_quaternion(q_ab: Array, p_b: Array) -> Array:
+    """Coordinates in a of a vector given in b: the vector part of q (0, p) q*.
+
+    Parameters
+    ----------
+    q_ab
+        Unit quaternion, shape (..., 4). One of another length does not rotate: its result is not the vector scaled.
+    p_b
+        Vector, shape (..., 3).
+
+    Returns
+    -------
+    ndarray
+        p_a, shape (..., 3).
+
+    Examples
+    --------
+    >>> rotate_by_quaternion([0.0, 0.0, 0.0, 1.0], [1.0, 2.0, 3.0])  # half a turn about z
+    array([-1., -2.,  3.])
+    """
+    w, v = q_ab[0], q_ab[1:]
+    twice = 2.0 * elementary.cross(v, p_b)
+    return p_b + w * twice + elementary.cross(v, twice)
+
+
+@batched(q_ab=UNIT_QUATERNION)
+def rotation_from_quaternion(q_ab: Array) -> Array:
+    """Rotation of a unit quaternion.
+
+    Parameters
+    ----------
+    q_ab
+        Unit quaternion, shape (..., 4). One that is too long by the factor 1 + ε gives a matrix that is about 3 ε away
+        from a rotation.
+
+    Returns
+    -------
+    ndarray
+        R_ab, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> rotation_from_quaternion([0.5, 0.5, 0.5, 0.5])
+    array([[0., 0., 1.],
+           [1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    w, x, y, z = q_ab
+    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, yz, zx = x * y2, y * z2, z * x2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return np.array(
+        [
+            [1.0 - (yy + zz), xy - wz, zx + wy],
+            [xy + wz, 1.0 - (xx + zz), yz - wx],
+            [zx - wy, yz + wx, 1.0 - (xx + yy)],
+        ]
+    )
+
+
+@batched(R_ab=ROTATION)
+def quaternion_from_rotation(R_ab: Array) -> Array:
+    """Unit quaternion of a rotation, the canonical one: its first component that is not zero is positive.
+
+    The symmetric matrix 4 q qᵀ is linear in R. The quaternion is its row with a safely large diagonal element, brought
+    to unit length (Shepperd, Quaternion from rotation matrix, 1978), so no digits are lost at any angle.
+
+    Parameters
+    ----------
+    R_ab
+        Rotation, shape (..., 3, 3). Another matrix gives a unit quaternion too, but not that of the nearest rotation;
+        for that see `project_rotation`.
+
+    Returns
+    -------
+    ndarray
+        q_ab, shape (..., 4).
+
+    Examples
+    --------
+    >>> quaternion_from_rotation(np.diag([-1.0, 1.0, -1.0]))  # half a turn about y
+    array([0., 0., 1., 0.])
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R_ab
+    wx, wy, wz = zy - yz, xz - zx, yx - xy
+    xy_sum, yz_sum, zx_sum = xy + yx, yz + zy, zx + xz
+    of_w = np.array([1.0 + xx + yy + zz, wx, wy, wz])
+    of_x = np.array([wx, 1.0 + xx - yy - zz, xy_sum, zx_sum])
+    of_y = np.array([wy, xy_sum, 1.0 - xx + yy - zz, yz_sum])
+    of_z = np.array([wz, zx_sum, yz_sum, 1.0 - xx - yy + zz])
+    # Each test makes the sum of two of the four diagonal elements, which together are 4, at least 2.
+    row = where(zz < 0.0, where(xx > yy, of_x, of_y), where(xx < -yy, of_z, of_w))
+    length = sqrt(row @ row)
+    return row * where(leading_component(row) < 0.0, -1.0, 1.0) / length
+
+
+@batched(axis=UNIT_VECTOR, angle=())
+def quaternion_from_axis_angle(axis: Array, angle: Any) -> Array:
+    """Unit quaternion (cos(angle/2), axis sin(angle/2)) of the rotation about an axis.
+
+    Parameters
+    ----------
+    axis
+        Unit vector, shape (..., 3).
+    angle
+        Angle of any size, rad, shape (...). A full turn gives (-1, 0, 0, 0), two turns (1, 0, 0, 0).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4).
+
+    Examples
+    --------
+    >>> quaternion_from_axis_angle([0.0, 0.0, 1.0], np.pi / 3)
+    array([0.8660254, 0.       , 0.       , 0.5      ])
+    """
+    return np.array([cos(0.5 * angle), *(sin(0.5 * angle) * axis)])
+
+
+@batched(q=UNIT_QUATERNION)
+def axis_angle_from_quaternion(q: Array) -> AxisAngle:
+    """Axis and angle of the rotation of a unit quaternion.
+
+    Parameters
+    ----------
+    q
+        Quaternion, shape (..., 4). Its length does not matter.
+
+    Returns
+    -------
+    AxisAngle
+        TODO identity
+    """
+
+
+@batched(rotation_vector=(3,))
+def quaternion_from_rotation_vector(rotation_vector: Array) -> Array:
+    """Unit quaternion of the rotation about a vector by its length: exp(0, rotation_vector / 2).
+
+    Parameters
+    ----------
+    rotation_vector
+        Axis times angle, rad, shape (..., 3). The angle may be of any size.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4). Angles between pi and 3 pi give w < 0.
+
+    Examples
+    --------
+    >>> quaternion_from_rotation_vector([0.0, 0.0, np.pi / 3])
+    array([0.8660254, 0.       , 0.       , 0.5      ])
+    """
+    return exp_quaternion(np.array([0.0, *(0.5 * rotation_vector)]))
+
+
+@batched(q=UNIT_QUATERNION)
+def rotation_vector_from_quaternion(q: Array) -> Array:
+    """Axis times angle of the rotation of a unit quaternion, by the shorter way.
+
+    It is exact at every angle, with its derivatives.
+
+    Parameters
+    ----------
+    q
+        Quaternion, shape (..., 4). Its length does not matter.
+
+    Returns
+    -------
+    ndarray
+        Rotation vector, rad, shape (..., 3), of a length in [0, pi]. At half a turn, w = 0, two opposite vectors would
+        do, and it is the one along the vector part of q.
+
+    Examples
+    --------
+    >>> rotation_vector_from_quaternion([0.8, 0.0, 0.0, -0.6])
+    array([ 0.       ,  0.       , -1.28700222])
+    """
+    w, v = q[0], q[1:]
+    return where(w < 0.0, -2.0, 2.0) * angle_quotient(v @ v, abs(w)) * v
+
+
+@batched(q=UNIT_QUATERNION)
+def quaternion_angle(q: Array) -> Any:
+    """Angle in [0, pi] of the rotation of a unit quaternion, rad.
+
+    It keeps all digits near 0 and near pi, where the arc cosine of w loses half of them.
+
+    Parameters
+    ----------
+    q
+        Quaternion, shape (..., 4). Its length does not matter.
+
+    Returns
+    -------
+    ndarray
+        Shape (...).
+
+    Examples
+    --------
+    >>> quaternion_angle([-1.0, 0.0, 5e-201, 0.0])
+    np.float64(1e-200)
+    """
+    _, angle = _direction_and_angle(q)
+    return angle
+
+
+@batched(q_ab=UNIT_QUATERNION, q_ac=UNIT_QUATERNION)
+def relative_quaternion(q_ab: Array, q_ac: Array) -> Array:
+    """Quaternion q_bc of a frame c seen from b, both given seen from a: the product q_ab* q_ac.
+
+    Its vector part is that of q_ab* (q_ac - q_ab), or of q_ab* (q_ac + q_ab) if the two are on opposite sides, so that
+    it keeps all digits however near the two rotations are to each other.
+
+    Parameters
+    ----------
+    q_ab, q_ac
+        Unit quaternions, shape (..., 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4); w < 0 if the angle between the two quaternions is more than a right one.
+
+    Examples
+    --------
+    >>> relative_quaternion([0.6, 0.8, 0.0, 0.0], [0.6, 0.8, 0.0, 1e-30])
+    array([ 1.0e+00,  0.0e+00,  8.0e-31,  6.0e-31])
+    """
+    cosine = q_ab @ q_ac
+    near_difference = q_ac - where(cosine < 0.0, -1.0, 1.0) * q_ab
+    return np.array([cosine, *multiply_quaternions(conjugate_quaternion(q_ab), near_difference)[1:]])
+
+
+@batched(p=UNIT_QUATERNION, q=UNIT_QUATERNION)
+def angle_between_quaternions(p: Array, q: Array) -> Any:
+    """Angle in [0, pi] of the rotation that takes one unit quaternion to the other, rad.
+
+    It keeps all digits near 0 and near pi.
+
+    Parameters
+    ----------
+    p, q
+        Unit quaternions, shape (..., 4). The signs do not matter.
+
+    Returns
+    -------
+    ndarray
+        Shape (...).
+
+    Examples
+    --------
+    >>> angle_between_quaternions([0.6, 0.8, 0.0, 0.0], [-0.6, -0.8, 0.0, -5e-31])
+    np.float64(1e-30)
+    """
+    return quaternion_angle(relative_quaternion(p, q))

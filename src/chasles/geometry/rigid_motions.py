@@ -1,0 +1,432 @@
+"""Poses and twists: composition, exponential and logarithm of SE(3), adjoint, relative motion, projection onto SE(3)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.engine import sqrt
+from chasles.errors import UnknownNameError
+from chasles.geometry import elementary
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import POSE, ROTATION
+from chasles.geometry.quotients import cosine_quotient, inverse_quotient, third_quotient
+from chasles.geometry.rotations import exp_rotation, log_rotation, project_rotation, rotation_distance
+
+ReferenceFrame = Literal["body", "space", "world-aligned"]
+REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("body", "space", "world-aligned")
+"""Frames of the twist of a frame b that moves seen from a world frame: about b's origin in b's axes, about the world's
+origin in the world's axes, about b's origin in the world's axes."""
+
+
+@batched(R_ab=ROTATION, p_ab=(3,))
+def pose(R_ab: Array, p_ab: Array) -> Array:
+    """Pose of a frame b seen from a frame a; it maps coordinates in b to a.
+
+    Parameters
+    ----------
+    R_ab
+        Rotation, shape (..., 3, 3): its columns are b's axes seen from a.
+    p_ab
+        Origin of b seen from a, m, shape (..., 3).
+
+    Returns
+    -------
+    ndarray
+        T_ab, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> pose(np.eye(3), [1.0, 2.0, 3.0])
+    array([[1., 0., 0., 1.],
+           [0., 1., 0., 2.],
+           [0., 0., 1., 3.],
+           [0., 0., 0., 1.]])
+    """
+    return elementary.pose(R_ab, p_ab)
+
+
+@batched(T_ab=POSE)
+def rotation_of(T_ab: Array) -> Array:
+    """Rotation R_ab of a pose.
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> rotation_of(pose(np.eye(3), [1.0, 2.0, 3.0]))
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    return elementary.rotation_of(T_ab)
+
+
+@batched(T_ab=POSE)
+def translation_of(T_ab: Array) -> Array:
+    """Origin p_ab of a pose, m in a.
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 3).
+
+    Examples
+    --------
+    >>> translation_of(pose(np.eye(3), [1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
+    return elementary.translation_of(T_ab)
+
+
+@batched(T_ab=POSE)
+def inverse_pose(T_ab: Array) -> Array:
+    """Pose T_ba of a seen from b (Lynch & Park, Modern Robotics, section 3.3.1).
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4). The transpose stands for the inverse of the rotation, so it is an inverse of poses only.
+
+    Examples
+    --------
+    >>> translation_of(inverse_pose(pose(np.eye(3), [1.0, 2.0, 3.0])))
+    array([-1., -2., -3.])
+    """
+    return elementary.inverse_pose(T_ab)
+
+
+@batched(T_ab=POSE, T_bc=POSE)
+def compose_poses(T_ab: Array, T_bc: Array) -> Array:
+    """Pose T_ac = T_ab T_bc of c seen from a.
+
+    Parameters
+    ----------
+    T_ab, T_bc
+        Poses, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> T = pose(np.eye(3), [1.0, 2.0, 3.0])
+    >>> translation_of(compose_poses(T, T))
+    array([2., 4., 6.])
+    """
+    R_ab, p_ab = elementary.rotation_of(T_ab), elementary.translation_of(T_ab)
+    return elementary.pose(R_ab @ elementary.rotation_of(T_bc), p_ab + R_ab @ elementary.translation_of(T_bc))
+
+
+@batched(T_ab=POSE, T_ac=POSE)
+def relative_pose(T_ab: Array, T_ac: Array) -> Array:
+    """Pose T_bc of c seen from b, both given seen from a.
+
+    The two origins are subtracted before they are turned, so that near frames far from a lose no digits.
+
+    Parameters
+    ----------
+    T_ab, T_ac
+        Poses, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> translation_of(relative_pose(pose(np.eye(3), [1.0, 2.0, 3.0]), np.eye(4)))
+    array([-1., -2., -3.])
+    """
+    R_ba = elementary.rotation_of(T_ab).T
+    p_bc = R_ba @ (elementary.translation_of(T_ac) - elementary.translation_of(T_ab))
+    return elementary.pose(R_ba @ elementary.rotation_of(T_ac), p_bc)
+
+
+@batched(T_ab=POSE, p_b=(3,))
+def transform_point(T_ab: Array, p_b: Array) -> Array:
+    """Coordinates in a of a point given in b.
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+    p_b
+        Point, m, shape (..., 3). For many points of one frame see `transform_points`; a free vector, such as a
+        direction, is turned by `rotate` with the pose's rotation.
+
+    Returns
+    -------
+    ndarray
+        p_a, shape (..., 3).
+
+    Examples
+    --------
+    >>> transform_point(pose(np.eye(3), [1.0, 2.0, 3.0]), [0.0, 0.0, 1.0])
+    array([1., 2., 4.])
+    """
+    return elementary.rotation_of(T_ab) @ p_b + elementary.translation_of(T_ab)
+
+
+def transform_points(T_ab: ArrayLike, points_b: ArrayLike) -> Array:
+    """Coordinates in a of a cloud of points given in b.
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+    points_b
+        Points, m, shape (..., n, 3), with one row for each point; the axes before are broadcast with those of the pose.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., n, 3).
+
+    Examples
+    --------
+    >>> transform_points(pose(np.eye(3), [1.0, 2.0, 3.0]), [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    array([[1., 2., 3.],
+           [1., 2., 4.]])
+    """
+    return transform_point(np.asarray(T_ab)[..., None, :, :], points_b)
+
+
+@batched(twist=(6,))
+def exp_pose(twist: Array) -> Array:
+    """Pose that a frame reaches in a unit of time when it moves from the identity with a constant twist.
+
+    It is exact at every angle, with its derivatives: p = v + (1 - cos θ)/θ² ω x v + (θ - sin θ)/θ³ ω x (ω x v)
+    (Lynch & Park, Modern Robotics, section 3.3.3).
+
+    Parameters
+    ----------
+    twist
+        (omega, v), rad and m, shape (..., 6). Seen from the moving frame and from the one at rest it is the same.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> translation_of(exp_pose([0.0, 0.0, np.pi, 0.0, 1.0, 0.0])).round(6)  # half a circle to the left
+    array([-0.63662,  0.     ,  0.     ])
+    """
+    omega, v = twist[:3], twist[3:]
+    squared_angle = omega @ omega
+    turned = elementary.cross(omega, v)
+    p = v + cosine_quotient(squared_angle) * turned + third_quotient(squared_angle) * elementary.cross(omega, turned)
+    return elementary.pose(exp_rotation(omega), p)
+
+
+@batched(T=POSE)
+def log_pose(T: Array) -> Array:
+    """Constant twist that takes the identity to a pose in a unit of time: the inverse of `exp_pose`.
+
+    Parameters
+    ----------
+    T
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        (omega, v), rad and m, shape (..., 6). The angle, the length of omega, is in [0, pi]; where it is pi, two
+        opposite omega would do, and it is the one of `log_rotation`.
+
+    Examples
+    --------
+    >>> log_pose(exp_pose([0.0, 0.0, 0.5, 1.0, 2.0, 3.0]))
+    array([0. , 0. , 0.5, 1. , 2. , 3. ])
+    """
+    omega, p = log_rotation(elementary.rotation_of(T)), elementary.translation_of(T)
+    turned = elementary.cross(omega, p)
+    v = p - 0.5 * turned + inverse_quotient(omega @ omega) * elementary.cross(omega, turned)
+    return np.concatenate([omega, v])
+
+
+@batched(T_ab=POSE)
+def adjoint(T_ab: Array) -> Array:
+    """Adjoint of a pose: it maps a twist (omega, v) in b to the same twist in a.
+
+    A wrench (m, f) in a maps to b by its transpose (Lynch & Park, Modern Robotics, sections 3.3.2 and 3.4).
+
+    Parameters
+    ----------
+    T_ab
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 6, 6).
+
+    Examples
+    --------
+    >>> adjoint(pose(np.eye(3), [1.0, 0.0, 0.0])) @ [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    array([ 0.,  0.,  1.,  0., -1.,  0.])
+    """
+    return elementary.adjoint(T_ab)
+
+
+@batched(a=(6,), b=(6,))
+def twist_cross(a: Array, b: Array) -> Array:
+    """Rate of change of the twist b carried along by the twist a: the Lie bracket ad_a b (Lynch & Park, Modern Robotics, 8.2).
+
+    Parameters
+    ----------
+    a, b
+        Twists (omega, v) in one frame, shape (..., 6).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 6).
+
+    Examples
+    --------
+    >>> twist_cross([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    array([0., 0., 0., 0., 1., 0.])
+    """
+    return elementary.twist_cross(a, b)
+
+
+@batched(a=(6,))
+def twist_cross_matrix(a: Array) -> Array:
+    """Matrix ad_a of the Lie bracket: twist_cross_matrix(a) @ b = twist_cross(a, b).
+
+    Its transpose with the sign turned is that of wrenches (m, f) carried along by the twist a.
+
+    Parameters
+    ----------
+    a
+        Twist (omega, v), shape (..., 6).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 6, 6).
+
+    Examples
+    --------
+    >>> twist_cross_matrix([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]) @ [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    array([0., 0., 0., 0., 1., 0.])
+    """
+    turning, moving, zero = elementary.skew(a[:3]), elementary.skew(a[3:]), np.zeros((3, 3))
+    return np.concatenate([np.concatenate([turning, zero], axis=1), np.concatenate([moving, turning], axis=1)])
+
+
+@batched(T_world_a=POSE, T_world_b=POSE)
+def relative_twist(T_world_a: Array, T_world_b: Array, frame: ReferenceFrame = "body") -> Array:
+    """Constant twist that takes a frame from the pose a to the pose b in a unit of time.
+
+    Parameters
+    ----------
+    T_world_a, T_world_b
+        Poses, shape (..., 4, 4).
+    frame
+        Reference frame of the twist: ``"body"``, in a's axes about a's origin, so that T_world_b = T_world_a exp(twist);
+        ``"space"``, in the world's axes about the world's origin, so that T_world_b = exp(twist) T_world_a;
+        ``"world-aligned"``, in the world's axes about a's origin.
+
+    Returns
+    -------
+    ndarray
+        (omega, v), rad and m, shape (..., 6). The angle is in [0, pi].
+
+    Raises
+    ------
+    UnknownNameError
+        For another frame.
+
+    Examples
+    --------
+    >>> T_world_a, T_world_b = exp_pose([0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), exp_pose([0.0, 0.0, 1.5, 1.5, 0.0, 0.0])
+    >>> relative_twist(T_world_a, T_world_b, frame="space").round(12) + 0.0
+    array([0. , 0. , 0.5, 0.5, 0. , 0. ])
+    """
+    if frame not in REFERENCE_FRAMES:
+        raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)
+    twist_a = log_pose(relative_pose(T_world_a, T_world_b))
+    if frame == "body":
+        return twist_a
+    if frame == "space":
+        return elementary.adjoint(T_world_a) @ twist_a
+    R_world_a = elementary.rotation_of(T_world_a)
+    return np.concatenate([R_world_a @ twist_a[:3], R_world_a @ twist_a[3:]])
+
+
+@batched(A=(4, 4))
+def project_pose(A: Array) -> Array:
+    """Pose nearest to a matrix in the Frobenius norm.
+
+    Parameters
+    ----------
+    A
+        Matrix, shape (..., 4, 4). Its upper left block goes to the nearest rotation (see `project_rotation`), the
+        translation stays, and the last row becomes (0, 0, 0, 1), whatever it was.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> project_pose(1.1 * pose(np.eye(3), [1.0, 2.0, 3.0]))
+    array([[1. , 0. , 0. , 1.1],
+           [0. , 1. , 0. , 2.2],
+           [0. , 0. , 1. , 3.3],
+           [0. , 0. , 0. , 1. ]])
+    """
+    return elementary.pose(project_rotation(A[:3, :3]), A[:3, 3])
+
+
+@batched(A=(4, 4))
+def pose_distance(A: Array) -> Any:
+    """Distance of a matrix from the nearest pose, in the Frobenius norm.
+
+    Parameters
+    ----------
+    A
+        Matrix, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (...); 0 for a pose.
+
+    Examples
+    --------
+    >>> pose_distance(2.0 * np.eye(4))
+    np.float64(2.0)
+    """
+    from_rotation = rotation_distance(A[:3, :3])
+    from_last_row = A[3] - np.array([0.0, 0.0, 0.0, 1.0])
+    return sqrt(from_rotation * from_rotation + from_last_row @ from_last_row)

@@ -1,0 +1,400 @@
+"""Rotation matrices: exponential and logarithm, axis and angle, composition, the rotation nearest to a matrix."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import cos, sin, where
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import ROTATION, UNIT_VECTOR
+from chasles.geometry.nearest_rotation import nearest_rotation
+from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
+from chasles.geometry.rotation_quaternion import quaternion_multiple
+from chasles.geometry.vectors import euclidean_norm, norm, normalize
+
+
+class AxisAngle(NamedTuple):
+    """Axis (..., 3), a unit vector, and angle (...) in rad of a rotation."""
+
+    axis: Any
+    angle: Any
+
+
+@batched(rotation_vector=(3,))
+def exp_rotation(rotation_vector: Array) -> Array:
+    """Rotation by an angle about an axis, both given by one vector: the matrix exponential of its skew matrix.
+
+    Rodrigues' formula (Lynch & Park, Modern Robotics, equation 3.51), exact for small angles, too.
+
+    Parameters
+    ----------
+    rotation_vector
+        Unit vector of the axis times the angle in rad, shape (..., 3); any angle.
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> exp_rotation([0.0, 0.0, np.pi / 2]).round(12)
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    s = rotation_vector @ rotation_vector
+    return skew_polynomial(rotation_vector, sine_quotient(s), cosine_quotient(s))
+
+
+@batched(R=ROTATION)
+def log_rotation(R: Array) -> Array:
+    """Rotation vector of a rotation: the inverse of `exp_rotation`.
+
+    It keeps all digits at every angle, from 1e-300 to pi, because it goes through the quaternion.
+
+    Parameters
+    ----------
+    R
+        Rotation, shape (..., 3, 3). Of another matrix the result means nothing; see `project_rotation`.
+
+    Returns
+    -------
+    ndarray
+        Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi. Of the two vectors of half
+        a turn the one whose component of largest magnitude is positive.
+
+    Examples
+    --------
+    >>> log_rotation([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]) / np.pi
+    array([0., 0., 1.])
+    """
+    q = quaternion_multiple(R)
+    vector = q[1:]
+    side = where(q[0] < 0.0, -1.0, 1.0)  # q and -q are the same rotation; w >= 0 means an angle of at most half a turn
+    rotation_vector: Array = (2.0 * side * angle_quotient(vector @ vector, side * q[0])) * vector
+    return rotation_vector
+
+
+@batched(angle=())
+def rotation_x(angle: Any) -> Array:
+    """Rotation about the x axis.
+
+    Parameters
+    ----------
+    angle
+        Angle in rad, shape (...).
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> (rotation_x(np.pi / 2) @ [0.0, 1.0, 0.0]).round(12)
+    array([0., 0., 1.])
+    """
+    c, s = cos(angle), sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+@batched(angle=())
+def rotation_y(angle: Any) -> Array:
+    """Rotation about the y axis.
+
+    Parameters
+    ----------
+    angle
+        Angle in rad, shape (...).
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> (rotation_y(np.pi / 2) @ [0.0, 0.0, 1.0]).round(12)
+    array([1., 0., 0.])
+    """
+    c, s = cos(angle), sin(angle)
+    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+@batched(angle=())
+def rotation_z(angle: Any) -> Array:
+    """Rotation about the z axis.
+
+    Parameters
+    ----------
+    angle
+        Angle in rad, shape (...).
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> (rotation_z(np.pi / 2) @ [1.0, 0.0, 0.0]).round(12)
+    array([0., 1., 0.])
+    """
+    c, s = cos(angle), sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+@batched(axis=UNIT_VECTOR, angle=())
+def rotation_from_axis_angle(axis: Array, angle: Any) -> Array:
+    """Rotation about an axis through the origin (Lynch & Park, Modern Robotics, equation 3.51).
+
+    Parameters
+    ----------
+    axis
+        Unit vector, shape (..., 3). Of a vector of another length the result is no rotation.
+    angle
+        Angle in rad, shape (...).
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> (rotation_from_axis_angle([0.0, 0.6, 0.8], np.pi) @ [0.0, 0.6, 0.8]).round(12)
+    array([0. , 0.6, 0.8])
+    """
+    c, s = cos(0.5 * angle), sin(0.5 * angle)  # 1 - cos(angle) = 2 s² cancels nothing
+    return skew_polynomial(axis, 2.0 * (s * c), 2.0 * (s * s))
+
+
+@batched(R=ROTATION)
+def axis_angle_from_rotation(R: Array) -> AxisAngle:
+    """Axis and angle of a rotation: the inverse of `rotation_from_axis_angle`.
+
+    Parameters
+    ----------
+    R
+        Rotation, shape (..., 3, 3); see `log_rotation`.
+
+    Returns
+    -------
+    AxisAngle
+        ``axis``, a unit vector of shape (..., 3), and ``angle`` in [0, pi] rad, shape (...). The identity has the angle
+        0 and, as every axis would do, the x axis.
+
+    Examples
+    --------
+    >>> axis_angle_from_rotation([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    AxisAngle(axis=array([0., 0., 1.]), angle=np.float64(1.5707963267948966))
+    """
+    rotation_vector = log_rotation(R)
+    angle = norm(rotation_vector)
+    is_identity = angle <= 0.0
+    x, y, z = rotation_vector
+    return AxisAngle(normalize(np.array([where(is_identity, 1.0, x), y, z])), angle)
+
+
+@batched(R_ab=ROTATION, R_bc=ROTATION)
+def compose_rotations(R_ab: Array, R_bc: Array) -> Array:
+    """Rotation of c seen from a: the product of two rotations.
+
+    Parameters
+    ----------
+    R_ab, R_bc
+        Rotations, shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        R_ac, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> compose_rotations(rotation_z(0.1), rotation_z(0.2))[1, 0]  # sin(0.3)
+    np.float64(0.295...)
+    """
+    return R_ab @ R_bc
+
+
+@batched(R_ab=ROTATION)
+def inverse_rotation(R_ab: Array) -> Array:
+    """Rotation of a seen from b: the transpose.
+
+    Parameters
+    ----------
+    R_ab
+        Rotation, shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        R_ba, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> inverse_rotation(rotation_z(0.1))[0, 1]  # sin(0.1)
+    np.float64(0.0998...)
+    """
+    return R_ab.T
+
+
+@batched(R_ab=ROTATION, p_b=(3,))
+def rotate(R_ab: Array, p_b: Array) -> Array:
+    """Components in a of a vector given in b.
+
+    Parameters
+    ----------
+    R_ab
+        Rotation, shape (..., 3, 3).
+    p_b
+        Vector, shape (..., 3).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 3).
+
+    Examples
+    --------
+    >>> rotate([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    array([[ 0.,  1.,  0.],
+           [-1.,  0.,  0.]])
+    """
+    return R_ab @ p_b
+
+
+@batched(R=ROTATION)
+def rotation_angle(R: Array) -> Any:
+    """Angle in [0, pi] of a rotation, rad, exact near 0 and near pi.
+
+    Parameters
+    ----------
+    R
+        Rotation, shape (..., 3, 3); see `log_rotation`.
+
+    Returns
+    -------
+    ndarray
+        Shape (...). Its derivative at the identity, which has none, is taken as 0.
+
+    Examples
+    --------
+    >>> rotation_angle(rotation_x(-1e-12))
+    np.float64(1e-12)
+    """
+    return norm(log_rotation(R))
+
+
+@batched(R_wa=ROTATION, R_wb=ROTATION)
+def relative_rotation(R_wa: Array, R_wb: Array) -> Array:
+    """Rotation of b seen from a, both given in a common frame w.
+
+    Parameters
+    ----------
+    R_wa, R_wb
+        Rotations, shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        R_ab = R_waᵀ R_wb, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> relative_rotation(rotation_x(0.1), rotation_x(0.3))[2, 1]  # sin(0.2)
+    np.float64(0.198...)
+    """
+    return R_wa.T @ R_wb
+
+
+@batched(R_wa=ROTATION, R_wb=ROTATION)
+def angle_between_rotations(R_wa: Array, R_wb: Array) -> Any:
+    """Angle in [0, pi] of the rotation that takes one orientation to the other, rad.
+
+    Parameters
+    ----------
+    R_wa, R_wb
+        Rotations, shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        Shape (...). Its derivative where the two agree is taken as 0.
+
+    Examples
+    --------
+    >>> angle_between_rotations(rotation_x(0.1), rotation_x(0.3)).round(12)
+    np.float64(0.2)
+    """
+    return rotation_angle(relative_rotation(R_wa, R_wb))
+
+
+@batched(A=(3, 3))
+def project_rotation(A: Array) -> Array:
+    """Rotation nearest to a matrix: the one with the least sum of squared differences of the entries.
+
+    For a matrix with a positive determinant this is the orthogonal factor of the polar decomposition. Where the
+    determinant is negative, the direction of the smallest singular value is reversed: the result is always a rotation.
+
+    Parameters
+    ----------
+    A
+        Any matrix, shape (..., 3, 3); it may be singular. Where several rotations are equally near (rank one or zero,
+        or a negative determinant with equal smaller singular values) one of them is returned, of the null matrix the
+        identity; derivatives mean nothing there.
+
+    Returns
+    -------
+    ndarray
+        Rotation R, shape (..., 3, 3).
+
+    Examples
+    --------
+    >>> project_rotation([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -1.0]])
+    array([[ 1., -0.,  0.],
+           [ 0.,  1., -0.],
+           [-0.,  0.,  1.]])
+    """
+    return nearest_rotation(A)
+
+
+@batched(A=(3, 3))
+def rotation_distance(A: Array) -> Any:
+    """Distance of a matrix from the nearest rotation: the Frobenius norm of their difference.
+
+    Parameters
+    ----------
+    A
+        Any matrix, shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        Shape (...). Its derivative at a rotation, which has none, is taken as 0.
+
+    Examples
+    --------
+    >>> rotation_distance([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    np.float64(0.5)
+    """
+    return euclidean_norm((A - nearest_rotation(A)).ravel())
+
+
+def skew_polynomial(a: Array, first: Any, second: Any) -> Array:
+    """Return I + first [a] + second [a]², a plain formula; [a] is the skew matrix of a."""
+    x, y, z = a
+    x1, y1, z1 = first * x, first * y, first * z
+    x2, y2, z2 = second * x, second * y, second * z
+    return np.array(
+        [
+            [1.0 - (y2 * y + z2 * z), x2 * y - z1, x2 * z + y1],
+            [x2 * y + z1, 1.0 - (x2 * x + z2 * z), y2 * z - x1],
+            [x2 * z - y1, y2 * z + x1, 1.0 - (x2 * x + y2 * y)],
+        ]
+    )

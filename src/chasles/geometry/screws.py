@@ -1,0 +1,198 @@
+"""Screws: every rigid displacement turns about an axis and slides along it (Chasles' theorem)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import where
+from chasles.geometry import elementary
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import POSE, UNIT_VECTOR
+from chasles.geometry.rigid_motions import exp_pose, log_pose
+from chasles.geometry.vectors import norm, normalize
+
+
+class Screw(NamedTuple):
+    """A displacement that turns about an axis and slides along it; or, in a unit of time, a twist.
+
+    A pure translation has the direction of its translation for an axis, through the origin, angle 0 and infinite pitch.
+    The identity has a null axis, and everything else 0.
+
+    Attributes
+    ----------
+    axis
+        Unit vector along the axis, shape (..., 3).
+    point
+        The point of the axis that is nearest to the origin, m, shape (..., 3).
+    pitch
+        Translation for each radian turned, m/rad, shape (...).
+    angle
+        Angle turned, rad, shape (...); never negative.
+    translation
+        Translation along the axis, m, shape (...): the pitch times the angle where there is one.
+    """
+
+    axis: Array
+    point: Array
+    pitch: Any
+    angle: Any
+    translation: Any
+
+
+@batched(twist=(6,))
+def screw_from_twist(twist: Array) -> Screw:
+    """Screw of a twist: the axis about which it turns and along which it slides.
+
+    It is exact at every magnitude, down to subnormal numbers.
+
+    Parameters
+    ----------
+    twist
+        (omega, v), shape (..., 6). For a velocity read the angle and translation of the screw as rates.
+
+    Returns
+    -------
+    Screw
+        Axis, point, pitch, angle and translation; see the class for pure translations and null twists. As a twist
+        that turns less and less goes to a pure translation, the point and pitch grow beyond all bounds.
+
+    Examples
+    --------
+    >>> screw_from_twist([0.0, 0.0, 0.5, 0.0, -1.0, 0.1])
+    Screw(axis=array([0., 0., 1.]), point=array([2., 0., 0.]), pitch=np.float64(0.2), angle=np.float64(0.5),
+          translation=np.float64(0.1))
+    """
+    omega, v = twist[:3], twist[3:]
+    angle, speed = norm(omega), norm(v)
+    # A comparison with NaN fails, so NaN takes the branches that compute with it.
+    translates, rests = angle <= 0.0, speed <= 0.0
+    axis = where(translates, where(rests, 0.0, normalize(v)), normalize(omega))
+    divisor = where(translates, 1.0, angle)
+    slide = axis @ v
+    return Screw(
+        axis=axis,
+        point=where(translates, 0.0, elementary.cross(axis, v) / divisor),
+        pitch=where(translates, where(rests, 0.0, math.inf * speed), slide / divisor),
+        angle=angle,
+        translation=where(translates, speed, slide),
+    )
+
+
+@batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
+def twist_from_screw(axis: Array, point: Array, angle: Any, translation: Any) -> Array:
+    """Twist that turns about an axis and slides along it: the inverse of `screw_from_twist`.
+
+    Parameters
+    ----------
+    axis
+        Unit vector along the axis, shape (..., 3).
+    point
+        Any point of the axis, m, shape (..., 3).
+    angle
+        Angle turned (or its rate), rad, shape (...).
+    translation
+        Translation along the axis (or its rate), m, shape (...).
+
+    Returns
+    -------
+    ndarray
+        (omega, v), shape (..., 6).
+
+    Examples
+    --------
+    >>> twist_from_screw([0.0, 0.0, 1.0], [2.0, 0.0, 0.0], 0.5, 0.1)
+    array([ 0. ,  0. ,  0.5,  0. , -1. ,  0.1])
+    """
+    omega = angle * axis
+    return np.concatenate([omega, elementary.cross(point, omega) + translation * axis])
+
+
+@batched(axis=UNIT_VECTOR, point=(3,), pitch=())
+def screw_axis(axis: Array, point: Array, pitch: Any) -> Array:
+    """Screw axis as a twist of unit size (Lynch & Park, Modern Robotics, section 3.3.2).
+
+    Parameters
+    ----------
+    axis
+        Unit vector along the axis, shape (..., 3).
+    point
+        Any point of the axis, m, shape (..., 3).
+    pitch
+        Translation for each radian turned, m/rad, shape (...). If it is infinite, the axis only slides.
+
+    Returns
+    -------
+    ndarray
+        (omega, v), shape (..., 6): omega is the axis and v = point x axis + pitch axis; for an infinite pitch omega is
+        0 and v is the axis, or its opposite if the pitch is minus infinity.
+
+    Examples
+    --------
+    >>> screw_axis([0.0, 0.0, 1.0], [2.0, 0.0, 0.0], [0.2, np.inf])
+    array([[ 0. ,  0. ,  1. ,  0. , -2. ,  0.2],
+           [ 0. ,  0. ,  0. ,  0. ,  0. ,  1. ]])
+    """
+    slides_up, slides_down = pitch >= math.inf, pitch <= -math.inf
+    turning = where(slides_up | slides_down, 0.0, 1.0)
+    slide = where(slides_up, 1.0, where(slides_down, -1.0, pitch))
+    return np.concatenate([turning * axis, turning * elementary.cross(point, axis) + slide * axis])
+
+
+@batched(T=POSE)
+def screw_from_pose(T: Array) -> Screw:
+    """Screw that takes the identity to a pose.
+
+    Parameters
+    ----------
+    T
+        Pose, shape (..., 4, 4).
+
+    Returns
+    -------
+    Screw
+        Axis, point, pitch, angle in [0, pi] and translation; see the class for pure translations and the identity. At
+        the angle pi two opposite axes would do, and it is the one of `log_rotation`.
+
+    Examples
+    --------
+    A quarter turn about the vertical through (1, 1), sliding by 0.1:
+
+    >>> T = np.array([[0.0, -1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1], [0.0, 0.0, 0.0, 1.0]])
+    >>> screw = screw_from_pose(T)
+    >>> screw.axis, screw.point.round(12), float(screw.translation)
+    (array([0., 0., 1.]), array([1., 1., 0.]), 0.1)
+    """
+    screw: Screw = screw_from_twist(log_pose(T))
+    return screw
+
+
+@batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
+def pose_from_screw(axis: Array, point: Array, angle: Any, translation: Any) -> Array:
+    """Pose that the identity reaches when it turns about an axis and slides along it: inverse of `screw_from_pose`.
+
+    Parameters
+    ----------
+    axis
+        Unit vector along the axis, shape (..., 3).
+    point
+        Any point of the axis, m, shape (..., 3).
+    angle
+        Angle turned, rad, shape (...).
+    translation
+        Translation along the axis, m, shape (...).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> pose_from_screw([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], np.pi, 0.1)[:3, 3].round(12)
+    array([2. , 0. , 0.1])
+    """
+    return exp_pose(twist_from_screw(axis, point, angle, translation))

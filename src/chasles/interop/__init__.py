@@ -1,0 +1,1 @@
+"""Other libraries' names, argument orders and conventions, for their users; the mechanics are Chasles' own."""

@@ -1,0 +1,400 @@
+"""Position, rotation and rototranslation matrices (section 3.1 of the manual)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import maximum, where
+from chasles.geometry import elementary
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR
+from chasles.geometry.rigid_motions import compose_poses
+from chasles.geometry.rotations import axis_angle_from_rotation, rotation_from_axis_angle
+from chasles.geometry.screws import pose_from_screw, screw_from_pose
+from chasles.interop.spacelib.codes import (
+    NOTOK,
+    NULL_MOTION,
+    OK,
+    POINT,
+    Rev,
+    U,
+    X,
+    Y,
+    Z,
+    checked_axis,
+    checked_joint,
+    homogeneous,
+    unit_axis,
+)
+from chasles.interop.spacelib.dimensions import embedded, upper_left
+from chasles.interop.spacelib.vectors import unitv
+
+
+class AxisAndAngle(NamedTuple):
+    """Results of `extract`: unit axis u (..., 3), angle phi (...), rad."""
+
+    u: Array
+    phi: Any
+
+
+class ScrewDisplacement(NamedTuple):
+    """Results of `mtoscrew`: unit axis u (..., 3), angle phi (rad), slide h (m), point P (..., 4), OK or NOTOK."""
+
+    u: Array
+    phi: Any
+    h: Any
+    P: Array
+    rv: Any
+
+
+@batched(theta=(), d=(), b=(), a=(), alpha=(), q=())
+def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) -> Array:
+    """Position matrix of a link from its extended Denavit-Hartenberg parameters and joint coordinate, eq. (3.1).
+
+    ``ROT(z, theta) TRAS(z, d) TRAS(x, a) TRAS(y, b) ROT(x, alpha)``, where q is added to theta for a revolute joint and
+    to d for a prismatic one.
+
+    Parameters
+    ----------
+    jtype
+        `Rev` or `Pri`.
+    theta, d, b, a, alpha
+        Link rotation, link offset, shift (0 in the standard definition), link length, link twist; rad and m, shape (...).
+    q
+        Joint coordinate, rad or m, shape (...).
+
+    Returns
+    -------
+    ndarray
+        m of frame (i) seen from (i-1), shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> dhtom(Rev, 0.0, 0.1, 0.0, 0.5, 0.0, 0.0)
+    array([[1. , 0. , 0. , 0.5],
+           [0. , 1. , 0. , 0. ],
+           [0. , 0. , 1. , 0.1],
+           [0. , 0. , 0. , 1. ]])
+    """
+    theta, d = (theta + q, d) if checked_joint(jtype, "dhtom") == Rev else (theta, d + q)
+    along_z = elementary.pose(elementary.rotation_z(theta), np.array([0.0, 0.0, d]))
+    along_x = elementary.pose(elementary.rotation_x(alpha), np.array([a, b, 0.0]))
+    m: Array = compose_poses(along_z, along_x)
+    return m
+
+
+@batched(theta=(), d=(), a=(), alpha=())
+def DHtoMstd(theta: Any, d: Any, a: Any, alpha: Any) -> Array:
+    """Position matrix of a link from its standard Denavit-Hartenberg parameters, eq. (3.2).
+
+    Parameters
+    ----------
+    theta, d, a, alpha
+        Link rotation, offset, length and twist, rad and m, shape (...), the joint coordinate included.
+
+    Returns
+    -------
+    ndarray
+        m, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> DHtoMstd(0.0, 0.1, 0.5, 0.0)[:3, 3]
+    array([0.5, 0. , 0.1])
+    """
+    m: Array = dhtom(Rev, theta, d, 0.0, a, alpha, 0.0)
+    return m
+
+
+def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAngle:
+    """Axis and angle of a rotation: the inverse of `rotat`.
+
+    Parameters
+    ----------
+    A
+        Square matrix with a rotation in its upper-left 3×3 part, shape (..., dim, dim).
+    dim
+        Size of A, 3 or more; it may be left out.
+    check
+        True to raise `ArgumentError` if that part is not a rotation.
+
+    Returns
+    -------
+    AxisAndAngle
+        u and phi, with phi in [0, pi]. A null rotation has u = 0, as in the original. At a half turn two opposite u
+        would do, and it is the one of `chasles.geometry.axis_angle_from_rotation`.
+
+    Examples
+    --------
+    >>> extract([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    AxisAndAngle(u=array([ 0.,  0., -1.]), phi=np.float64(1.5707963267948966))
+    """
+    return _extract(upper_left(A, dim, "extract"), check=True) if check else _extract(upper_left(A, dim, "extract"))
+
+
+@batched(R=ROTATION)
+def _extract(R: Array) -> AxisAndAngle:
+    axis, angle = axis_angle_from_rotation(R)
+    return AxisAndAngle(where(angle <= 0.0, 0.0 * axis, axis), angle)
+
+
+@batched(Q=POSE, dtypes={"rv": int})
+def mtoscrew(Q: Array) -> ScrewDisplacement:
+    """Screw of a displacement: the inverse of `screwtom`.
+
+    Parameters
+    ----------
+    Q
+        Rototranslation matrix, shape (..., 4, 4).
+
+    Returns
+    -------
+    ScrewDisplacement
+        Axis u, angle phi in [0, pi], displacement h along u, point P of the axis nearest to the origin, and OK. A pure
+        translation has phi = 0, u along it, h its length and P the origin. The identity has u = 0, h = 0, P the origin
+        and NOTOK. Rotations and translations up to 1e-14 (rad, m) count as none; the original compares with exact 0.
+
+    Notes
+    -----
+    The manual's listing of example 3.3 has the translation (0, 2, 0) in Q, which gives P = [1, 1, 0, 1]; the printed
+    P = [1, -1, 0, 1] belongs to the (2, 0, 0) of the text.
+
+    Examples
+    --------
+    >>> screw = mtoscrew([[0, 1, 0, 2], [-1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    >>> screw.u, screw.P.round(12), screw.rv
+    (array([ 0.,  0., -1.]), array([ 1., -1.,  0.,  1.]), np.int64(1))
+    """
+    screw = screw_from_pose(Q)
+    heading, length = unitv(elementary.translation_of(Q))
+    # Comparisons with NaN fail, and it must go through the branch of turning.
+    turns, moves = ~(screw.angle <= NULL_MOTION), ~(length <= NULL_MOTION)
+    return ScrewDisplacement(
+        u=where(turns, screw.axis, where(moves, heading, 0.0)),
+        phi=where(turns, screw.angle, 0.0),
+        h=where(turns, screw.translation, where(moves, length, 0.0)),
+        P=homogeneous(where(turns, screw.point, 0.0)),
+        rv=where(maximum(screw.angle, length) > NULL_MOTION, float(OK), float(NOTOK)),
+    )
+
+
+@batched(u=UNIT_VECTOR, phi=(), h=(), P=POINT)
+def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
+    """Displacement of a screw: rotation by phi about the axis u through P, and translation by h along it.
+
+    Parameters
+    ----------
+    u
+        Unit vector, shape (..., 3).
+    phi, h
+        Angle, rad, and displacement along u, m, shape (...).
+    P
+        A point of the axis, [x, y, z, 1], shape (..., 4).
+
+    Returns
+    -------
+    ndarray
+        Q, shape (..., 4, 4).
+
+    Notes
+    -----
+    The manual's listing of example 3.4 has P = {1, 1, 0, 1}, which gives the translation (0, 2, 0); the printed matrix
+    belongs to the [1, -1, 0, 1] of the text.
+
+    Examples
+    --------
+    >>> screwtom([0, 0, -1], np.pi / 2, 0.0, [1, -1, 0, 1]).round(12)
+    array([[ 0.,  1.,  0.,  2.],
+           [-1.,  0.,  0.,  0.],
+           [ 0.,  0.,  1.,  0.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    Q: Array = pose_from_screw(u, P[:U], phi, h)
+    return Q
+
+
+@batched(u=UNIT_VECTOR, phi=())
+def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
+    """Rotation by phi about the unit vector u.
+
+    Parameters
+    ----------
+    u
+        Unit vector, shape (..., 3).
+    phi
+        Angle, rad, shape (...).
+    dim
+        Size of the result, 3 or more.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity.
+
+    Examples
+    --------
+    >>> rotat([0, 0, -1], np.pi / 2).round(12)
+    array([[ 0.,  1.,  0.],
+           [-1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    return embedded(rotation_from_axis_angle(u, phi), dim, "rotat", diagonal=1.0)
+
+
+@batched(q=())
+def rotat2(a: int, q: Any, dim: int = 3) -> Array:
+    """Rotation by q about a frame axis.
+
+    Parameters
+    ----------
+    a
+        `X`, `Y`, `Z`, or `U` for no rotation.
+    q
+        Angle, rad, shape (...).
+    dim
+        Size of the result, 3 or more.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity.
+
+    Examples
+    --------
+    >>> rotat2(Z, np.pi / 2).round(12)
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    return embedded(_rotation_about(a, q, "rotat2"), dim, "rotat2", diagonal=1.0)
+
+
+@batched(q=())
+def rotat23(a: int, q: Any) -> Array:
+    """Rotation (..., 3, 3) by q about a frame axis: ``rotat2(a, q, 3)``.
+
+    Examples
+    --------
+    >>> rotat23(X, 0.0)
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    return _rotation_about(a, q, "rotat23")
+
+
+@batched(q=(), O=POINT)
+def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
+    """Position matrix of a frame with its origin in O, rotated by q about its own axis a (figure 3.4).
+
+    Parameters
+    ----------
+    a
+        `X`, `Y`, `Z`, or `U` for no rotation.
+    q
+        Angle, rad, shape (...).
+    O
+        Origin, [x, y, z, 1], shape (..., 4). The original refuses a fourth coordinate other than 1; here it is ignored
+        without ``check=True``.
+
+    Returns
+    -------
+    ndarray
+        m, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> rotat24(Z, np.pi / 2, [1, 2, 3, 1]).round(12)
+    array([[ 0., -1.,  0.,  1.],
+           [ 1.,  0.,  0.,  2.],
+           [ 0.,  0.,  1.,  3.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    return elementary.pose(_rotation_about(a, q, "rotat24"), O[:U])
+
+
+@batched(q=(), O=POINT)
+def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
+    """Position matrix of a frame first placed in O and then rotated, its origin too, about the absolute axis a (fig. 3.5).
+
+    Parameters
+    ----------
+    a
+        `X`, `Y`, `Z`, or `U` for no rotation.
+    q
+        Angle, rad, shape (...).
+    O
+        Origin before the rotation, [x, y, z, 1], shape (..., 4).
+
+    Returns
+    -------
+    ndarray
+        m, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> rotat34(Z, np.pi / 2, [1, 2, 3, 1]).round(12)
+    array([[ 0., -1.,  0., -2.],
+           [ 1.,  0.,  0.,  1.],
+           [ 0.,  0.,  1.,  3.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    R = _rotation_about(a, q, "rotat34")
+    return elementary.pose(R, R @ O[:U])
+
+
+@batched(u=(3,), h=())
+def traslat(u: Array, h: Any) -> Array:
+    """Translation by h along a vector.
+
+    Parameters
+    ----------
+    u
+        Vector, shape (..., 3). Only its direction counts, as in the original; a null one gives no translation.
+    h
+        Displacement, m, shape (...).
+
+    Returns
+    -------
+    ndarray
+        m, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> traslat([0, 3, 4], 10.0)[:3, 3]
+    array([0., 6., 8.])
+    """
+    return elementary.pose(np.eye(3), h * unitv(u)[0])
+
+
+@batched(h=())
+def traslat2(a: int, h: Any) -> Array:
+    """Translation by h (m) along the frame axis a, shape (..., 4, 4); along `U` there is none.
+
+    Examples
+    --------
+    >>> traslat2(Y, 2.0)[:3, 3]
+    array([0., 2., 0.])
+    """
+    return elementary.pose(np.eye(3), h * unit_axis(checked_axis(a, "traslat2", with_u=True)))
+
+
+@batched(h=(), P=POINT)
+def traslat24(a: int, h: Any, P: Array) -> Array:
+    """Translation by h (m) along the frame axis a, with the origin in P (..., 4): shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> traslat24(X, 2.0, [1, 1, 1, 1])[:3, 3]
+    array([3., 1., 1.])
+    """
+    return elementary.pose(np.eye(3), P[:U] + h * unit_axis(checked_axis(a, "traslat24", with_u=True)))
+
+
+def _rotation_about(a: int, q: Any, routine: str) -> Array:
+    about = {X: elementary.rotation_x, Y: elementary.rotation_y, Z: elementary.rotation_z}
+    code = checked_axis(a, routine, with_u=True)
+    return about[code](q) if code != U else np.eye(3)

@@ -1,0 +1,198 @@
+"""Section 3.10: printing of matrices and vectors, in the layouts of the original program.
+
+One matrix at a time. A matrix of symbols is printed too; its elements stand in the same columns where they fit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import numpy as np
+
+from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array
+from chasles.interop.spacelib.sizes import matrix, real_array
+
+
+def fprintm3(out: TextIO, s: str, A: Any) -> None:
+    """Print a comment and a 3×3 matrix to a file, each element as ``%8.3f``.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO()
+    >>> fprintm3(file, "Identity", np.eye(3))
+    >>> file.getvalue().splitlines()[2:4]
+    [' Identity ', '                1.000     0.000     0.000']
+    """
+    out.write(_commented(s, _single(A, 3, 3, "fprintm3"), indent=13))
+
+
+def fprintm4(out: TextIO, s: str, A: Any) -> None:
+    """Print a comment and a 4×4 matrix to a file, each element as ``%8.3f``.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO()
+    >>> fprintm4(file, "Identity", np.eye(4))
+    >>> file.getvalue().splitlines()[3]
+    '               1.000     0.000     0.000     0.000'
+    """
+    out.write(_commented(s, _single(A, 4, 4, "fprintm4"), indent=12))
+
+
+def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
+    r"""Print a comment and the first n elements of a vector to a file; all of them where n is not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO()
+    >>> fprintv(file, "Angles", [0.5, -1.0, 2.0], 2)
+    >>> file.getvalue()
+    '\n Angles \n      0.500  -1.000\n'
+    """
+    vector = real_array(v)
+    count = n if n is not None else vector.size
+    if vector.ndim != 1 or not 0 <= count <= vector.size:
+        raise ArgumentError(f"fprintv: v must be one vector of at least n = {count} elements, not of {vector.shape}")
+    out.write(f"\n {s} \n   {''.join(map(_text, vector[:count]))}\n")
+
+
+def prmat(grpout: TextIO, str: str, m: Any) -> None:
+    """Print a position matrix to a file for the graphics post-processor GRP_MAN.
+
+    After the comment come the X axis, the Y axis, an empty line in the place of the Z axis, and the origin.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO()
+    >>> prmat(file, "Link 1", np.eye(4))
+    >>> file.getvalue().splitlines()[1:4]
+    ['Link 1', '   1.000    0.000    0.000 ', '   0.000    1.000    0.000 ']
+    """
+    x, y, _, origin = (_spaced(map(_text, column)) for column in _single(m, 4, 4, "prmat")[:3].T)
+    grpout.write(f"\n{str}\n{x}\n{y}\n\n{origin}\n\n\n")
+
+
+def printm3(str: str, A: Any) -> None:
+    """Print a comment and a 3×3 matrix to standard output: `fprintm3`.
+
+    Examples
+    --------
+    >>> printm3("Identity", np.eye(3))
+    <BLANKLINE>
+    <BLANKLINE>
+     Identity
+                    1.000     0.000     0.000
+                    0.000     1.000     0.000
+                    0.000     0.000     1.000
+    """
+    fprintm3(sys.stdout, str, A)
+
+
+printm = printm3
+"""Obsolete name of `printm3`."""
+
+
+def printm4(str: str, A: Any) -> None:
+    """Print a comment and a 4×4 matrix to standard output: `fprintm4`.
+
+    Examples
+    --------
+    >>> printm4("Null", np.zeros((4, 4)))
+    <BLANKLINE>
+    <BLANKLINE>
+     Null
+                    0.000     0.000     0.000     0.000
+                    0.000     0.000     0.000     0.000
+                    0.000     0.000     0.000     0.000
+                    0.000     0.000     0.000     0.000
+    """
+    fprintm4(sys.stdout, str, A)
+
+
+def printv(str: str, v: Any, dim: int | None = None) -> None:
+    """Print a comment and the first `dim` elements of a vector to standard output: `fprintv`.
+
+    Examples
+    --------
+    >>> printv("Angles", [0.5, -1.0])
+    <BLANKLINE>
+     Angles
+          0.500  -1.000
+    """
+    fprintv(sys.stdout, str, v, dim)
+
+
+def printmat(
+    s: str, A: Any, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
+) -> None:
+    """Print a comment and the upper-left imax×jmax part of an idim×jdim matrix to standard output.
+
+    The manual's text has the two sizes the other way round, as a part of idim×jdim of a matrix of imax×jmax; the
+    original program takes them as here, and as `linear` does. Where they are not given, all of A is printed.
+
+    Examples
+    --------
+    >>> printmat("A", [[1, 2, 3], [4, 5, 6]], 2, 3, 2, 2)
+    A
+       1.000    2.000
+       4.000    5.000
+    """
+    sys.stdout.write(_plain(s, _part(A, idim, jdim, imax, jmax, "printmat"), _text))
+
+
+def iprintmat(
+    s: str, A: Any, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
+) -> None:
+    """Print a comment and the upper-left imax×jmax part of an idim×jdim matrix of whole numbers; see `printmat`.
+
+    Examples
+    --------
+    >>> iprintmat("ivet", [[3, 0, 2]])
+    ivet
+           3        0        2
+    """
+    part = _part(A, idim, jdim, imax, jmax, "iprintmat")
+    if part.dtype == object or not np.all(np.isfinite(part)) or np.any(part != np.round(part)):
+        raise ArgumentError("iprintmat: A must hold whole numbers")
+    sys.stdout.write(_plain(s, part, lambda element: f"{int(element):8d}"))
+
+
+def _single(A: Any, rows: int, columns: int, routine: str) -> Array:
+    array = matrix(A, rows, columns, routine)
+    if array.ndim != 2:
+        raise ArgumentError(f"{routine}: it prints one matrix, not a batch of shape {array.shape}")
+    return array
+
+
+def _part(A: Any, idim: int | None, jdim: int | None, imax: int | None, jmax: int | None, routine: str) -> Array:
+    array = matrix(A, idim, jdim, routine)
+    if array.ndim != 2:
+        raise ArgumentError(f"{routine}: it prints one matrix, not an array of shape {array.shape}")
+    rows, columns = (size if told is None else told for told, size in zip((imax, jmax), array.shape, strict=True))
+    if not (0 <= rows <= array.shape[0] and 0 <= columns <= array.shape[1]):
+        raise ArgumentError(f"{routine}: a matrix of shape {array.shape} has no upper-left part of {rows}×{columns}")
+    return array[:rows, :columns]
+
+
+def _text(element: Any) -> str:
+    return f"{element:8.3f}" if isinstance(element, float | int | np.number) else f"{element!s:>8}"
+
+
+def _commented(comment: str, array: Array, indent: int) -> str:
+    rows = "".join(" " * indent + "  ".join(map(_text, row)) + "\n" for row in array)
+    return f"\n\n {comment} \n{rows}\n"
+
+
+def _plain(comment: str, array: Array, text: Any) -> str:
+    return f"{comment}\n" + "".join(_spaced(map(text, row)) + "\n" for row in array)
+
+
+def _spaced(texts: Iterable[str]) -> str:
+    return "".join(f"{text} " for text in texts)

@@ -1,0 +1,324 @@
+"""Velocity and acceleration matrices (section 3.2 of the manual).
+
+The last column of W is the velocity, and that of H the acceleration, of the *pole*: of the body's point that is passing
+through the origin of the frame.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.geometry import vectors
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import UNIT_VECTOR
+from chasles.geometry.matrix_dynamics import gravity_matrix
+from chasles.geometry.rigid_body_matrices import compose_acceleration_matrices
+from chasles.geometry.screw_matrices import (
+    joint_motion_matrices,
+    joint_screw_matrix,
+    screw_from_velocity_matrix,
+    unit_screw_matrix,
+)
+from chasles.interop.spacelib.codes import (
+    NULL_MOTION,
+    ORIGIN,
+    POINT,
+    Rev,
+    U,
+    Z,
+    checked_axis,
+    checked_joint,
+    homogeneous,
+    unit_axis,
+)
+
+
+class ScrewVelocity(NamedTuple):
+    """Results of `Wtovel`: unit axis u (..., 3), omega (rad/s), vel along u (m/s), point P of the axis (..., 4)."""
+
+    u: Array
+    omega: Any
+    vel: Any
+    P: Array
+
+
+class JointMotion(NamedTuple):
+    """Results of `velacctoWH` and its variants: velocity matrix W and acceleration matrix H, (..., 4, 4)."""
+
+    W: Array
+    H: Array
+
+
+@batched(gx=(), gy=(), gz=())
+def gtom(gx: Any, gy: Any, gz: Any) -> Array:
+    """Gravity acceleration matrix Hg (..., 4, 4) of the components of gravity, m/s².
+
+    Examples
+    --------
+    >>> gtom(0.0, 0.0, -9.81)[:, 3]
+    array([ 0.  ,  0.  , -9.81,  0.  ])
+    """
+    Hg: Array = gravity_matrix(np.array([gx, gy, gz]))
+    return Hg
+
+
+@batched(G=(3, 3))
+def Gtomegapto(G: Array) -> Array:
+    """Angular acceleration from the upper-left part G of an acceleration matrix, eq. (3.3).
+
+    Parameters
+    ----------
+    G
+        Shape (..., 3, 3).
+
+    Returns
+    -------
+    ndarray
+        omegapto, rad/s², shape (..., 3).
+
+    Examples
+    --------
+    >>> Gtomegapto([[-2.25, -0.9, 0], [0.9, -2.25, 0], [0, 0, 0]])
+    array([0. , 0. , 0.9])
+    """
+    omegapto: Array = vectors.vee(G)
+    return omegapto
+
+
+@batched(u=UNIT_VECTOR, pitch=(), P=POINT)
+def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
+    """Instantaneous screw axis matrix L of a joint.
+
+    Parameters
+    ----------
+    jtype
+        `Rev` (revolute or screw) or `Pri`.
+    u
+        Unit vector of the axis, shape (..., 3).
+    pitch
+        Pitch of the screw, m/rad, shape (...); ignored for `Pri`.
+    P
+        A point of the axis, [x, y, z, 1], shape (..., 4).
+
+    Returns
+    -------
+    ndarray
+        L, shape (..., 4, 4): skew(u) and the column pitch u - u x P; for `Pri` only the column u.
+
+    Examples
+    --------
+    >>> makeL(Rev, [-1, 0, 0], 0.0, [0, 1.2, 1.2, 1])
+    array([[ 0. , -0. ,  0. ,  0. ],
+           [ 0. ,  0. ,  1. , -1.2],
+           [-0. , -1. ,  0. ,  1.2],
+           [ 0. ,  0. ,  0. ,  0. ]])
+    """
+    return _joint_axis(checked_joint(jtype, "makeL"), u, pitch, P[:U])
+
+
+@batched(pitch=(), P=POINT)
+def makeL2(jtype: int, a: int, pitch: Any, P: Array) -> Array:
+    """Instantaneous screw axis matrix L of a joint whose axis is parallel to a frame axis.
+
+    Parameters
+    ----------
+    jtype
+        `Rev` (revolute or screw) or `Pri`.
+    a
+        `X`, `Y` or `Z`. (The manual lists `U` too; the original returns NOTOK for it.)
+    pitch, P
+        As in `makeL`.
+
+    Returns
+    -------
+    ndarray
+        L, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> makeL2(Rev, Z, 0.1, [1, 0, 0, 1])
+    array([[ 0. , -1. ,  0. ,  0. ],
+           [ 1. ,  0. ,  0. , -1. ],
+           [ 0. ,  0. ,  0. ,  0.1],
+           [ 0. ,  0. ,  0. ,  0. ]])
+    """
+    return _joint_axis(checked_joint(jtype, "makeL2"), unit_axis(checked_axis(a, "makeL2")), pitch, P[:U])
+
+
+@batched(W=(4, 4))
+def WtoL(W: Array) -> Array:
+    """Instantaneous screw axis matrix L of a velocity matrix.
+
+    Parameters
+    ----------
+    W
+        Shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        L, shape (..., 4, 4): W divided by the angular speed; by the linear one if there is no rotation; null for a null
+        W. The pitch of a screw stays in L. An angular speed up to 1e-14 times the linear one (1/m) counts
+        as none; the original compares with exact 0.
+
+    Examples
+    --------
+    >>> WtoL([[0, 0, 0, 0], [0, 0, -2, 0], [0, 2, 0, 1], [0, 0, 0, 0]])
+    array([[ 0. ,  0. ,  0. ,  0. ],
+           [ 0. ,  0. , -1. ,  0. ],
+           [ 0. ,  1. ,  0. ,  0.5],
+           [ 0. ,  0. ,  0. ,  0. ]])
+    """
+    L: Array = unit_screw_matrix(W, tolerance=NULL_MOTION)
+    return L
+
+
+@batched(W=(4, 4))
+def Wtovel(W: Array) -> ScrewVelocity:
+    """Screw of a velocity matrix.
+
+    Parameters
+    ----------
+    W
+        Shape (..., 4, 4).
+
+    Returns
+    -------
+    ScrewVelocity
+        Axis u, angular speed omega around it, linear speed vel along it, and point P of the axis nearest to the origin.
+        Without rotation u is along the velocity, omega = 0 and P the origin; u is null for a null W. An angular
+        speed up to 1e-14 times the linear one (1/m) counts as none; the original compares with exact 0.
+
+    Notes
+    -----
+    In example 3.11 the manual displays W[0][1] = 2; it is -2.
+
+    Examples
+    --------
+    >>> Wtovel([[0, -2, 0, 0], [2, 0, 0, -2], [0, 0, 0, 0.5], [0, 0, 0, 0]])
+    ScrewVelocity(u=array([0., 0., 1.]), omega=np.float64(2.0), vel=np.float64(0.5), P=array([1., 0., 0., 1.]))
+    """
+    screw = screw_from_velocity_matrix(W, tolerance=NULL_MOTION)
+    return ScrewVelocity(screw.axis, screw.angle, screw.translation, homogeneous(screw.point))
+
+
+@batched(qp=(), qpp=())
+def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
+    """Velocity and acceleration matrices of a joint, about or along the z axis of its frame.
+
+    In the Denavit-Hartenberg convention this is frame (i-1), although the manual's output says "in frame (i)".
+
+    Parameters
+    ----------
+    jtype
+        `Rev` or `Pri`.
+    qp, qpp
+        Velocity and acceleration of the joint, rad/s and rad/s² or m/s and m/s², shape (...).
+
+    Returns
+    -------
+    JointMotion
+        W and H, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> velacctoWH(Pri, 1.5, 0.9).H[:, 3]
+    array([0. , 0. , 0.9, 0. ])
+    """
+    return _joint_motion(checked_joint(jtype, "velacctoWH"), Z, qp, qpp, ORIGIN[:U])
+
+
+@batched(qp=(), qpp=())
+def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
+    """Velocity and acceleration matrices of a joint, about or along a frame axis.
+
+    Parameters
+    ----------
+    jtype
+        `Rev` or `Pri`.
+    a
+        `X`, `Y` or `Z`. (The manual lists `U` too; the original returns NOTOK for it.)
+    qp, qpp
+        Velocity and acceleration of the joint, shape (...).
+
+    Returns
+    -------
+    JointMotion
+        W and H, shape (..., 4, 4).
+
+    Notes
+    -----
+    In example 3.12 the manual prints H[1][1] = 2.25; it is -2.25.
+
+    Examples
+    --------
+    >>> velacctoWH2(Rev, Z, 1.5, 0.9).H[:2, :2]
+    array([[-2.25, -0.9 ],
+           [ 0.9 , -2.25]])
+    """
+    return _joint_motion(checked_joint(jtype, "velacctoWH2"), checked_axis(a, "velacctoWH2"), qp, qpp, ORIGIN[:U])
+
+
+@batched(qp=(), qpp=(), O=POINT)
+def velacctoWH3(jtype: int, a: int, qp: Any, qpp: Any, O: Array) -> JointMotion:  # noqa: E741
+    """Velocity and acceleration matrices of a joint, about an axis through O that is parallel to a frame axis.
+
+    Parameters
+    ----------
+    jtype
+        `Rev` or `Pri`.
+    a
+        `X`, `Y` or `Z`.
+    qp, qpp
+        Velocity and acceleration of the joint, shape (...).
+    O
+        A point of the axis, [x, y, z, 1], shape (..., 4); ignored for `Pri`. (The manual's box lists it as an output.)
+
+    Returns
+    -------
+    JointMotion
+        W and H, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> velacctoWH3(Rev, Z, 1.5, 0.9, [0.4, 0.1, 0, 1]).W[:, 3].round(12)
+    array([ 0.15, -0.6 ,  0.  ,  0.  ])
+    """
+    return _joint_motion(checked_joint(jtype, "velacctoWH3"), checked_axis(a, "velacctoWH3"), qp, qpp, O[:U])
+
+
+@batched(H0=(4, 4), H1=(4, 4), W0=(4, 4), W1=(4, 4))
+def coriolis(H0: Array, H1: Array, W0: Array, W1: Array) -> Array:
+    """Acceleration matrix of a motion made up of two, by Coriolis' theorem: H0 + H1 + 2 W0 W1, eq. (3.4).
+
+    Parameters
+    ----------
+    H0, H1, W0, W1
+        Acceleration and velocity matrices of the first motion and of the second relative to it, in one frame, shape
+        (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        H, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> (W0, H0), (W1, H1) = velacctoWH(Rev, 3.0, 0.0), velacctoWH2(Pri, X, 1.0, 0.0)
+    >>> coriolis(H0, H1, W0, W1)[:3, 3]
+    array([0., 6., 0.])
+    """
+    H: Array = compose_acceleration_matrices(H0, H1, W0, W1)
+    return H
+
+
+def _joint_axis(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
+    L: Array = joint_screw_matrix(u, P, pitch, motion="turning" if jtype == Rev else "sliding")
+    return L
+
+
+def _joint_motion(jtype: int, a: int, qp: Any, qpp: Any, point: Array) -> JointMotion:
+    return JointMotion(*joint_motion_matrices(_joint_axis(jtype, unit_axis(a), 0.0, point), qp, qpp))

@@ -1,0 +1,41 @@
+"""One step of Levenberg and Marquardt's iteration, within limits.
+
+The step dq minimises |J dq - e|² + damping |dq|². Joints that stand at a limit and would be pushed beyond it are taken
+out of J first, so that the others make up for them. Sources: Nakamura and Hanafusa, Inverse kinematic solutions with
+singularity robustness (1986), for damping; Sugihara, Solvability-unconcerned inverse kinematics by the
+Levenberg-Marquardt method (2011), for damping in proportion to the squared error; Kanzow, Yamashita and Fukushima,
+Levenberg-Marquardt methods with strong local convergence properties (2004), for the projection onto limits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chasles.algorithms.linear_solve import factor, solve
+from chasles.engine import where
+from chasles.geometry.elementary import Array
+
+
+def free_joints(q: Array, lower: Array, upper: Array, descent: Array) -> Array:
+    """1 for each joint that may move in the direction ``descent``, 0 for those at a limit that it points beyond."""
+    stopped = [
+        ((position <= low) & (push < 0.0)) | ((position >= high) & (push > 0.0))
+        for position, low, high, push in zip(q, lower, upper, descent, strict=True)
+    ]
+    return np.array([where(stop, 0.0, 1.0) for stop in stopped])
+
+
+def damped_step(J: Array, e: Array, damping: Any, secondary: Array | None = None) -> Array:
+    """Step (n,) that reduces the error e (m,), and moves along ``secondary`` (n,) where that does not disturb it.
+
+    The system is solved in whichever of the two spaces is smaller; with a secondary direction, in that of the error:
+    dq = Jᵀ (J Jᵀ + damping)⁻¹ (e - J z) + z.
+    """
+    m, n = J.shape
+    if secondary is None and n < m:
+        return np.array(solve(factor(J.T @ J + damping * np.eye(n)), J.T @ e))
+    wanted = e if secondary is None else e - J @ secondary
+    step = J.T @ np.array(solve(factor(J @ J.T + damping * np.eye(m)), wanted))
+    return np.asarray(step if secondary is None else step + secondary)

@@ -1,0 +1,131 @@
+"""Inverses of Jacobians, exact and damped, over batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+
+
+def pseudo_inverse(J: ArrayLike, relative_tolerance: float = 1e-12) -> NDArray[np.float64]:
+    """Moore–Penrose inverse: the smallest rates that give a twist, or the rates that come closest to it.
+
+    Near singular configurations its rates grow without bound; see `damped_inverse`.
+
+    Parameters
+    ----------
+    J
+        Shape (..., m, n).
+    relative_tolerance
+        Singular values below this fraction of the largest count as zero.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., n, m); NaN for samples with NaN or infinities.
+
+    Examples
+    --------
+    >>> pseudo_inverse([[2.0, 0.0, 0.0], [0.0, 0.0, 4.0]])
+    array([[0.5 , 0.  ],
+           [0.  , 0.  ],
+           [0.  , 0.25]])
+    """
+    U, sigma, Vt = singular_values(J)
+    kept = sigma > relative_tolerance * sigma[..., :1]
+    return _composed(U, np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0 * sigma), Vt)
+
+
+def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
+    """Damped least-squares inverse Jᵀ (J Jᵀ + damping² I)⁻¹: it trades error for bounded rates in every direction.
+
+    Source: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness for robot manipulator
+    control (1986).
+
+    Parameters
+    ----------
+    J
+        Shape (..., m, n).
+    damping
+        In the unit of J's singular values, positive.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., n, m); its largest singular value is at most 1 / (2 damping).
+
+    Examples
+    --------
+    >>> damped_inverse([[1.0, 0.0], [0.0, 0.0]], damping=0.5)
+    array([[0.8, 0. ],
+           [0. , 0. ]])
+    """
+    if not (np.isfinite(damping) and damping > 0.0):
+        raise ArgumentError(f"damping must be a positive number, not {damping!r}; without any: pseudo_inverse")
+    U, sigma, Vt = singular_values(J)
+    return _composed(U, sigma / (sigma**2 + damping**2), Vt)
+
+
+def selectively_damped_inverse(
+    J: ArrayLike, threshold: float = 0.04, largest_damping: float = 0.04
+) -> NDArray[np.float64]:
+    """Inverse that is exact away from singularities and damped near them, by the smallest singular value s.
+
+    The squared damping is ``(1 - (s / threshold)²) largest_damping²`` where s < threshold, and 0 elsewhere.
+
+    Source: Chiaverini, Siciliano and Egeland, Review of the damped least-squares inverse kinematics with experiments on
+    an industrial robot manipulator (1994).
+
+    Parameters
+    ----------
+    J
+        Shape (..., m, n).
+    threshold
+        Smallest singular value from which on nothing is damped, positive.
+    largest_damping
+        Damping in the singularity, positive.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., n, m).
+
+    Examples
+    --------
+    >>> selectively_damped_inverse([[2.0, 0.0], [0.0, 1.0]])
+    array([[0.5, 0. ],
+           [0. , 1. ]])
+    """
+    for name, value in (("threshold", threshold), ("largest_damping", largest_damping)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise ArgumentError(f"{name} must be a positive number, not {value!r}")
+    U, sigma, Vt = singular_values(J)
+    nearness = np.maximum(1.0 - (sigma[..., -1:] / threshold) ** 2, 0.0)
+    return _composed(U, sigma / (sigma**2 + nearness * largest_damping**2), Vt)
+
+
+def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Thin singular value decomposition (U, sigma, Vᵀ) over batches; NaN for samples that are not finite.
+
+    >>> U, sigma, Vt = singular_values([[3.0, 0.0], [0.0, 2.0]])
+    >>> sigma
+    array([3., 2.])
+    """
+    try:
+        matrix = np.asarray(J, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("the Jacobian must be an array of numbers, shape (..., m, n)") from None
+    if matrix.ndim < 2 or 0 in matrix.shape[-2:]:
+        raise ArgumentError(f"the Jacobian must have shape (..., m, n), not {matrix.shape}")
+    finite = np.isfinite(matrix).all(axis=(-2, -1))[..., None]
+    U, sigma, Vt = np.linalg.svd(np.where(finite[..., None], matrix, 0.0), full_matrices=False)
+    return U, np.where(finite, sigma, np.nan), Vt
+
+
+def _composed(U: Any, inverse: Any, Vt: Any) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        composed: NDArray[np.float64] = np.swapaxes(Vt, -1, -2) * inverse[..., None, :] @ np.swapaxes(U, -1, -2)
+    return composed

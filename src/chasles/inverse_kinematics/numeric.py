@@ -1,0 +1,159 @@
+"""Inverse kinematics by iteration, for one robot, frame and task: prepare, iterate, judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import Function, minimum, trace, where
+from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.iteration import State, iteration, restart_direction
+from chasles.inverse_kinematics.objectives import objective_of
+from chasles.inverse_kinematics.ranges import Ranges, reach
+from chasles.inverse_kinematics.solution import Residual, Solution, Status
+from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_defect
+from chasles.model import build_tree
+from chasles.robot import Robot
+
+#: Iterations for a target that is known to be out of reach: enough to come close.
+OUT_OF_REACH_ITERATIONS = 100.0
+#: A robot whose joints all meet in a point still needs a unit of length, m.
+_SMALLEST_LENGTH = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How to search, for each target.
+
+    Attributes
+    ----------
+    q0
+        First starts, (..., n), within the limits.
+    near
+        Where turning joints should end, (..., n).
+    tolerance
+        Largest angle (rad) and distance (m) of a solution, (2,).
+    max_iterations
+        Most iterations for a target.
+    shift
+        What sets the sequence of starts apart from those of other seeds, (..., n).
+    posture
+        Configuration that a secondary objective may ask for, (..., n).
+    """
+
+    q0: NDArray[np.float64]
+    near: NDArray[np.float64]
+    tolerance: NDArray[np.float64]
+    max_iterations: int
+    shift: NDArray[np.float64]
+    posture: NDArray[np.float64]
+
+    def spread(self, starts: int, ranges: Ranges) -> Search:
+        """The same search from several starts, along a new last batch axis: q0, and others spread over the ranges."""
+        numbers = np.arange(starts)[:, None]
+        direction = restart_direction(len(ranges.first))
+        others = ranges.first + ranges.span * np.modf(numbers * direction + self.shift)[0]
+        return replace(
+            self,
+            q0=np.where(numbers == 0, self.q0[..., None, :], others),
+            near=self.near[..., None, :],
+            # Restarts lie off the starts, and off those of the other starts.
+            shift=self.shift + (numbers / starts + 0.5) * direction,
+            posture=self.posture[..., None, :],
+        )
+
+
+class NumericSolver:
+    """The search for one robot, frame and task.
+
+    Parameters
+    ----------
+    robot, target
+        Whose frame is to reach the targets.
+    task
+        What counts.
+    limits
+        Whether joint limits hold.
+    objective
+        Name of the secondary objective, or None.
+    """
+
+    def __init__(self, robot: Robot, target: str, task: Task, limits: bool, objective: str | None) -> None:
+        tree = build_tree(robot.description)
+        self.n, self.task = robot.n, task
+        self.zeros, self.first_shift = np.zeros(robot.n), np.full(robot.n, 0.5)
+        self.kinematics = robot.pose_and_jacobian.specialize(frame="world-aligned", target=target)
+        _, stretched = reach(tree, target, Ranges.of(robot, True, 0.0))
+        self.length = max(0.5 * stretched if np.isfinite(stretched) else 1.0, _SMALLEST_LENGTH)
+        self.ranges = Ranges.of(robot, limits, self.length)
+        self.centre, self.radius = reach(tree, target, self.ranges)
+        self.objective = objective_of(objective, robot, target, self.ranges)
+
+    def solve(self, goals: NDArray[np.float64], search: Search) -> Solution:
+        """Solve for targets (..., 4, 4)."""
+        ranges = self.ranges
+        start, clean, allowed = self.preparation(goals, search.q0, float(search.max_iterations))
+        packed, iterations, done = self.search(
+            start, clean, search.tolerance, ranges.lower, ranges.upper, ranges.first, ranges.span, search.shift,
+            search.posture, allowed,
+        )  # fmt: skip
+        q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
+        return Solution(q, status == Status.SOLVED, Residual(distance, angle), iterations, restarts, margin, status)
+
+    @cached_property
+    def preparation(self) -> Function:
+        """(T_world_goal, q0, max_iterations) -> (state, T_world_goal to search for, iterations allowed)."""
+
+        def prepare(goal: Array, q0: Array, max_iterations: Any) -> tuple[Array, Array, Any]:
+            valid = pose_defect(goal) <= POSE_TOLERANCE
+            allowed = where(self._out_of_reach(goal), minimum(OUT_OF_REACH_ITERATIONS, max_iterations), max_iterations)
+            return State.at(q0).packed(), where(valid, goal, np.eye(4)), where(valid, allowed, 1.0)
+
+        inputs = {"T_world_goal": (4, 4), "q0": (self.n,), "max_iterations": ()}
+        outputs = ["state", "T_world_goal", "allowed"]
+        return Function(trace(prepare, inputs, name="prepare_inverse_kinematics", outputs=outputs))
+
+    @cached_property
+    def search(self) -> Function:
+        """The solve kernel; see `iteration`."""
+        return iteration(self.kinematics, self.task, self.n, self.length, self.objective)
+
+    @cached_property
+    def verdict(self) -> Function:
+        """(state, done, T_world_goal, tolerance, near) -> (q, angle, distance, limit margin, status, restarts).
+
+        It knows nothing of how q was found: it compares the pose at q with the target, and q with the limits.
+        """
+
+        def judge(packed: Array, done: Any, goal: Array, tolerance: Array, near: Array) -> tuple[Any, ...]:
+            state = State.unpacked(packed, self.n)
+            q = self.ranges.nearest_turn(where(done > 0.0, state.q, state.closest), near)
+            error = self.task.error(goal, self.kinematics(q), self.length)
+            margin = self.ranges.margin(q)
+            success = (error.angle <= tolerance[0]) & (error.distance <= tolerance[1]) & (margin >= 0.0)
+            valid = pose_defect(goal) <= POSE_TOLERANCE
+            failure = where(self._out_of_reach(goal), float(Status.OUT_OF_REACH), float(Status.NOT_FOUND))
+            status = where(success, float(Status.SOLVED), failure)
+            known = where(valid, 0.0, np.nan)
+            return (
+                q + known,
+                error.angle + known,
+                error.distance + known,
+                margin + known,
+                where(valid, status, float(Status.INVALID_TARGET)),
+                state.restarts,
+            )
+
+        inputs = {"state": (2 * self.n + 4,), "done": (), "T_world_goal": (4, 4), "tolerance": (2,), "near": (self.n,)}
+        outputs = ["q", "angle", "distance", "limit_margin", "status", "restarts"]
+        return Function(trace(judge, inputs, name="judge_inverse_kinematics", outputs=outputs))
+
+    def _out_of_reach(self, goal: Array) -> Any:
+        """Whether the stretched robot is too short for a target (4, 4)."""
+        if len(self.task.displacements) < 3 or not np.isfinite(self.radius):
+            return False
+        return norm(goal[:3, 3] - self.centre) > self.radius * (1.0 + 1e-9)

@@ -1,0 +1,117 @@
+"""The ranges of joints: limits that hold, the span in which searches start, equivalent turns, and the reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import floor, maximum, minimum
+from chasles.geometry.elementary import Array
+from chasles.model import Tree, build_tree
+from chasles.model.tree import WORLD
+from chasles.robot import Robot
+
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Where each coordinate may be, and where searches start.
+
+    Attributes
+    ----------
+    lower, upper
+        Limits, (n,); infinite where there is none. Joints that mimic a coordinate narrow its limits.
+    first, span
+        Searches start in [first, first + span]: the limits, or one turn where they are infinite.
+    turning
+        Whether a whole turn of the coordinate leaves the robot's pose as it is, (n,).
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    first: NDArray[np.float64]
+    span: NDArray[np.float64]
+    turning: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, robot: Robot, limits: bool, length: float) -> Ranges:
+        """Ranges of a robot, with or without its limits."""
+        tree = build_tree(robot.description)
+        lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)
+        if limits:
+            joints = {joint.name: joint for joint in robot.description.joints}
+            for body in tree.bodies:
+                ends = np.array([joints[body.joint].limits.lower, joints[body.joint].limits.upper])
+                low, high = sorted((ends - body.offset) / body.ratio) if body.ratio else (-np.inf, np.inf)
+                lower[body.coordinate] = max(lower[body.coordinate], low)
+                upper[body.coordinate] = min(upper[body.coordinate], high)
+        turning, slides = np.ones(robot.n, dtype=bool), np.zeros(robot.n, dtype=bool)
+        for body in tree.bodies:
+            slides[body.coordinate] |= not body.angular
+            turning[body.coordinate] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
+        return cls(lower, upper, *_starting(lower, upper, np.where(slides, 2.0 * length, TURN)), turning)
+
+    @cached_property
+    def middle(self) -> NDArray[np.float64]:
+        """Middle of the range in which searches start, (n,)."""
+        return self.first + 0.5 * self.span
+
+    def inside(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Configurations moved to the nearest limits where they are outside."""
+        return np.minimum(np.maximum(q, self.lower), self.upper)
+
+    def margin(self, q: Array) -> Any:
+        """Smallest distance of q (n,) to a limit, negative outside; it can be traced."""
+        below = [position - end for position, end in zip(q, self.lower, strict=True) if np.isfinite(end)]
+        above = [end - position for position, end in zip(q, self.upper, strict=True) if np.isfinite(end)]
+        return reduce(minimum, below + above, np.inf)
+
+    def nearest_turn(self, q: Array, near: Array) -> Array:
+        """The same pose with each turning joint as near to ``near`` as whole turns within the limits bring it."""
+        return np.array(
+            [self._turned(k, position, goal) for k, (position, goal) in enumerate(zip(q, near, strict=True))]
+        )
+
+    def _turned(self, k: int, position: Any, near: Any) -> Any:
+        low, high = self.lower[k], self.upper[k]
+        if not self.turning[k] or high - low < TURN:
+            return position
+        turns = floor((near - position) / TURN + 0.5)
+        if np.isfinite(low):
+            turns = maximum(turns, -floor((position - low) / TURN))
+        if np.isfinite(high):
+            turns = minimum(turns, floor((high - position) / TURN))
+        return position + TURN * turns
+
+
+def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64], float]:
+    """Centre (3,) in the world and radius (m) of a ball that the origin of a frame cannot leave.
+
+    The centre is the first joint of the frame's chain; the radius is the sum of the distances from joint to joint and
+    of what joints slide. Infinite with sliding joints that have no end.
+    """
+    placement = tree.frames[target]
+    centre, radius = placement.p_body_frame, 0.0
+    index = placement.body
+    while index != WORLD:
+        body = tree.bodies[index]
+        ends = [body.ratio * end[body.coordinate] + body.offset for end in (ranges.lower, ranges.upper)]
+        slide = abs(body.pitch) * max(map(abs, ends)) if body.pitch else 0.0
+        radius += float(np.linalg.norm(centre)) + slide
+        centre, index = body.p_parent_body, body.parent
+    return np.asarray(centre, dtype=np.float64), radius
+
+
+def _starting(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], width: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Start and width of the finite range in which searches start."""
+    below, above = np.isfinite(lower), np.isfinite(upper)
+    first = np.where(below, lower, np.where(above, upper - width, -0.5 * width))
+    last = np.where(above, upper, np.where(below, lower + width, 0.5 * width))
+    return first, last - first

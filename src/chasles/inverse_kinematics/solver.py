@@ -1,0 +1,175 @@
+"""`robot.inverse_kinematics`: what users call."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.inverse_kinematics.numeric import NumericSolver, Search
+from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
+from chasles.inverse_kinematics.solution import Solution
+from chasles.inverse_kinematics.task import Task
+from chasles.robot import Robot
+
+
+class InverseKinematics:
+    """Inverse kinematics of one robot; called as ``robot.inverse_kinematics(T, ...)``."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._solvers: dict[Hashable, NumericSolver] = {}
+
+    def __call__(
+        self,
+        T_world_target: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        target: str = "tool",
+        mask: str | ArrayLike | None = None,
+        limits: bool = True,
+        tolerance: float | tuple[float, float] = 1e-6,
+        max_iterations: int = 1000,
+        select: Select = "first",
+        starts: int = 8,
+        objective: str | None = None,
+        posture: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> Solution:
+        """Joint positions that bring a frame of the robot to targets: ``robot.inverse_kinematics(T, q0)``.
+
+        Each target is searched by damped steps that respect the joint limits, from ``q0`` and then from starts spread
+        evenly over the limits, until forward kinematics agrees with the target or the iterations are used up. Targets
+        of a batch do not influence each other: alone or in company, each gives the same result.
+
+        Parameters
+        ----------
+        T_world_target
+            Poses, shape (..., 4, 4), m.
+        q0
+            Where to start, shape (..., n); moved into the limits. Default: the middle of the limits. Joints that turn
+            freely end within half a turn of it (of zero by default).
+        target
+            Name of the link or frame that is to reach the pose.
+        mask
+            What of the pose counts: ``"pose"`` (default), ``"position"``, ``"orientation"``, ``"direction"`` (of the
+            z axis), ``"position and direction"``, or six weights of the rotations about and the displacements along
+            the target's x, y and z.
+        limits
+            Whether the robot's joint limits hold.
+        tolerance
+            Largest distance (m) and angle (rad) of a solution, one number or (angle, distance).
+        max_iterations
+            Most iterations for a target, over all its starts.
+        select
+            ``"first"`` solution found; of the solutions from several starts the ``"nearest"`` to q0, or the ``"best"``,
+            which is farthest from the joint limits.
+        starts
+            How many starts a selection compares.
+        objective
+            What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
+            ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
+        posture
+            Shape (..., n); default q0.
+        seed
+            Whole number that selects another sequence of starts.
+
+        Returns
+        -------
+        Solution
+            With the leading axes of the targets. Nothing in it is called a success that forward kinematics does not
+            confirm.
+
+        Raises
+        ------
+        ArgumentError
+            If shapes or options do not fit. Targets that are no poses (NaN, no rotation) are no error: their status
+            says so.
+        UnknownNameError
+            If there is no such frame, mask, selection or objective.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> import numpy as np
+        >>> arm = ch.load("ur5")
+        >>> T_world_tool = arm.forward_kinematics([0.3, -1.0, 1.5, -0.8, 0.5, 0.2])
+        >>> solution = arm.inverse_kinematics(T_world_tool)
+        >>> np.allclose(arm.forward_kinematics(solution.q), T_world_tool, atol=2e-6)
+        True
+        >>> T_world_tool[0, 3] += 2.0
+        >>> print(arm.inverse_kinematics(T_world_tool))
+        0 of 1 targets solved, after 100.0 iterations on average
+        1: the target lies farther away than the stretched robot reaches; q comes closest
+        """
+        n = self._robot.n
+        solver = self._solver(target, Task.of(mask), bool(limits), objective)
+        ranges = solver.ranges
+        goals = _targets(T_world_target)
+        near = None if q0 is None else _configurations(q0, n, "q0")
+        begin = ranges.middle if near is None else ranges.inside(near)
+        search = Search(
+            q0=begin,
+            near=solver.zeros if near is None else near,
+            tolerance=_tolerance(tolerance),
+            max_iterations=_positive(max_iterations, "max_iterations"),
+            shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(n),
+            posture=begin if posture is None else _configurations(posture, n, "posture"),
+        )
+        if select == "first":
+            return solver.solve(goals, search)
+        if select not in SELECTIONS:
+            raise UnknownNameError("selection", select, SELECTIONS)
+        several = search.spread(_positive(starts, "starts"), ranges)
+        return best_of(solver.solve(goals[..., None, :, :], several), select, search.near)
+
+    def _solver(self, target: str, task: Task, limits: bool, objective: str | None) -> NumericSolver:
+        key = (target, task, limits, objective)
+        if key not in self._solvers:
+            names = self._robot.frame_names
+            frame = self._robot.description.tool if target == "tool" and target not in names else target
+            if frame not in names:
+                raise UnknownNameError("frame", target, names)
+            self._solvers[key] = NumericSolver(self._robot, frame, task, limits, objective)
+        return self._solvers[key]
+
+    def __repr__(self) -> str:
+        return f"<inverse kinematics of robot '{self._robot.name}'>"
+
+
+def _targets(T_world_target: ArrayLike) -> NDArray[np.float64]:
+    """Return targets (..., 4, 4)."""
+    try:
+        goals = np.asarray(T_world_target, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("the targets must be poses, arrays of numbers of shape (..., 4, 4)") from None
+    if goals.shape[-2:] != (4, 4):
+        raise ArgumentError(f"the targets must be poses, of shape (..., 4, 4), not {goals.shape}")
+    return goals
+
+
+def _configurations(values: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
+    try:
+        q = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be an array of numbers, shape (..., {n})") from None
+    if q.shape[-1:] != (n,):
+        raise ArgumentError(f"{name} must have shape (..., {n}), not {q.shape}")
+    if not np.isfinite(q).all():
+        raise ArgumentError(f"{name} must be finite")
+    return q
+
+
+def _tolerance(tolerance: float | tuple[float, float]) -> NDArray[np.float64]:
+    pair = np.array(tolerance if np.ndim(tolerance) else (tolerance, tolerance), dtype=np.float64)
+    if pair.shape != (2,) or not min(pair.tolist()) > 0.0:
+        raise ArgumentError(f"tolerance must be a positive number, or an angle and a distance, not {tolerance!r}")
+    return pair
+
+
+def _positive(count: int, name: str) -> int:
+    if not (np.ndim(count) == 0 and count == int(count) and count >= 1):
+        raise ArgumentError(f"{name} must be a whole number of at least 1, not {count!r}")
+    return int(count)

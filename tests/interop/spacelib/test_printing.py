@@ -1,0 +1,138 @@
+"""Printing: the layouts of the original programs, character by character."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+import sympy
+
+from chasles.errors import ArgumentError
+from chasles.interop.spacelib import matlab_printing, printing
+
+M3 = np.array([[1.0, -2.5, 0.0], [1e-4, 0.12345, 1234.5678], [0.0, 0.0, -0.0]])
+M4 = np.array([[1, 0, 0, 0.33], [0, 0, -1, 0], [0, 1, 0, -98.0005], [0, 0, 0, 1]])
+
+# fmt: off
+TEXT_3 = (
+    "\n\n Rotation \n"
+    "                1.000    -2.500     0.000\n"
+    "                0.000     0.123  1234.568\n"
+    "                0.000     0.000    -0.000\n"
+    "\n"
+)
+TEXT_4 = (
+    "\n\n Position \n"
+    "               1.000     0.000     0.000     0.330\n"
+    "               0.000     0.000    -1.000     0.000\n"
+    "               0.000     1.000     0.000   -98.001\n"
+    "               0.000     0.000     0.000     1.000\n"
+    "\n"
+)
+TEXT_GRP = (
+    "\nLink 1\n"
+    "   1.000    0.000    0.000 \n"
+    "   0.000    0.000    1.000 \n"
+    "\n"
+    "   0.330    0.000  -98.001 \n"
+    "\n\n"
+)
+# fmt: on
+
+
+def test_matrices_to_a_file() -> None:
+    file = io.StringIO()
+    printing.fprintm3(file, "Rotation", M3)
+    printing.fprintm4(file, "Position", M4)
+    assert file.getvalue() == TEXT_3 + TEXT_4
+
+
+def test_matrices_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.printm3("Rotation", M3)
+    printing.printm("Rotation", M3)
+    printing.printm4("Position", M4)
+    assert capsys.readouterr().out == TEXT_3 + TEXT_3 + TEXT_4
+
+
+def test_vectors(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n The joint angles q are \n      0.000   1.571 -10.000\n"
+    file = io.StringIO()
+    printing.fprintv(file, "The joint angles q are", [0.0, math.pi / 2, -10.0, 5.0], 3)
+    assert file.getvalue() == text
+    printing.printv("The joint angles q are", [0.0, math.pi / 2, -10.0])
+    assert capsys.readouterr().out == text
+
+
+def test_position_matrix_for_the_graphics_post_processor() -> None:
+    file = io.StringIO()
+    printing.prmat(file, "Link 1", M4)
+    assert file.getvalue() == TEXT_GRP
+
+
+def test_parts_of_matrices(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.printmat("Part", M3, 3, 3, 2, 2)
+    assert capsys.readouterr().out == "Part\n   1.000   -2.500 \n   0.000    0.123 \n"
+    printing.iprintmat("Whole", [[1, -20], [300, 4]], 2, 2, 2, 1)
+    assert capsys.readouterr().out == "Whole\n       1 \n     300 \n"
+    printing.iprintmat("All", np.array([[3, 0, 2, 1, 4]]))
+    assert capsys.readouterr().out == "All\n       3        0        2        1        4 \n"
+    printing.printmat("None", M3, 3, 3, 0, 0)
+    assert capsys.readouterr().out == "None\n"
+
+
+def test_numbers_that_are_none_and_numbers_too_wide() -> None:
+    file = io.StringIO()
+    printing.fprintv(file, "v", [math.nan, math.inf, -math.inf, 1e9])
+    assert file.getvalue() == "\n v \n        nan     inf    -inf1000000000.000\n"
+
+
+def test_symbols_are_printed() -> None:
+    x = sympy.Symbol("x")
+    file = io.StringIO()
+    printing.fprintm3(file, "S", [[sympy.sin(x), 0, 1], [0, x, 0], [0, 0, sympy.Rational(1, 2)]])
+    lines = file.getvalue().splitlines()
+    assert lines[3:6] == [
+        "               sin(x)     0.000     1.000",
+        "                0.000         x     0.000",
+        "                0.000     0.000       1/2",
+    ]
+
+
+def test_what_cannot_be_printed_is_told() -> None:
+    file = io.StringIO()
+    with pytest.raises(ArgumentError, match="fprintm3: A has shape"):
+        printing.fprintm3(file, "", M4)
+    with pytest.raises(ArgumentError, match="batch"):
+        printing.fprintm4(file, "", np.zeros((2, 4, 4)))
+    with pytest.raises(ArgumentError, match="n = 4"):
+        printing.fprintv(file, "", [1, 2, 3], 4)
+    with pytest.raises(ArgumentError, match="no upper-left part of 4×4"):
+        printing.printmat("", M3, 3, 3, 4, 4)
+    with pytest.raises(ArgumentError, match="printmat: A has shape"):
+        printing.printmat("", M3, 2, 2, 3, 3)
+    for values in ([[0.5]], [[math.nan]], [[sympy.Symbol("x")]]):
+        with pytest.raises(ArgumentError, match="whole numbers"):
+            printing.iprintmat("", values)
+    assert file.getvalue() == ""
+
+
+def test_layout_of_the_matlab_version(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n W \n\n  0.0000\t -1.1000\t\n 10.0000\t -184.6000\t\n"
+    file = io.StringIO()
+    matlab_printing.fprintm(file, "W", [[0, -1.1], [10, -184.6]])
+    assert file.getvalue() == text
+    matlab_printing.printm("W", [[0, -1.1], [10, -184.6]])
+    assert capsys.readouterr().out == text
+    matlab_printing.printm("v", [1, 2, 3])
+    assert capsys.readouterr().out == "\n v \n\n  1.0000\t  2.0000\t  3.0000\t\n"
+    file = io.StringIO()
+    matlab_printing.prmat(file, "Link", M4)
+    assert file.getvalue() == (
+        "\n Link \n\n  1.0000\t  0.0000\t  0.0000\t\n  0.0000\t  0.0000\t  1.0000\t\n  0.3300\t  0.0000\t -98.0005\t\n"
+    )
+    with pytest.raises(ArgumentError, match="fprintm"):
+        matlab_printing.fprintm(file, "", np.zeros((2, 2, 2)))
+    with pytest.raises(ArgumentError, match="prmat"):
+        matlab_printing.prmat(file, "", np.zeros((2, 4, 4)))
