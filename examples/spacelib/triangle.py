@@ -1,4 +1,4 @@
-"""Rototranslation of a triangle (SpaceLib User's Manual, §7.3): about which axis does it turn from one place to another?"""
+"""Rototranslation of a triangle (SpaceLib User's Manual, §7.3): the screw that moves it from one place to another."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import modern_robotics
 import mpmath
 import numpy as np
 import pytest
-from tests.geometry.exact_poses import ANGLES, exponential, hard_twists, hat, precise
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.geometry.exact_poses import ANGLES, exponential, hard_twists, hat, precise
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import compose_poses, exp_pose, interpolate_pose, interpolate_pose_motion, log_pose
@@ -126,7 +126,9 @@ def test_paths_in_batches(shape: tuple[int, ...], seed: int, s: float) -> None:
         np.testing.assert_allclose(backwards, T, rtol=0.0, atol=4e-14 * size)
         seen_from_elsewhere = interpolate_pose(elsewhere @ T0, elsewhere @ T1, s, path=path)
         np.testing.assert_allclose(seen_from_elsewhere, elsewhere @ T, rtol=0.0, atol=4e-14 * size)
-    np.testing.assert_allclose(T[..., :3, 3], (1.0 - s) * T0[..., :3, 3] + s * T1[..., :3, 3], rtol=0.0, atol=1e-14 * size)
+    np.testing.assert_allclose(
+        T[..., :3, 3], (1.0 - s) * T0[..., :3, 3] + s * T1[..., :3, 3], rtol=0.0, atol=1e-14 * size
+    )
 
 
 def test_paths_are_those_of_modern_robotics() -> None:
@@ -171,9 +173,9 @@ def test_nan_stays_in_its_sample() -> None:
 
 def test_names_and_poses_are_checked() -> None:
     T = np.eye(4)
-    with pytest.raises(UnknownNameError, match="path 'straight'.*screw, decoupled"):
+    with pytest.raises(UnknownNameError, match=r"path 'straight'.*screw, decoupled"):
         interpolate_pose(T, T, 0.5, path="straight")
-    with pytest.raises(UnknownNameError, match="reference frame 'world'.*body, space, world-aligned"):
+    with pytest.raises(UnknownNameError, match=r"reference frame 'world'.*body, space, world-aligned"):
         interpolate_pose_motion(T, T, 0.5, 1.0, 0.0, frame="world")
     with pytest.raises(ArgumentError, match="T1 is not a pose"):
         interpolate_pose(T, 2.0 * T, 0.5, check=True)

@@ -25,7 +25,7 @@ HARD = hard_twists(seed=20)
 NAMES = [f"{angle:.4g}" for angle in ANGLES]
 
 
-@pytest.mark.parametrize("twist", HARD, ids=NAMES)
+@pytest.mark.parametrize("twist", HARD[::2], ids=NAMES[::2])
 @pytest.mark.parametrize(
     ("left", "right", "exact_values"),
     [
@@ -47,7 +47,7 @@ def test_jacobians_and_their_derivatives_are_those_of_60_digits(left, right, exa
 
 def test_jacobians_map_rates_to_twists() -> None:
     """dT/dx_k = hat(J_left e_k) T = T hat(J_right e_k), with dT/dx to 60 digits."""
-    for twist in HARD:
+    for twist in HARD[1::2]:
         T, rates = exp_pose(twist), exact_pose_derivatives(twist)
         space = np.moveaxis(rates, -1, 0) @ inverse_pose(T)
         body = inverse_pose(T) @ np.moveaxis(rates, -1, 0)

@@ -102,6 +102,7 @@ class Batched(Generic[Result]):
             if check or out is not None:
                 raise ArgumentError(f"{self.__name__}: traced values and symbols go without `check` and `out`")
             return self._symbolic(arrays, options)
+        arrays = [_as_numbers(array) for array in arrays]
         if check:
             for array, (name, kind) in zip(arrays, self._kinds.items(), strict=True):
                 kind.check(array, f"{self.__name__}: {name}")
@@ -237,6 +238,11 @@ class Batched(Generic[Result]):
 
     def _usage(self) -> str:
         return f"{self.__name__}({', '.join(self._parameters)})"
+
+
+def _as_numbers(array: Any) -> Any:
+    """Turn an array of objects that are numbers, as a part of an array of symbols may be, into one of floats."""
+    return array.astype(np.float64) if isinstance(array, np.ndarray) and array.dtype == object else array
 
 
 def _stacked(results: Sequence[Any], lead: tuple[int, ...]) -> Any:

@@ -225,33 +225,35 @@ def _first_solution(R: Array, sequence: str) -> tuple[Any, Any, Any, Any]:
         # Transposed, the same turns are made about moving axes, all backwards; in a frame of the other handedness
         # they are made forwards.
         R, orientation = R.T, -orientation
-    n = 3 - i - j
-    # Row and column of the entry that depends on the middle angle only; c and s are the cosine and the sine of the
-    # third angle, and `column` those of the first, times the cosine (Cardan) or sine (Euler) of the middle one.
+    n, m = 3 - i - j, 3 - j - k  # the axis besides the first and the second, and besides the second and the third
+    # One entry depends on the middle angle only. In its row and its column are the cosine and the sine of the third and
+    # of the first angle, times the cosine (Cardan) or sine (Euler) of the middle one.
     if i != k:
-        entry = orientation * R[i, k]
-        c, s = R[i, i], -orientation * R[i, j]
-        column = R[k, k], -orientation * R[j, k]
+        entry, sign = orientation * R[i, k], -orientation
+        cosine_third, sine_third = R[i, i], -orientation * R[i, j]
+        cosine_first, sine_first = R[k, k], -orientation * R[j, k]
     else:
-        entry = R[i, i]
-        c, s = orientation * R[i, n], R[i, j]
-        column = -orientation * R[n, i], R[j, i]
+        entry, sign = R[i, i], orientation
+        cosine_third, sine_third = orientation * R[i, n], R[i, j]
+        cosine_first, sine_first = -orientation * R[n, i], R[j, i]
     near = entry * entry > 0.9
-    squared = where(near, c * c + s * s, 1.0 - entry * entry)
-    distance = sqrt(squared)
+    squared = where(near, cosine_third * cosine_third + sine_third * sine_third, 1.0 - entry * entry)
     locked = squared <= _ROUNDING**2
-    c, s = where(locked, 1.0, c), where(locked, 0.0, s)
+    cosine_third, sine_third = where(locked, 1.0, cosine_third), where(locked, 0.0, sine_third)
 
-    # Near the singularity the first angle is taken from R with the third turn undone, so that errors of the third
-    # angle are made up for by the first: the column of the second axis, which the second turn leaves in place.
-    m = 3 - j - k
-    sign = -orientation if i != k else orientation
-    undone_j = c * R[j, j] - sign * s * R[j, m]
-    undone_n = orientation * (c * R[n, j] - sign * s * R[n, m])
-    first = atan2(where(near, undone_n, column[1]), where(near, undone_j, column[0]))
+    # Near the singularity the first angle is taken from R with the third turn undone, so that it makes up for the error
+    # of the third: from the column of the second axis, which the second turn leaves in place.
+    cosine_undone = cosine_third * R[j, j] - sign * sine_third * R[j, m]
+    sine_undone = orientation * (cosine_third * R[n, j] - sign * sine_third * R[n, m])
+    first = atan2(where(near, sine_undone, sine_first), where(near, cosine_undone, cosine_first))
+    third = atan2(sine_third, cosine_third)
+    distance = sqrt(squared)
     second = atan2(entry, distance) if i != k else atan2(distance, entry)
-    third = atan2(s, c)
-    return _half_turn_positive(first), second, _half_turn_positive(third), distance
+
+    angles = _half_turn_positive(first), second, _half_turn_positive(third)
+    total = R.sum()  # NaN if any entry is, also one that the angles do not depend on
+    first, second, third = (where(total == total, angle, total) for angle in angles)
+    return first, second, third, distance
 
 
 def _other_solution(angles: Array, sequence: str) -> Array:

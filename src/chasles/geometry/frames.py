@@ -10,9 +10,9 @@ from chasles.engine import where
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
+from chasles.geometry.directions import CASE_TOLERANCE, largest_component, unit_difference, unit_direction
 from chasles.geometry.elementary import Array
-from chasles.geometry.lengths import largest_component, normalize, unit_direction, vector_length
-from chasles.geometry.lines import CASE_TOLERANCE
+from chasles.geometry.vectors import norm, normalize
 
 _AXIS_PAIRS = ("XY", "YZ", "ZX", "YX", "ZY", "XZ")
 
@@ -80,7 +80,7 @@ def rotation_from_three_points(
     """
     v1, v2 = p2 - p1, p3 - p1
     size = largest_component(p1, p2, p3)
-    return _rotation(v1, v2, axes, tolerance * (size / vector_length(v1) + size / vector_length(v2)))
+    return _rotation(v1, v2, axes, tolerance * (size / norm(v1) + size / norm(v2)))
 
 
 @batched(origin=(3,), v1=(3,), v2=(3,))
@@ -147,9 +147,9 @@ def _rotation(v1: Array, v2: Array, axes: str, largest_parallel_sine: Any) -> Ar
     i, j = ("XYZ".index(letter) for letter in axes)
     first, toward = unit_direction(v1), unit_direction(v2)
     # The part of v2 across v1, from the difference of the directions: exact where they are nearly parallel.
-    difference = toward - where(first @ toward < 0.0, -1.0, 1.0) * first
+    difference = unit_difference(first, toward)
     across = difference - (difference @ first) * first
-    second = where(vector_length(across) <= largest_parallel_sine, np.nan, normalize(across))
+    second = where(norm(across) <= largest_parallel_sine, np.nan, normalize(across))
     third = elementary.cross(first, second) if j == (i + 1) % 3 else elementary.cross(second, first)
     columns = {i: first, j: second, 3 - i - j: third}
     return np.array([columns[0], columns[1], columns[2]]).T

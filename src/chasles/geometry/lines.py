@@ -14,12 +14,9 @@ import numpy as np
 from chasles.engine import absolute, maximum, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
+from chasles.geometry.directions import CASE_TOLERANCE, cross_of_directions, largest_component, unit_direction
 from chasles.geometry.elementary import Array
-from chasles.geometry.lengths import largest_component, normalize, unit_direction, vector_length
-
-CASE_TOLERANCE = 1e-12
-"""Where a case must be decided: the sine of an angle up to which directions count as parallel, and the distance, in parts
-of the largest coordinate that takes part, up to which lines and planes count as meeting."""
+from chasles.geometry.vectors import norm, normalize
 
 
 class Line(NamedTuple):
@@ -130,7 +127,7 @@ def project_point_on_line(p: Array, point: Array, direction: Array) -> LineProje
     """
     u = unit_direction(direction)
     offset = p - point
-    return LineProjection(point + (offset @ u) * u, vector_length(elementary.cross(offset, u)))
+    return LineProjection(point + (offset @ u) * u, norm(elementary.cross(offset, u)))
 
 
 @batched(p1=(3,), direction1=(3,), p2=(3,), direction2=(3,), dtypes={"kind": int})
@@ -180,7 +177,7 @@ def intersect_lines(
     point2 = p2 + ((point1 - p2) @ u2) * u2
 
     direction = normalize(where(parallel, beside, normal))
-    distance = where(parallel, vector_length(beside), absolute(offset @ direction))
+    distance = where(parallel, norm(beside), absolute(offset @ direction))
     size = largest_component(p1, p2, point1, point2)
     meeting = distance <= maximum(tolerance * size, absolute_tolerance)
     kind = where(
@@ -189,11 +186,3 @@ def intersect_lines(
         where(meeting, float(LinePair.INTERSECTING), float(LinePair.SKEW)),
     )
     return LineIntersection(kind, distance, point1, point2, where(parallel & meeting, np.nan, direction))
-
-
-def cross_of_directions(u1: Array, u2: Array) -> Array:
-    """Return the cross product of two unit vectors, with all its digits where they are nearly parallel.
-
-    There their difference, or sum, is exact, and its cross product with u1 is the same.
-    """
-    return elementary.cross(u1, u2 - where(u1 @ u2 < 0.0, -1.0, 1.0) * u1)

@@ -14,9 +14,16 @@ import numpy as np
 from chasles.engine import absolute, maximum, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
+from chasles.geometry.directions import (
+    CASE_TOLERANCE,
+    cross_of_directions,
+    largest_component,
+    same_side,
+    unit_difference,
+    unit_direction,
+)
 from chasles.geometry.elementary import Array
-from chasles.geometry.lengths import largest_component, normalize, unit_direction, vector_length
-from chasles.geometry.lines import CASE_TOLERANCE, cross_of_directions
+from chasles.geometry.vectors import norm, normalize
 
 
 class PlaneProjection(NamedTuple):
@@ -133,8 +140,8 @@ def plane_through_points(p1: Array, p2: Array, p3: Array, tolerance: float = CAS
     """
     to_p1, to_p3 = p1 - p2, p3 - p2
     normal = elementary.cross(to_p1, to_p3)
-    error = tolerance * largest_component(p1, p2, p3) * (vector_length(to_p1) + vector_length(to_p3))
-    n = where(vector_length(normal) <= error, np.nan, normalize(normal))
+    error = tolerance * largest_component(p1, p2, p3) * (norm(to_p1) + norm(to_p3))
+    n = where(norm(normal) <= error, np.nan, normalize(normal))
     return np.array([*n, -(n @ p2)])
 
 
@@ -217,13 +224,12 @@ def intersect_planes(
     ('INTERSECTING', array([2., 0., 5.]), array([-0.,  1.,  0.]))
     """
     (n1, d1), (n2, d2) = _normal_form(plane1), _normal_form(plane2)
-    side = where(n1 @ n2 < 0.0, -1.0, 1.0)
     direction = cross_of_directions(n1, n2)
     squared_sine = direction @ direction
     parallel = squared_sine <= tolerance**2
-    gap = d2 - side * d1
+    gap = d2 - same_side(n1, n2) * d1
     # This is d2 n1 - d1 n2, by differences that stay exact for nearly parallel planes.
-    toward_line = gap * n1 - d1 * (n2 - side * n1)
+    toward_line = gap * n1 - d1 * unit_difference(n1, n2)
     point = elementary.cross(toward_line, direction) / squared_sine
 
     same = absolute(gap) <= maximum(tolerance * maximum(absolute(d1), absolute(d2)), absolute_tolerance)
@@ -287,5 +293,5 @@ def intersect_line_and_plane(
 def _normal_form(plane: Array) -> tuple[Array, Any]:
     """Return the unit normal, and d for it."""
     normal = plane[:3]
-    length = where(absolute(normal @ normal - 1.0) <= 1e-15, 1.0, vector_length(normal))
+    length = where(absolute(normal @ normal - 1.0) <= 1e-15, 1.0, norm(normal))
     return normal / length, plane[3] / length

@@ -6,8 +6,7 @@ from typing import Any
 
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.lengths import vector_length
-from chasles.geometry.vectors import angle_between
+from chasles.geometry.vectors import angle_between, norm
 
 
 @batched(p=(3,), q=(3,))
@@ -29,7 +28,7 @@ def distance_between_points(p: Array, q: Array) -> Any:
     >>> distance_between_points([1.0, 2.0, 3.0], [4.0, 6.0, 3.0])
     np.float64(5.0)
     """
-    return vector_length(q - p)
+    return norm(q - p)
 
 
 @batched(p=(3,), q=(3,))

@@ -6,18 +6,20 @@ A pose moves as T(t) = exp(x(t)) with exponential coordinates x = (phi, rho), th
 
 All four Jacobians have the blocks [[J, 0], [Q, J]], with the Jacobian J of SO(3) (T. D. Barfoot, State Estimation for
 Robotics, chapter 7, where the translation comes first). Twists are rotation vectors phi + ε rho of dual numbers, and
-the Jacobian of SE(3) is that of SO(3) for them, so Q is the derivative of J at phi in the direction rho.
+their Jacobian is that of SO(3), so Q is the rate of J while phi changes at the rate rho.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.quotients import cosine_quotient, fifth_quotient, fourth_quotient, third_quotient
-from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
+from chasles.geometry.rotation_jacobians import (
+    inverse_left_jacobian_rotation,
+    left_jacobian_rotation,
+    left_jacobian_rotation_rate,
+)
 
 
 @batched(twist=(6,))
@@ -45,7 +47,7 @@ def left_jacobian_pose(twist: Array) -> Array:
     array([0.1, 0.2, 0.3, 4. , 5. , 6. ])
     """
     phi, rho = twist[:3], twist[3:]
-    return _blocks(left_jacobian_rotation(phi), _rate_of_left_jacobian(phi, rho))
+    return _blocks(left_jacobian_rotation(phi), left_jacobian_rotation_rate(phi, rho))
 
 
 @batched(twist=(6,))
@@ -66,7 +68,7 @@ def right_jacobian_pose(twist: Array) -> Array:
 
     Examples
     --------
-    >>> right_jacobian_pose([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])[3:, :3]
+    >>> right_jacobian_pose([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])[3:, :3] + 0.0
     array([[ 0.,  0.,  0.],
            [ 0.,  0.,  1.],
            [ 0., -1.,  0.]])
@@ -99,7 +101,7 @@ def inverse_left_jacobian_pose(twist: Array) -> Array:
     """
     phi, rho = twist[:3], twist[3:]
     inverse = inverse_left_jacobian_rotation(phi)
-    return _blocks(inverse, -(inverse @ _rate_of_left_jacobian(phi, rho) @ inverse))
+    return _blocks(inverse, -(inverse @ left_jacobian_rotation_rate(phi, rho) @ inverse))
 
 
 @batched(twist=(6,))
@@ -121,24 +123,12 @@ def inverse_right_jacobian_pose(twist: Array) -> Array:
 
     Examples
     --------
-    >>> inverse_right_jacobian_pose([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])[3:, :3]
+    >>> inverse_right_jacobian_pose([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])[3:, :3] + 0.0
     array([[ 0.,  0.,  0.],
            [ 0.,  0., -1.],
            [ 0.,  1.,  0.]])
     """
     return inverse_left_jacobian_pose(-twist)
-
-
-def _rate_of_left_jacobian(phi: Array, rho: Array) -> Array:
-    """Derivative at phi in the direction rho of J = 1 + c2 skew(phi) + c3 skew(phi)²; see `quotients` for dc/ds."""
-    s, half_rate_of_s = phi @ phi, phi @ rho
-    c2, c3, c4, c5 = (c(s) for c in (cosine_quotient, third_quotient, fourth_quotient, fifth_quotient))
-    turning, moving = elementary.skew(phi), elementary.skew(rho)
-    return (
-        c2 * moving
-        + c3 * (turning @ moving + moving @ turning)
-        + half_rate_of_s * ((2.0 * c4 - c3) * turning + (3.0 * c5 - c4) * (turning @ turning))
-    )
 
 
 def _blocks(J: Array, Q: Array) -> Array:

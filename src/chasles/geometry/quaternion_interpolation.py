@@ -1,9 +1,9 @@
 """Slerp and squad: turning from one unit quaternion to another, with exact angular velocity and acceleration.
 
-Slerp turns about a fixed axis with constant angular velocity. Squad goes from the one slerp between two quaternions
-towards the slerp between two control quaternions and back (K. Shoemake, Quaternion calculus and fast animation, SIGGRAPH
-course notes, 1987; E. B. Dam, M. Koch, M. Lillholm, Quaternions, interpolation and animation, DIKU-TR-98/5, 1998). With
-fitting controls its pieces join with continuous angular velocity: see `QuaternionSpline`.
+Slerp turns about a fixed axis with constant angular velocity. Squad goes from the slerp between two quaternions
+towards the slerp between two control quaternions and back (K. Shoemake, Quaternion calculus and fast animation,
+SIGGRAPH course notes, 1987; E. B. Dam, M. Koch, M. Lillholm, Quaternions, interpolation and animation, DIKU-TR-98/5,
+1998). With fitting controls its pieces join with continuous angular velocity: see `QuaternionSpline`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ from chasles.geometry.quaternion_rotations import (
     rotation_vector_from_quaternion,
 )
 from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, multiply_quaternions
-from chasles.geometry.quotients import (
-    cosine_quotient,
-    fifth_quotient,
-    fourth_quotient,
-    inverse_quotient,
-    third_quotient,
+from chasles.geometry.rotation_jacobians import (
+    inverse_right_jacobian_rotation,
+    right_jacobian_rotation,
+    right_jacobian_rotation_rate,
 )
 
 
@@ -136,9 +134,7 @@ def slerp_quaternion_motion(
 
 
 @batched(q0=UNIT_QUATERNION, control0=UNIT_QUATERNION, control1=UNIT_QUATERNION, q1=UNIT_QUATERNION, s=())
-def squad_quaternion(
-    q0: Array, control0: Array, control1: Array, q1: Array, s: Any, short_way: bool = True
-) -> Array:
+def squad_quaternion(q0: Array, control0: Array, control1: Array, q1: Array, s: Any, short_way: bool = True) -> Array:
     """Unit quaternion on the curve slerp(slerp(q0, q1, s), slerp(control0, control1, s), 2 s (1 - s)).
 
     Parameters
@@ -240,9 +236,8 @@ def squad_quaternion_motion(
 def squad_control_quaternion(q_before: Array, q: Array, q_after: Array) -> Array:
     """Control quaternion of a knot with which squads through equally spaced knots join smoothly.
 
-    q exp(-(log(q* q_after) + log(q* q_before)) / 4) (Shoemake; Dam, Koch and Lillholm, section 6.2.1): the angular
-    velocity at the knot is the mean of those of the slerps before and after it. For knots at other times see
-    `QuaternionSpline`.
+    q exp(-(log(q* q_after) + log(q* q_before)) / 4) (Shoemake): the angular velocity at the knot is the mean of
+    those of the slerps before and after it. For knots at other times see `QuaternionSpline`.
 
     Parameters
     ----------
@@ -262,7 +257,7 @@ def squad_control_quaternion(q_before: Array, q: Array, q_after: Array) -> Array
     >>> np.allclose(control, quaternion_from_axis_angle([0.0, 0.0, 1.0], 1.0 + 0.15))
     True
     """
-    after, before = _rotation_vector_between(q, q_after, True), _rotation_vector_between(q, q_before, True)
+    after, before = (_rotation_vector_between(q, neighbour, True) for neighbour in (q_after, q_before))
     return _turned(q, -0.25 * (after + before))
 
 
@@ -300,7 +295,8 @@ def _on_one_side(q0: Array, control0: Array, control1: Array, q1: Array, short_w
 
 
 def _nearer_sign(q: Array, target: Array) -> Array:
-    return where(q @ target < 0.0, -1.0, 1.0) * q
+    nearer: Array = where(q @ target < 0.0, -1.0, 1.0) * q
+    return nearer
 
 
 def _turning_slerp(q0: Array, q1: Array, s: Any) -> _Turning:
@@ -328,38 +324,21 @@ def _composed(a: _Turning, b: _Turning) -> _Turning:
 def _exponential(moving: _Moving) -> _Turning:
     """Exponential of half a moving rotation vector; its velocity is the right Jacobian of SO(3) times the rate."""
     vector, rate, acceleration = moving
+    J = right_jacobian_rotation(vector)
     return _Turning(
         quaternion_from_rotation_vector(vector),
-        _right_jacobian_product(vector, rate),
-        _right_jacobian_product(vector, acceleration) + _right_jacobian_rate_product(vector, rate),
+        J @ rate,
+        J @ acceleration + right_jacobian_rotation_rate(vector, rate) @ rate,
     )
 
 
 def _logarithm(turning: _Turning) -> _Moving:
     """Twice the logarithm of a turning quaternion: the inverse of `_exponential`."""
     vector: Array = 2.0 * log_quaternion(turning.quaternion)[1:]
-    rate = _inverse_right_jacobian_product(vector, turning.omega)
-    lag = turning.alpha - _right_jacobian_rate_product(vector, rate)
-    return _Moving(vector, rate, _inverse_right_jacobian_product(vector, lag))
-
-
-def _right_jacobian_product(vector: Array, rate: Array) -> Array:
-    s, turned = vector @ vector, cross(vector, rate)
-    return rate - cosine_quotient(s) * turned + third_quotient(s) * cross(vector, turned)
-
-
-def _inverse_right_jacobian_product(vector: Array, omega: Array) -> Array:
-    turned = cross(vector, omega)
-    return omega + 0.5 * turned + inverse_quotient(vector @ vector) * cross(vector, turned)
-
-
-def _right_jacobian_rate_product(vector: Array, rate: Array) -> Array:
-    """Rate of change of the right Jacobian along a motion of the vector, times the vector's rate."""
-    s, s_rate = vector @ vector, 2.0 * (vector @ rate)
-    c3, c4 = third_quotient(s), fourth_quotient(s)
-    c2_rate, c3_rate = 0.5 * s_rate * (2.0 * c4 - c3), 0.5 * s_rate * (3.0 * fifth_quotient(s) - c4)
-    turned = cross(vector, rate)
-    return c3_rate * cross(vector, turned) + c3 * cross(rate, turned) - c2_rate * turned
+    inverse_J = inverse_right_jacobian_rotation(vector)
+    rate = inverse_J @ turning.omega
+    acceleration = inverse_J @ (turning.alpha - right_jacobian_rotation_rate(vector, rate) @ rate)
+    return _Moving(vector, rate, acceleration)
 
 
 def _motion(by_s: _Turning, s_rate: Any, s_acceleration: Any, frame: VelocityFrame) -> QuaternionMotion:

@@ -47,10 +47,10 @@ def quaternion_rate_from_angular_velocity(q_ab: Array, omega: Array, frame: Velo
 
     Examples
     --------
-    >>> quaternion_rate_from_angular_velocity([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0])
+    >>> quaternion_rate_from_angular_velocity([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0]) + 0.0
     array([0., 0., 0., 1.])
     """
-    return _product_with_vector(q_ab, 0.5 * omega, frame)
+    return _multiply_from(frame, np.array([0.0, *(0.5 * omega)]), q_ab)
 
 
 @batched(q_ab=UNIT_QUATERNION, rate=(4,))
@@ -81,7 +81,7 @@ def angular_velocity_from_quaternion_rate(q_ab: Array, rate: Array, frame: Veloc
     >>> angular_velocity_from_quaternion_rate([0.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 0.0])
     array([0., 0., 2.])
     """
-    return 2.0 * _relative_to_quaternion(q_ab, rate, frame)
+    return 2.0 * _multiply_from(frame, rate, conjugate_quaternion(q_ab))[1:]
 
 
 @batched(q_ab=UNIT_QUATERNION)
@@ -109,13 +109,13 @@ def quaternion_rate_matrix(q_ab: Array, frame: VelocityFrame = "space") -> Array
 
     Examples
     --------
-    >>> quaternion_rate_matrix([1.0, 0.0, 0.0, 0.0])
+    >>> quaternion_rate_matrix([1.0, 0.0, 0.0, 0.0]) + 0.0
     array([[0. , 0. , 0. ],
            [0.5, 0. , 0. ],
            [0. , 0.5, 0. ],
            [0. , 0. , 0.5]])
     """
-    return np.array([_product_with_vector(q_ab, 0.5 * axis, frame) for axis in np.eye(3)]).T
+    return np.array([_multiply_from(frame, 0.5 * unit, q_ab) for unit in np.eye(4)[1:]]).T
 
 
 @batched(q_ab=UNIT_QUATERNION, omega=(3,), alpha=(3,))
@@ -148,7 +148,7 @@ def quaternion_acceleration_from_angular_acceleration(
     >>> quaternion_acceleration_from_angular_acceleration([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [4.0, 0.0, 0.0])
     array([-1.,  2.,  0.,  0.])
     """
-    return _product_with_vector(q_ab, 0.5 * alpha, frame) - 0.25 * (omega @ omega) * q_ab
+    return _multiply_from(frame, np.array([0.0, *(0.5 * alpha)]), q_ab) - 0.25 * (omega @ omega) * q_ab
 
 
 @batched(q_ab=UNIT_QUATERNION, acceleration=(4,))
@@ -182,7 +182,7 @@ def angular_acceleration_from_quaternion_acceleration(
     >>> angular_acceleration_from_quaternion_acceleration([1.0, 0.0, 0.0, 0.0], [-1.0, 2.0, 0.0, 0.0])
     array([4., 0., 0.])
     """
-    return 2.0 * _relative_to_quaternion(q_ab, acceleration, frame)
+    return 2.0 * _multiply_from(frame, acceleration, conjugate_quaternion(q_ab))[1:]
 
 
 @batched(q_ab=UNIT_QUATERNION, omega=(3,), duration=())
@@ -217,23 +217,17 @@ def integrate_quaternion(q_ab: Array, omega: Array, duration: Any, frame: Veloci
     array([0., 0., 0., 1.])
     """
     turn = quaternion_from_rotation_vector(duration * omega)
-    return multiply_quaternions(turn, q_ab) if _is_space(frame) else multiply_quaternions(q_ab, turn)
-
-
-def _product_with_vector(q: Array, vector: Array, frame: VelocityFrame) -> Array:
-    pure = np.array([0.0, *vector])
-    return multiply_quaternions(pure, q) if _is_space(frame) else multiply_quaternions(q, pure)
-
-
-def _relative_to_quaternion(q: Array, derivative: Array, frame: VelocityFrame) -> Array:
-    """Vector part of a derivative seen from where q is."""
-    inverse = conjugate_quaternion(q)
-    factors = (derivative, inverse) if _is_space(frame) else (inverse, derivative)
-    return multiply_quaternions(*factors)[1:]
+    return _multiply_from(frame, turn, q_ab)
 
 
 def require_velocity_frame(frame: str) -> None:
     """Refuse names that are no frames of angular velocities."""
     if frame not in VELOCITY_FRAMES:
         raise UnknownNameError("frame", frame, VELOCITY_FRAMES)
-    return frame == "space"
+
+
+def _multiply_from(frame: VelocityFrame, change: Array, q: Array) -> Array:
+    """Product with the change on the left for one that is seen from space, on the right for one seen from the body."""
+    require_velocity_frame(frame)
+    product: Array = multiply_quaternions(change, q) if frame == "space" else multiply_quaternions(q, change)
+    return product

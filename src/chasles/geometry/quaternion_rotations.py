@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import atan2, cos, maximum, sin, sqrt, where
+from chasles.engine import atan2, cos, sin, sqrt, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import ROTATION, UNIT_QUATERNION, UNIT_VECTOR
-from chasles.geometry.quaternions import conjugate_quaternion, exp_quaternion, leading_component, multiply_quaternions
+from chasles.geometry.quaternions import conjugate_quaternion, exp_quaternion, multiply_quaternions
 from chasles.geometry.quotients import angle_quotient
+from chasles.geometry.rotation_quaternion import quaternion_multiple
 from chasles.geometry.rotations import AxisAngle
+from chasles.geometry.vectors import euclidean_norm
 
 
 @batched(q_ab=UNIT_QUATERNION, p_b=(3,))
@@ -43,7 +45,8 @@ def rotate_by_quaternion(q_ab: Array, p_b: Array) -> Array:
     """
     w, v = q_ab[0], q_ab[1:]
     twice = 2.0 * elementary.cross(v, p_b)
-    return p_b + w * twice + elementary.cross(v, twice)
+    p_a: Array = p_b + w * twice + elementary.cross(v, twice)
+    return p_a
 
 
 @batched(q_ab=UNIT_QUATERNION)
@@ -84,10 +87,7 @@ def rotation_from_quaternion(q_ab: Array) -> Array:
 
 @batched(R_ab=ROTATION)
 def quaternion_from_rotation(R_ab: Array) -> Array:
-    """Unit quaternion of a rotation, the canonical one: its first component that is not zero is positive.
-
-    The symmetric matrix 4 q qᵀ is linear in R. The quaternion is its row with a safely large diagonal element, brought
-    to unit length (Shepperd, Quaternion from rotation matrix, 1978), so no digits are lost at any angle.
+    """Unit quaternion of a rotation: of the two the `canonical_quaternion`, with w >= 0. Exact at every angle.
 
     Parameters
     ----------
@@ -105,17 +105,9 @@ def quaternion_from_rotation(R_ab: Array) -> Array:
     >>> quaternion_from_rotation(np.diag([-1.0, 1.0, -1.0]))  # half a turn about y
     array([0., 0., 1., 0.])
     """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R_ab
-    wx, wy, wz = zy - yz, xz - zx, yx - xy
-    xy_sum, yz_sum, zx_sum = xy + yx, yz + zy, zx + xz
-    of_w = np.array([1.0 + xx + yy + zz, wx, wy, wz])
-    of_x = np.array([wx, 1.0 + xx - yy - zz, xy_sum, zx_sum])
-    of_y = np.array([wy, xy_sum, 1.0 - xx + yy - zz, yz_sum])
-    of_z = np.array([wz, zx_sum, yz_sum, 1.0 - xx - yy + zz])
-    # Each test makes the sum of two of the four diagonal elements, which together are 4, at least 2.
-    row = where(zz < 0.0, where(xx > yy, of_x, of_y), where(xx < -yy, of_z, of_w))
-    length = sqrt(row @ row)
-    return row * where(leading_component(row) < 0.0, -1.0, 1.0) / length
+    q = quaternion_multiple(R_ab)
+    q_ab: Array = q * (where(q[0] < 0.0, -1.0, 1.0) / sqrt(q @ q))
+    return q_ab
 
 
 @batched(axis=UNIT_VECTOR, angle=())
@@ -154,8 +146,20 @@ def axis_angle_from_quaternion(q: Array) -> AxisAngle:
     Returns
     -------
     AxisAngle
-        TODO identity
+        ``axis``, a unit vector of shape (..., 3), and ``angle`` in [0, pi] rad, shape (...): the shorter of the two
+        turns. The identity has the angle 0 and, as every axis would do, the x axis; at half a turn the axis is the
+        vector part of q.
+
+    Examples
+    --------
+    >>> axis_angle_from_quaternion([0.0, 0.0, 0.0, -1.0])
+    AxisAngle(axis=array([ 0.,  0., -1.]), angle=np.float64(3.141592653589793))
     """
+    w, v = q[0], q[1:]
+    length = euclidean_norm(v)
+    is_identity = length <= 0.0
+    axis = where(is_identity, np.array([1.0, 0.0, 0.0]), v / where(is_identity, 1.0, length))
+    return AxisAngle(where(w < 0.0, -1.0, 1.0) * axis, 2.0 * atan2(length, abs(w)))
 
 
 @batched(rotation_vector=(3,))
@@ -203,7 +207,8 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
     array([ 0.       ,  0.       , -1.28700222])
     """
     w, v = q[0], q[1:]
-    return where(w < 0.0, -2.0, 2.0) * angle_quotient(v @ v, abs(w)) * v
+    rotation_vector: Array = where(w < 0.0, -2.0, 2.0) * angle_quotient(v @ v, abs(w)) * v
+    return rotation_vector
 
 
 @batched(q=UNIT_QUATERNION)
@@ -227,8 +232,7 @@ def quaternion_angle(q: Array) -> Any:
     >>> quaternion_angle([-1.0, 0.0, 5e-201, 0.0])
     np.float64(1e-200)
     """
-    _, angle = _direction_and_angle(q)
-    return angle
+    return 2.0 * atan2(euclidean_norm(q[1:]), abs(q[0]))
 
 
 @batched(q_ab=UNIT_QUATERNION, q_ac=UNIT_QUATERNION)
@@ -251,7 +255,7 @@ def relative_quaternion(q_ab: Array, q_ac: Array) -> Array:
     Examples
     --------
     >>> relative_quaternion([0.6, 0.8, 0.0, 0.0], [0.6, 0.8, 0.0, 1e-30])
-    array([ 1.0e+00,  0.0e+00,  8.0e-31,  6.0e-31])
+    array([1.e+00, 0.e+00, 8.e-31, 6.e-31])
     """
     cosine = q_ab @ q_ac
     near_difference = q_ac - where(cosine < 0.0, -1.0, 1.0) * q_ab

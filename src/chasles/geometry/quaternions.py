@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import exp, log, maximum, sqrt, where
+from chasles.engine import exp, log, maximum, where
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
+from chasles.geometry.vectors import euclidean_norm
 
 
 @batched(p=(4,), q=(4,))
@@ -82,10 +83,11 @@ def inverse_quaternion(q: Array) -> Array:
 
     Examples
     --------
-    >>> inverse_quaternion([0.0, 2.0, 0.0, 0.0])
+    >>> inverse_quaternion([0.0, 2.0, 0.0, 0.0]) + 0.0
     array([ 0. , -0.5,  0. ,  0. ])
     """
-    return conjugate_quaternion(q) / (q @ q)
+    inverse: Array = conjugate_quaternion(q) / (q @ q)
+    return inverse
 
 
 @batched(q=(4,))
@@ -107,13 +109,13 @@ def normalize_quaternion(q: Array) -> Array:
     >>> normalize_quaternion([1e-200, 0.0, 1e-200, 0.0]).round(6)
     array([0.707107, 0.      , 0.707107, 0.      ])
     """
-    scaled = q / maximum(maximum(abs(q[0]), abs(q[1])), maximum(abs(q[2]), abs(q[3])))
-    return scaled / sqrt(scaled @ scaled)
+    unit: Array = q / euclidean_norm(q)
+    return unit
 
 
 @batched(q=(4,))
 def canonical_quaternion(q: Array) -> Array:
-    """The one of q and -q whose first component that is not zero is positive, so that w >= 0.
+    """The one of q and -q with w > 0, or if w = 0, with a positive component of largest magnitude.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def canonical_quaternion(q: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 4).
+        Shape (..., 4). Among equally large components that of y precedes x, and x precedes z, as in `log_rotation`.
 
     Examples
     --------
@@ -131,7 +133,10 @@ def canonical_quaternion(q: Array) -> Array:
     array([[ 0.6,  0. , -0.8,  0. ],
            [ 0. ,  1. ,  0. ,  0. ]])
     """
-    return where(leading_component(q) < 0.0, -q, q)
+    w, x, y, z = q
+    largest = where(abs(z) > maximum(abs(x), abs(y)), z, where(abs(x) > abs(y), x, y))
+    canonical: Array = where((w < 0.0) | ((w == 0.0) & (largest < 0.0)), -q, q)
+    return canonical
 
 
 @batched(q=(4,))
@@ -159,7 +164,8 @@ def exp_quaternion(q: Array) -> Array:
     v = q[1:]
     squared_length = v @ v
     cosine = 1.0 - squared_length * cosine_quotient(squared_length)
-    return exp(q[0]) * np.array([cosine, *(sine_quotient(squared_length) * v)])
+    exponential: Array = exp(q[0]) * np.array([cosine, *(sine_quotient(squared_length) * v)])
+    return exponential
 
 
 @batched(q=(4,))
@@ -176,7 +182,7 @@ def log_quaternion(q: Array) -> Array:
     -------
     ndarray
         Shape (..., 4); the first component of a unit quaternion's is 0 but for rounding. A negative real number has
-        no axis, and gets that of x. The null quaternion gives -inf and no vector part.
+        no axis, and gets that of x. The null quaternion has no logarithm: -inf and NaN.
 
     Examples
     --------
@@ -185,10 +191,9 @@ def log_quaternion(q: Array) -> Array:
     """
     w, v = q[0], q[1:]
     shorter = angle_quotient(v @ v, abs(w)) * v
-    largest = maximum(maximum(abs(v[0]), abs(v[1])), abs(v[2]))
-    is_real = largest <= 0.0
-    scaled = where(is_real, np.array([1.0, 0.0, 0.0]), v / where(is_real, 1.0, largest))
-    axis = scaled / sqrt(scaled @ scaled)
+    length = euclidean_norm(v)
+    is_real = length <= 0.0
+    axis = where(is_real, np.array([1.0, 0.0, 0.0]), v / where(is_real, 1.0, length))
     return np.array([0.5 * log(q @ q), *where(w < 0.0, math.pi * axis - shorter, shorter)])
 
 
@@ -215,9 +220,3 @@ def power_quaternion(q: Array, exponent: Any) -> Array:
     array([0.70710678, 0.        , 0.        , 0.70710678])
     """
     return exp_quaternion(exponent * log_quaternion(q))
-
-
-def leading_component(q: Array) -> Any:
-    """First component of one quaternion that is not zero: its sign tells the canonical quaternion from its opposite."""
-    w, x, y, z = q
-    return where(w != 0.0, w, where(x != 0.0, x, where(y != 0.0, y, z)))

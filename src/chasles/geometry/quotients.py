@@ -1,7 +1,7 @@
 """Quotients of an angle's sine and cosine by its powers, which rotations and their Jacobians are made of.
 
 They are functions of the squared angle s = θ², smooth and finite everywhere, and exact at s = 0 in value and in all
-derivatives: a Taylor polynomial up to θ = 2, the closed form beyond, where nothing cancels any more. The series
+derivatives: a Taylor polynomial up to θ = 3, the closed form beyond, where nothing cancels any more. The series
 
     c_n(s) = 1/n! - s/(n+2)! + s²/(n+4)! - …
 
@@ -19,9 +19,9 @@ from typing import Any
 from chasles.engine import atan2, cos, sin, sqrt, where
 from chasles.engine.symbols import is_symbol
 
-_LARGEST_OF_SERIES = 4.0
-_TERMS = 12  # the first term left out is 1e-20 of the sum at s = 4
-_ARCTANGENT_TERMS = 13  # the first term left out is 2e-20 of the sum at tan(π/16)²
+_LARGEST_OF_SERIES = 9.0
+_TERMS = 14  # the first one left out is 2e-20 of the first at s = 9
+_ARCTANGENT_TERMS = 13  # the first one left out is 2e-20 of the first at tan(π/16)²
 
 
 def sine_quotient(s: Any) -> Any:

@@ -119,8 +119,8 @@ def inverse_right_jacobian_rotation(rotation_vector: Array) -> Array:
     --------
     >>> import math
     >>> inverse_right_jacobian_rotation([0.0, 0.0, math.pi / 2]).round(4)
-    array([[ 0.7854,  0.7854,  0.    ],
-           [-0.7854,  0.7854,  0.    ],
+    array([[ 0.7854, -0.7854,  0.    ],
+           [ 0.7854,  0.7854,  0.    ],
            [ 0.    ,  0.    ,  1.    ]])
     """
     return inverse_left_jacobian_rotation(-rotation_vector)
@@ -146,7 +146,7 @@ def left_jacobian_rotation_rate(rotation_vector: Array, rate: Array) -> Array:
 
     Examples
     --------
-    >>> left_jacobian_rotation_rate([0.0, 0.0, 0.0], [0.0, 0.0, 2.0])
+    >>> left_jacobian_rotation_rate([0.0, 0.0, 0.0], [0.0, 0.0, 2.0]) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
            [ 0.,  0.,  0.]])
@@ -181,7 +181,7 @@ def right_jacobian_rotation_rate(rotation_vector: Array, rate: Array) -> Array:
 
     Examples
     --------
-    >>> right_jacobian_rotation_rate([0.0, 0.0, 0.0], [0.0, 0.0, 2.0])
+    >>> right_jacobian_rotation_rate([0.0, 0.0, 0.0], [0.0, 0.0, 2.0]) + 0.0
     array([[ 0.,  1.,  0.],
            [-1.,  0.,  0.],
            [ 0.,  0.,  0.]])

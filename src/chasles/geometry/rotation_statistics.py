@@ -38,7 +38,7 @@ def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> NDA
     >>> from chasles.geometry import rotation_angle, rotation_x
     >>> mean = mean_rotation([rotation_x(0.1), rotation_x(0.5)], weights=[3.0, 1.0])
     >>> rotation_angle(mean).round(4)
-    np.float64(0.1987)
+    np.float64(0.199)
     """
     R = np.asarray(rotations, dtype=np.float64)
     if R.ndim < 3 or R.shape[-2:] != (3, 3):

@@ -62,9 +62,11 @@ def screw_from_twist(twist: Array) -> Screw:
 
     Examples
     --------
-    >>> screw_from_twist([0.0, 0.0, 0.5, 0.0, -1.0, 0.1])
-    Screw(axis=array([0., 0., 1.]), point=array([2., 0., 0.]), pitch=np.float64(0.2), angle=np.float64(0.5),
-          translation=np.float64(0.1))
+    >>> screw = screw_from_twist([0.0, 0.0, 0.5, 0.0, -1.0, 0.1])
+    >>> screw.axis, screw.point + 0.0
+    (array([0., 0., 1.]), array([2., 0., 0.]))
+    >>> float(screw.pitch), float(screw.angle), float(screw.translation)
+    (0.2, 0.5, 0.1)
     """
     omega, v = twist[:3], twist[3:]
     angle, speed = norm(omega), norm(v)
@@ -163,7 +165,7 @@ def screw_from_pose(T: Array) -> Screw:
 
     >>> T = np.array([[0.0, -1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1], [0.0, 0.0, 0.0, 1.0]])
     >>> screw = screw_from_pose(T)
-    >>> screw.axis, screw.point.round(12), float(screw.translation)
+    >>> screw.axis, screw.point.round(12) + 0.0, float(screw.translation)
     (array([0., 0., 1.]), array([1., 1., 0.]), 0.1)
     """
     screw: Screw = screw_from_twist(log_pose(T))
@@ -192,7 +194,7 @@ def pose_from_screw(axis: Array, point: Array, angle: Any, translation: Any) -> 
 
     Examples
     --------
-    >>> pose_from_screw([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], np.pi, 0.1)[:3, 3].round(12)
+    >>> pose_from_screw([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], np.pi, 0.1)[:3, 3].round(12) + 0.0
     array([2. , 0. , 0.1])
     """
     return exp_pose(twist_from_screw(axis, point, angle, translation))

@@ -119,8 +119,8 @@ def norm(a: Array) -> Any:
 
     Examples
     --------
-    >>> norm([3e-300, 4e-300, 0.0])
-    np.float64(5e-300)
+    >>> norm([3e300, 4e300, 0.0])
+    np.float64(5e+300)
     """
     return euclidean_norm(a)
 

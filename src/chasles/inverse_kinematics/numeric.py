@@ -15,7 +15,8 @@ from chasles.inverse_kinematics.iteration import State, iteration, restart_direc
 from chasles.inverse_kinematics.objectives import objective_of
 from chasles.inverse_kinematics.ranges import Ranges, reach
 from chasles.inverse_kinematics.solution import Residual, Solution, Status
-from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_defect
+from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
 from chasles.robot import Robot
 
@@ -85,12 +86,13 @@ class NumericSolver:
     def __init__(self, robot: Robot, target: str, task: Task, limits: bool, objective: str | None) -> None:
         tree = build_tree(robot.description)
         self.n, self.task = robot.n, task
-        self.zeros, self.first_shift = np.zeros(robot.n), np.full(robot.n, 0.5)
+        self.first_shift = np.full(robot.n, 0.5)
         self.kinematics = robot.pose_and_jacobian.specialize(frame="world-aligned", target=target)
         _, stretched = reach(tree, target, Ranges.of(robot, True, 0.0))
         self.length = max(0.5 * stretched if np.isfinite(stretched) else 1.0, _SMALLEST_LENGTH)
         self.ranges = Ranges.of(robot, limits, self.length)
-        self.centre, self.radius = reach(tree, target, self.ranges)
+        forward_kinematics = robot.forward_kinematics.specialize(target=target)
+        self.verification = Verification(forward_kinematics, task, self.ranges, *reach(tree, target, self.ranges))
         self.objective = objective_of(objective, robot, target, self.ranges)
 
     def solve(self, goals: NDArray[np.float64], search: Search) -> Solution:
@@ -102,15 +104,20 @@ class NumericSolver:
             search.posture, allowed,
         )  # fmt: skip
         q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
-        return Solution(q, status == Status.SOLVED, Residual(distance, angle), iterations, restarts, margin, status)
+        success = status == Status.SOLVED
+        no_branch, no_knowledge = np.full(np.shape(status), -1), np.zeros(np.shape(status), dtype=bool)
+        return Solution(
+            q, success, Residual(distance, angle), iterations, restarts, margin, status, no_branch, no_knowledge
+        )
 
     @cached_property
     def preparation(self) -> Function:
         """(T_world_goal, q0, max_iterations) -> (state, T_world_goal to search for, iterations allowed)."""
 
         def prepare(goal: Array, q0: Array, max_iterations: Any) -> tuple[Array, Array, Any]:
-            valid = pose_defect(goal) <= POSE_TOLERANCE
-            allowed = where(self._out_of_reach(goal), minimum(OUT_OF_REACH_ITERATIONS, max_iterations), max_iterations)
+            valid = self.verification.is_pose(goal)
+            far = self.verification.out_of_reach(goal)
+            allowed = where(far, minimum(OUT_OF_REACH_ITERATIONS, max_iterations), max_iterations)
             return State.at(q0).packed(), where(valid, goal, np.eye(4)), where(valid, allowed, 1.0)
 
         inputs = {"T_world_goal": (4, 4), "q0": (self.n,), "max_iterations": ()}
@@ -124,36 +131,13 @@ class NumericSolver:
 
     @cached_property
     def verdict(self) -> Function:
-        """(state, done, T_world_goal, tolerance, near) -> (q, angle, distance, limit margin, status, restarts).
-
-        It knows nothing of how q was found: it compares the pose at q with the target, and q with the limits.
-        """
+        """(state, done, T_world_goal, tolerance, near) -> (q, angle, distance, limit margin, status, restarts)."""
 
         def judge(packed: Array, done: Any, goal: Array, tolerance: Array, near: Array) -> tuple[Any, ...]:
             state = State.unpacked(packed, self.n)
-            q = self.ranges.nearest_turn(where(done > 0.0, state.q, state.closest), near)
-            error = self.task.error(goal, self.kinematics(q), self.length)
-            margin = self.ranges.margin(q)
-            success = (error.angle <= tolerance[0]) & (error.distance <= tolerance[1]) & (margin >= 0.0)
-            valid = pose_defect(goal) <= POSE_TOLERANCE
-            failure = where(self._out_of_reach(goal), float(Status.OUT_OF_REACH), float(Status.NOT_FOUND))
-            status = where(success, float(Status.SOLVED), failure)
-            known = where(valid, 0.0, np.nan)
-            return (
-                q + known,
-                error.angle + known,
-                error.distance + known,
-                margin + known,
-                where(valid, status, float(Status.INVALID_TARGET)),
-                state.restarts,
-            )
+            q = where(done > 0.0, state.q, state.closest)
+            return *self.verification(q, goal, tolerance, near), state.restarts
 
         inputs = {"state": (2 * self.n + 4,), "done": (), "T_world_goal": (4, 4), "tolerance": (2,), "near": (self.n,)}
-        outputs = ["q", "angle", "distance", "limit_margin", "status", "restarts"]
+        outputs = [*Verdict._fields, "restarts"]
         return Function(trace(judge, inputs, name="judge_inverse_kinematics", outputs=outputs))
-
-    def _out_of_reach(self, goal: Array) -> Any:
-        """Whether the stretched robot is too short for a target (4, 4)."""
-        if len(self.task.displacements) < 3 or not np.isfinite(self.radius):
-            return False
-        return norm(goal[:3, 3] - self.centre) > self.radius * (1.0 + 1e-9)

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import floor, maximum, minimum
+from chasles.engine import floor, maximum, minimum, where
 from chasles.geometry.elementary import Array
 from chasles.model import Tree, build_tree
 from chasles.model.tree import WORLD
 from chasles.robot import Robot
 
 TURN = 2.0 * np.pi
+#: A joint this near to a limit, rad, stands at it.
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,19 @@ class Ranges:
 
     def _turned(self, k: int, position: Any, near: Any) -> Any:
         low, high = self.lower[k], self.upper[k]
-        if not self.turning[k] or high - low < TURN:
+        if not self.turning[k]:
             return position
         turns = floor((near - position) / TURN + 0.5)
-        if np.isfinite(low):
-            turns = maximum(turns, -floor((position - low) / TURN))
         if np.isfinite(high):
-            turns = minimum(turns, floor((high - position) / TURN))
-        return position + TURN * turns
+            turns = minimum(turns, floor((high - position) / TURN + _ROUNDING))
+        if np.isfinite(low):
+            turns = maximum(turns, -floor((position - low) / TURN + _ROUNDING))
+        turned = position + TURN * turns
+        if np.isfinite(high):
+            turned = where((turned > high) & (turned < high + _ROUNDING), high, turned)
+        if np.isfinite(low):
+            turned = where((turned < low) & (turned > low - _ROUNDING), low, turned)
+        return turned
 
 
 def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64], float]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from chasles.inverse_kinematics.solution import Solution
 
-Select = Literal["first", "nearest", "best"]
-SELECTIONS = ("first", "nearest", "best")
+Select = Literal["first", "nearest", "best", "all"]
+SELECTIONS = ("first", "nearest", "best", "all")
 
 
 def best_of(solutions: Solution, select: Select, q_near: NDArray[np.float64]) -> Solution:
@@ -32,6 +32,9 @@ def best_of(solutions: Solution, select: Select, q_near: NDArray[np.float64]) ->
         return picked.squeeze(rank.ndim - 1)
 
     residual = type(solutions.residual)(*map(chosen, solutions.residual))
-    own = {name: chosen(getattr(solutions, name)) for name in ("q", "success", "limit_margin", "status")}
+    own = {
+        name: chosen(getattr(solutions, name))
+        for name in ("q", "success", "limit_margin", "status", "branch", "infinite")
+    }
     spent = {name: getattr(solutions, name).sum(axis=-1) for name in ("iterations", "restarts")}
     return Solution(residual=residual, **own, **spent)

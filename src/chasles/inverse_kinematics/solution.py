@@ -68,7 +68,11 @@ class Solution:
     limit_margin
         Shape (...): smallest distance of a joint to its nearest limit, rad (m for sliding joints); inf without limits.
     status
-        Shape (...): a `Status` for each target.
+        Shape (...): the number of a `Status` for each target.
+    branch
+        Shape (...): number of the branch of a closed form (`InverseKinematics.branches` names them), -1 without one.
+    infinite
+        Shape (...): whether a closed form found the solution to be one of infinitely many, at a singular pose.
 
     Examples
     --------
@@ -88,6 +92,8 @@ class Solution:
     restarts: Any
     limit_margin: Any
     status: Any
+    branch: Any
+    infinite: Any
 
     def __getitem__(self, index: Any) -> Solution:
         """Return the solutions of some of the targets."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.inverse_kinematics.closed_form.solver import ClosedFormSolver
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
 from chasles.inverse_kinematics.solution import Solution
 from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
+
+Method = Literal["auto", "closed form", "numeric"]
+METHODS = ("auto", "closed form", "numeric")
 
 
 class InverseKinematics:
@@ -20,7 +25,9 @@ class InverseKinematics:
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
+        self._zeros = np.zeros(robot.n)
         self._solvers: dict[Hashable, NumericSolver] = {}
+        self._closed_forms: dict[Hashable, ClosedFormSolver] = {}
 
     def __call__(
         self,
@@ -32,15 +39,18 @@ class InverseKinematics:
         limits: bool = True,
         tolerance: float | tuple[float, float] = 1e-6,
         max_iterations: int = 1000,
+        method: Method = "auto",
         select: Select = "first",
         starts: int = 8,
         objective: str | None = None,
         posture: ArrayLike | None = None,
+        elbow_angle: ArrayLike | None = None,
         seed: int = 0,
     ) -> Solution:
         """Joint positions that bring a frame of the robot to targets: ``robot.inverse_kinematics(T, q0)``.
 
-        Each target is searched by damped steps that respect the joint limits, from ``q0`` and then from starts spread
+        Where the robot's axes allow a closed form (see `family`), the branch nearest to ``q0`` is computed. Otherwise
+        each target is searched by damped steps that respect the joint limits, from ``q0`` and then from starts spread
         evenly over the limits, until forward kinematics agrees with the target or the iterations are used up. Targets
         of a batch do not influence each other: alone or in company, each gives the same result.
 
@@ -63,16 +73,23 @@ class InverseKinematics:
             Largest distance (m) and angle (rad) of a solution, one number or (angle, distance).
         max_iterations
             Most iterations for a target, over all its starts.
+        method
+            ``"closed form"``, ``"numeric"``, or ``"auto"``: the closed form where there is one and nothing else is
+            asked of redundant joints.
         select
-            ``"first"`` solution found; of the solutions from several starts the ``"nearest"`` to q0, or the ``"best"``,
-            which is farthest from the joint limits.
+            ``"first"`` solution found; of all branches, or of the solutions from several starts, the ``"nearest"`` to
+            q0, or the ``"best"``, which is farthest from the joint limits, or ``"all"``, along one more axis at the
+            end of the batch.
         starts
-            How many starts a selection compares.
+            How many starts a selection of numeric solutions compares.
         objective
             What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
             ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
         posture
             Shape (..., n); default q0.
+        elbow_angle
+            Of seven joints with a shoulder and a wrist: where on its circle the elbow is, shape (...), rad; see
+            `elbow_angle`. Default that of q0.
         seed
             Whole number that selects another sequence of starts.
 
@@ -105,14 +122,29 @@ class InverseKinematics:
         1: the target lies farther away than the stretched robot reaches; q comes closest
         """
         n = self._robot.n
-        solver = self._solver(target, Task.of(mask), bool(limits), objective)
-        ranges = solver.ranges
         goals = _targets(T_world_target)
+        task = Task.of(mask)
         near = None if q0 is None else _configurations(q0, n, "q0")
+        if select not in SELECTIONS:
+            raise UnknownNameError("selection", select, SELECTIONS)
+        if method not in METHODS:
+            raise UnknownNameError("method", method, METHODS)
+        if method != "numeric" and objective is None:
+            closed = self._closed_form(target, task, bool(limits))
+            plain = closed.family is not None and (elbow_angle is not None or not closed.redundant)
+            if method == "closed form" or plain:
+                nearby = self._zeros if near is None else near
+                return closed.solve(goals, nearby, _tolerance(tolerance), select, elbow_angle)
+        elif method == "closed form":
+            raise ArgumentError("a closed form follows no objective; use method='numeric'")
+        if elbow_angle is not None:
+            raise ArgumentError("an elbow angle is for closed forms of seven joints")
+        solver = self._solver(target, task, bool(limits), objective)
+        ranges = solver.ranges
         begin = ranges.middle if near is None else ranges.inside(near)
         search = Search(
             q0=begin,
-            near=solver.zeros if near is None else near,
+            near=self._zeros if near is None else near,
             tolerance=_tolerance(tolerance),
             max_iterations=_positive(max_iterations, "max_iterations"),
             shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(n),
@@ -120,20 +152,62 @@ class InverseKinematics:
         )
         if select == "first":
             return solver.solve(goals, search)
-        if select not in SELECTIONS:
-            raise UnknownNameError("selection", select, SELECTIONS)
         several = search.spread(_positive(starts, "starts"), ranges)
-        return best_of(solver.solve(goals[..., None, :, :], several), select, search.near)
+        solutions = solver.solve(goals[..., None, :, :], several)
+        return solutions if select == "all" else best_of(solutions, select, search.near)
+
+    def family(self, target: str = "tool") -> str | None:
+        """Kind of arm for which there is a closed form, in words; None where there is none.
+
+        >>> import chasles as ch
+        >>> ch.load("ur5").inverse_kinematics.family()
+        'six joints, the second to fourth parallel'
+        """
+        family = self._closed_form(target, Task.of(None), True).family
+        return None if family is None else family.name
+
+    def branches(self, target: str = "tool") -> tuple[str, ...]:
+        """Names of the branches of the closed form, in the order of their numbers; none where there is none.
+
+        The names tell branches apart; which side is left, or up, depends on how the robot's axes are directed.
+
+        >>> import chasles as ch
+        >>> ch.load("puma560").inverse_kinematics.branches()[5]
+        'shoulder right, elbow up, wrist flipped'
+        """
+        family = self._closed_form(target, Task.of(None), True).family
+        return () if family is None else family.names
+
+    def elbow_angle(self, q: ArrayLike, target: str = "tool") -> Any:
+        """Elbow angle of configurations (..., 7): rad, about the line from shoulder to wrist.
+
+        It is 0 where the elbow lies on the side of that line to which the first axis points (Kreutz-Delgado, Long and
+        Seraji, 1992).
+
+        >>> import chasles as ch
+        >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
+        np.float64(0.0)
+        """
+        return self._closed_form(target, Task.of(None), True).elbow_angle(_configurations(q, self._robot.n, "q"))
+
+    def _closed_form(self, target: str, task: Task, limits: bool) -> ClosedFormSolver:
+        key = (target, task, limits)
+        if key not in self._closed_forms:
+            self._closed_forms[key] = ClosedFormSolver(self._robot, self._frame(target), task, limits)
+        return self._closed_forms[key]
 
     def _solver(self, target: str, task: Task, limits: bool, objective: str | None) -> NumericSolver:
         key = (target, task, limits, objective)
         if key not in self._solvers:
-            names = self._robot.frame_names
-            frame = self._robot.description.tool if target == "tool" and target not in names else target
-            if frame not in names:
-                raise UnknownNameError("frame", target, names)
-            self._solvers[key] = NumericSolver(self._robot, frame, task, limits, objective)
+            self._solvers[key] = NumericSolver(self._robot, self._frame(target), task, limits, objective)
         return self._solvers[key]
+
+    def _frame(self, target: str) -> str:
+        names = self._robot.frame_names
+        frame = self._robot.description.tool if target == "tool" and target not in names else target
+        if frame not in names:
+            raise UnknownNameError("frame", target, names)
+        return frame
 
     def __repr__(self) -> str:
         return f"<inverse kinematics of robot '{self._robot.name}'>"

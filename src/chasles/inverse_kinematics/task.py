@@ -115,6 +115,15 @@ class Task:
             sizes.append(norm(seen))
         return Error(np.concatenate(parts), np.concatenate(rows_of), *sizes)
 
+    def remaining(self, T_world_goal: Array, T_world_frame: Array) -> tuple[Any, Any]:
+        """Angle (rad) and distance (m) of the components that count, between a frame and its target."""
+        R_goal, R = T_world_goal[:3, :3], T_world_frame[:3, :3]
+        displacement = T_world_goal[:3, 3] - T_world_frame[:3, 3]
+        angle = rotation_error(R_goal, R)[1] if len(self.rotations) == 3 else 0.0
+        if self.rotations and len(self.rotations) < 3:
+            angle = norm((R_goal.T @ self._rotation(R_goal, R))[self.rotations])
+        return angle, norm((R_goal.T @ displacement)[self.displacements])
+
     def _rotation(self, R_goal: Array, R: Array) -> Array:
         """Rotation vector in world axes that takes the frame to its goal."""
         if not self.rotations:

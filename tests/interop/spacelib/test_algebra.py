@@ -14,14 +14,14 @@ from hypothesis.extra.numpy import arrays
 
 import chasles
 from chasles.errors import ArgumentError
-from chasles.interop.spacelib import algebra, copies, precision, scalars, vectors
+from chasles.interop.spacelib import algebra, copies, matrices, precision, scalars, vectors
 from chasles.interop.spacelib.codes import Col, Row
 
 SHAPES = [(), (1,), (3, 1, 2)]
 NUMBERS = st.floats(-1e3, 1e3)
 
 
-def matrices(rows: int, columns: int) -> st.SearchStrategy[np.ndarray[Any, Any]]:
+def random_matrices(rows: int, columns: int) -> st.SearchStrategy[np.ndarray[Any, Any]]:
     return arrays(np.float64, (rows, columns), elements=NUMBERS)
 
 
@@ -53,7 +53,7 @@ def test_precision_is_the_smallest_power_of_two_that_changes_1() -> None:
     assert precision.zerom() == e
 
 
-@given(matrices(2, 3), matrices(3, 4))
+@given(random_matrices(2, 3), random_matrices(3, 4))
 def test_molt_is_the_product(A: np.ndarray[Any, Any], B: np.ndarray[Any, Any]) -> None:
     expected = [[math.fsum(A[i, k] * B[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     np.testing.assert_allclose(algebra.molt(A, B, 2, 3, 4), expected, rtol=1e-13, atol=1e-9)
@@ -72,10 +72,10 @@ def test_macros_with_fixed_sizes_do_what_the_general_routines_do(lead: tuple[int
         np.testing.assert_array_equal(getattr(algebra, total)(A, B), algebra.sum(A, B, size, size))
         np.testing.assert_array_equal(getattr(algebra, difference)(A, B), algebra.sub(A, B, size, size))
         np.testing.assert_array_equal(getattr(algebra, multiple)(A, r), algebra.rmolt(A, r, size, size))
-        np.testing.assert_array_equal(getattr(algebra, transpose)(A), algebra.transp(A, size, size))
-        np.testing.assert_array_equal(getattr(algebra, norm)(A), algebra.norm(A, size, size))
-        assert algebra.norm(A).shape == lead
-        np.testing.assert_array_equal(algebra.norm(A), np.abs(A).max(axis=(-2, -1)))
+        np.testing.assert_array_equal(getattr(matrices, transpose)(A), matrices.transp(A, size, size))
+        np.testing.assert_array_equal(getattr(matrices, norm)(A), matrices.norm(A, size, size))
+        assert matrices.norm(A).shape == lead
+        np.testing.assert_array_equal(matrices.norm(A), np.abs(A).max(axis=(-2, -1)))
 
 
 def test_products_with_points_and_vectors() -> None:
@@ -93,8 +93,8 @@ def test_matrices_of_one_column_may_be_vectors() -> None:
     np.testing.assert_array_equal(algebra.sum(v, v, 6, 1), 2 * v)
     np.testing.assert_array_equal(algebra.sub(v, v), 0 * v)
     np.testing.assert_array_equal(algebra.rmolt(v, 3.0, 6, 1), 3 * v)
-    np.testing.assert_array_equal(algebra.transp(v, 6, 1), v[None])
-    assert algebra.norm(-v, 6, 1) == 6.0
+    np.testing.assert_array_equal(matrices.transp(v, 6, 1), v[None])
+    assert matrices.norm(-v, 6, 1) == 6.0
 
 
 @given(arrays(np.float64, (2, 3), elements=NUMBERS), st.integers(3, 6))
@@ -102,23 +102,23 @@ def test_cross_products_to_matrices(ab: np.ndarray[Any, Any], dim: int) -> None:
     a, b = ab
     expected = np.zeros((dim, dim))
     expected[:3, :3] = np.outer(b, a) - np.outer(a, b)  # equation (3.22)
-    np.testing.assert_allclose(algebra.crossvtom(a, b, dim), expected, atol=1e-9)
+    np.testing.assert_allclose(matrices.crossvtom(a, b, dim), expected, atol=1e-9)
     A, B = _skew(a), _skew(b)
     np.testing.assert_allclose(A @ b, np.cross(a, b), atol=1e-9)
-    np.testing.assert_allclose(algebra.crossMtoM(A, B, dim), expected, atol=1e-9)
+    np.testing.assert_allclose(matrices.crossMtoM(A, B, dim), expected, atol=1e-9)
     larger = np.full((5, 5), math.nan)
     larger[:3, :3] = A
-    np.testing.assert_allclose(algebra.crossMtoM(larger, B, dim), expected, atol=1e-9)
+    np.testing.assert_allclose(matrices.crossMtoM(larger, B, dim), expected, atol=1e-9)
 
 
 def test_cross_products_in_batches() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=(2, 3, 1, 2, 3))
-    result = algebra.crossvtom(a, b, dim=4)
+    result = matrices.crossvtom(a, b, dim=4)
     assert result.shape == (3, 1, 2, 4, 4)
     np.testing.assert_array_equal(result[..., 3, :], 0.0)
     np.testing.assert_allclose(result[..., 2, 1], np.cross(a, b)[..., 0], rtol=1e-14)
-    np.testing.assert_allclose(algebra.crossMtoM(_skew(a), _skew(b), 4), result, atol=1e-14)
+    np.testing.assert_allclose(matrices.crossMtoM(_skew(a), _skew(b), 4), result, atol=1e-14)
 
 
 def _skew(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -128,20 +128,20 @@ def _skew(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def test_null_and_identity_matrices_are_new_each_time() -> None:
-    algebra.clear3()[0, 0] = 1.0
-    assert not algebra.clear3().any()
-    np.testing.assert_array_equal(algebra.clear4(), algebra.clear(4, 4))
-    np.testing.assert_array_equal(algebra.idmat3(), algebra.idmat(3))
-    np.testing.assert_array_equal(algebra.idmat4(), np.eye(4))
+    matrices.clear3()[0, 0] = 1.0
+    assert not matrices.clear3().any()
+    np.testing.assert_array_equal(matrices.clear4(), matrices.clear(4, 4))
+    np.testing.assert_array_equal(matrices.idmat3(), matrices.idmat(3))
+    np.testing.assert_array_equal(matrices.idmat4(), np.eye(4))
     np.testing.assert_array_equal(vectors.clearv(), [0.0, 0.0, 0.0])
-    assert algebra.norm(np.zeros((0, 3))) == 0.0
-    assert algebra.clear(0, 2).shape == (0, 2)
+    assert matrices.norm(np.zeros((0, 3))) == 0.0
+    assert matrices.clear(0, 2).shape == (0, 2)
 
 
 def test_nan_stays_in_its_sample() -> None:
     A = np.ones((2, 3, 3))
     A[0, 1, 1] = math.nan
-    for result in (algebra.norm(A), algebra.norm3(A), algebra.molt(A, A), algebra.molt3(A, A), algebra.rmolt(A, 2.0)):
+    for result in (matrices.norm(A), matrices.norm3(A), algebra.molt(A, A), algebra.molt3(A, A), algebra.rmolt(A, 2.0)):
         assert np.isnan(result[0]).any()
         assert np.isfinite(result[1]).all()
     unit, length = vectors.unitv([[math.nan, 0, 0], [3, 0, 0]])
@@ -161,9 +161,9 @@ def test_wrong_sizes_are_told() -> None:
     with pytest.raises(ArgumentError, match="sub: B has shape"):
         algebra.sub(np.eye(2), np.eye(3), 2, 2)
     with pytest.raises(ArgumentError, match="norm: A has shape"):
-        algebra.norm(3.0)
+        matrices.norm(3.0)
     with pytest.raises(ArgumentError, match="dim"):
-        algebra.crossvtom([1, 0, 0], [0, 1, 0], dim=2)
+        matrices.crossvtom([1, 0, 0], [0, 1, 0], dim=2)
     with pytest.raises(ArgumentError, match="dot2: dim"):
         vectors.dot2([1, 2], [1, 2], 3)
     with pytest.raises(ArgumentError, match="dot2: a and b"):
@@ -264,12 +264,12 @@ def test_symbols_pass_through() -> None:
     assert algebra.molt(A, A).tolist() == [[x**2, x + y], [0, y**2]]
     assert algebra.sum(A, A, 2, 2).tolist() == [[2 * x, 2], [0, 2 * y]]
     assert algebra.rmolt(A, x).tolist() == [[x**2, x], [0, x * y]]
-    assert algebra.transp(A).tolist() == [[x, 0], [1, y]]
-    assert algebra.norm(A).subs({x: -3, y: 2}) == 3
+    assert matrices.transp(A).tolist() == [[x, 0], [1, y]]
+    assert matrices.norm(A).subs({x: -3, y: 2}) == 3
     assert sympy.simplify(vectors.mod([x, 0, 0]) - abs(x)).subs(x, -2) == 0
     assert copies.vmcopy([x, y], 2, 1, Row, np.zeros((2, 2))).tolist() == [[x, y], [0, 0]]
     assert copies.mcopy34(np.diag([x, y, x]), np.eye(4))[1, 1] == y
-    c = algebra.crossvtom([x, 0, 0], [0, y, 0], dim=4)
+    c = matrices.crossvtom([x, 0, 0], [0, y, 0], dim=4)
     assert c[1, 0] == x * y
     assert c.shape == (4, 4)
     assert scalars.sign(sympy.Integer(-4)) == -1
@@ -280,7 +280,7 @@ def test_routines_can_be_traced() -> None:
     @chasles.function(A=(4, 4), P=(4,))
     def program(A: Any, P: Any) -> Any:
         B = copies.mcopy34(algebra.molt(A[:3, :3], A[:3, :3]), A)
-        return algebra.norm(B) * algebra.moltp(B, P) + vectors.mod(P[:3])
+        return matrices.norm(B) * algebra.moltp(B, P) + vectors.mod(P[:3])
 
     rng = np.random.default_rng(4)
     A, P = rng.normal(size=(5, 4, 4)), rng.normal(size=(5, 4))

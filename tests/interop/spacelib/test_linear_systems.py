@@ -32,7 +32,7 @@ def reduced_by_hand(A: Array, b: Array) -> tuple[list[list[Fraction]], list[int]
     order = list(range(n))
     size = Fraction(0)
     for k in range(min(m, n)):
-        size, i, j = max(((abs(rows[i][j]), -i, -j) for i in range(k, m) for j in range(k, n)))
+        size, i, j = max((abs(rows[i][j]), -i, -j) for i in range(k, m) for j in range(k, n))
         i, j = -i, -j
         if size == 0:
             break

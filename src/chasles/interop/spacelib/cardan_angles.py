@@ -57,10 +57,10 @@ def cardantor(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> cardantor([np.pi / 2, 0.0, 0.0], Z, Y, X).round(12)
+    >>> cardantor([np.pi / 2, 0.0, 0.0], Z, Y, X).round(12) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
-           [-0.,  0.,  1.]])
+           [ 0.,  0.,  1.]])
     """
     R = rotation_from_euler_angles(q, checked_sequence(i, j, k, "cardantor"))
     return embedded(R, dim, "cardantor", diagonal=1.0)
@@ -72,7 +72,7 @@ def cardantor3(q: Array, i: int, j: int, k: int) -> Array:
 
     Examples
     --------
-    >>> cardantor3([0.0, 0.0, 0.0], X, Y, Z)[0]
+    >>> cardantor3([0.0, 0.0, 0.0], X, Y, Z)[0] + 0.0
     array([1., 0., 0.])
     """
     R: Array = rotation_from_euler_angles(q, checked_sequence(i, j, k, "cardantor3"))
@@ -127,7 +127,7 @@ def rtocardan3(R: Any, i: int, j: int, k: int, *, check: bool = False) -> Cardan
 
     Examples
     --------
-    >>> rtocardan3([[1, 0, 0], [0, 1, 0], [0, 0, 1]], X, Y, Z).q1
+    >>> rtocardan3([[1, 0, 0], [0, 1, 0], [0, 0, 1]], X, Y, Z).q1 + 0.0
     array([0., 0., 0.])
     """
     return rtocardan(R, 3, i, j, k, check=check)
@@ -138,7 +138,7 @@ def rtocardan4(m: Any, i: int, j: int, k: int, *, check: bool = False) -> Cardan
 
     Examples
     --------
-    >>> rtocardan4(cardantor4([0.0, 0.5, 0.0], X, Y, Z), X, Y, Z).q1
+    >>> rtocardan4(cardantor4([0.0, 0.5, 0.0], X, Y, Z), X, Y, Z).q1 + 0.0
     array([0. , 0.5, 0. ])
     """
     return rtocardan(m, 4, i, j, k, check=check)
@@ -170,8 +170,8 @@ def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E74
 
     Examples
     --------
-    >>> cardantoM([1, 2, 1.5], X, Z, Y, [100, 200, 300, 1])[0].round(3)
-    array([ -0.029,  -0.909,  -0.415, 100.   ])
+    >>> cardantoM([1, 2, 1.5], X, Z, Y, [10, 20, 30, 1])[0].round(3)
+    array([-0.029, -0.909, -0.415, 10.   ])
     """
     return elementary.pose(rotation_from_euler_angles(q, checked_sequence(i, j, k, "cardantoM")), O[:U])
 

@@ -273,7 +273,7 @@ def nauttoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
 
 @batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
 def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcceleration:
-    """Cardan or Euler angles, rates and accelerations of a frame, from its position, velocity and acceleration matrices.
+    """Cardan or Euler angles, rates and accelerations of a frame, from its position, velocity and acceleration.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Angular velocity and acceleration by Cardan and Euler angles, as vectors and 3×3 matrices (section 3.5.2 of the manual).
+"""Angular velocity and acceleration by Cardan and Euler angles, vectors and 3×3 matrices (section 3.5.2 of the manual).
 
 With A and Ã of the sequence, omega = A q' and omega' = A q'' + Ã (q[1]' q[2]', q[0]' q[2]', q[0]' q[1]'), both in the
-fixed frame. The case of letters tells vectors from matrices: `cardanto_OMEGA` gives a vector, `cardanto_omega` a matrix.
-(In Maple it is the other way round.)
+fixed frame. Letters tell vectors from matrices: `cardanto_OMEGA` gives a vector, `cardanto_omega` a matrix. (In Maple
+it is the other way round.)
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def cardanto_omega3(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
 
     Examples
     --------
-    >>> cardanto_omega3([0, 0, 0], [0, 0, 2], X, Y, Z)[1]
+    >>> cardanto_omega3([0, 0, 0], [0, 0, 2], X, Y, Z)[1] + 0.0
     array([2., 0., 0.])
     """
     Omega: Array = cardanto_omega(q, qp, i, j, k)
@@ -105,7 +105,7 @@ def cardanto_omega4(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
 
     Examples
     --------
-    >>> cardanto_omega4([0, 0, 0], [0, 0, 2], X, Y, Z)[1]
+    >>> cardanto_omega4([0, 0, 0], [0, 0, 2], X, Y, Z)[1] + 0.0
     array([2., 0., 0., 0.])
     """
     Omega: Array = cardanto_omega(q, qp, i, j, k, 4)
@@ -194,7 +194,9 @@ def cardanto_G4(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Arra
 
 @batched(q=(3,))
 def cardantol(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
-    """Matrix A of the angular velocity, omega = A q'. (The manual calls it an ISA matrix L, which it is not.)
+    """Matrix A of the angular velocity, omega = A q'.
+
+    The manual calls it an ISA matrix L, but it is no matrix of a screw axis.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def cardantol(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
 
     Examples
     --------
-    >>> cardantol([0, 0, 0], Z, Y, X)
+    >>> cardantol([0, 0, 0], Z, Y, X) + 0.0
     array([[0., 0., 1.],
            [0., 1., 0.],
            [1., 0., 0.]])
@@ -240,10 +242,10 @@ def cardantoWPROD(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
 
     Examples
     --------
-    >>> cardantoWPROD([0, 0, 0], X, Y, Z)
+    >>> cardantoWPROD([0, 0, 0], X, Y, Z) + 0.0
     array([[ 1.,  0.,  0.],
-           [-0., -1., -0.],
-           [ 0., -0.,  1.]])
+           [ 0., -1.,  0.],
+           [ 0.,  0.,  1.]])
     """
     return embedded(euler_product_matrix(q, checked_sequence(i, j, k, "cardantoWPROD")), dim, "cardantoWPROD")
 
@@ -281,7 +283,9 @@ def invA(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> InverseA:
 
 @batched(alpha=(), beta=())
 def WPRODtocardan(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> Array:
-    """Matrix Ã in the order of the sequence's axes. (The text calls it the transpose of `cardantoWPROD`, which it is not.)
+    """Matrix Ã in the order of the sequence's axes.
+
+    The manual calls it the transpose of `cardantoWPROD`; the original has the same elements in another order.
 
     Parameters
     ----------
@@ -296,10 +300,10 @@ def WPRODtocardan(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> Ar
 
     Examples
     --------
-    >>> WPRODtocardan(0.0, 0.0, 1, Y, Z, X)
+    >>> WPRODtocardan(0.0, 0.0, 1, Y, Z, X) + 0.0
     array([[ 0.,  1.,  0.],
            [ 0.,  0., -1.],
-           [ 1., -0.,  0.]])
+           [ 1.,  0.,  0.]])
     """
     sequence = _sequence_of_sign(sig, i, j, k, "WPRODtocardan")
     order = [*euler_sequence(sequence).axes[:2], 3 - i - j]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.symbols import is_symbolic
+from chasles.engine.symbols import exact, is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import CHECK_TOLERANCE
@@ -135,18 +135,15 @@ def _is_exactly(m: Array) -> bool:
     import sympy
 
     R = m[:3, :3]
-    conditions = [
-        *(R.T @ R - np.eye(3, dtype=int)).flat,
-        sympy.Matrix(R).det() - 1,
-        *(m[3:] - np.eye(4, dtype=int)[3]).flat,
-    ]
+    last_row = m[3:] - np.eye(m.shape[-1])[3:]
+    conditions = [*(R.T @ R - np.eye(3)).flat, sympy.Matrix(R).det() - 1, *last_row.flat]
     return all(map(_vanishes, conditions))
 
 
 def _vanishes(expression: Any) -> bool:
     import sympy
 
-    return bool(sympy.simplify(expression) == 0)
+    return bool(sympy.simplify(exact(sympy.sympify(expression))).is_zero)
 
 
 def _truth(values: Any) -> Any:

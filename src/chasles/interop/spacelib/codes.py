@@ -49,7 +49,9 @@ def _constant(values: Any) -> NDArray[np.float64]:
 Xaxis, Yaxis, Zaxis = _constant([1, 0, 0]), _constant([0, 1, 0]), _constant([0, 0, 1])
 Xaxis_n, Yaxis_n, Zaxis_n = _constant([-1, 0, 0]), _constant([0, -1, 0]), _constant([0, 0, -1])
 ORIGIN = _constant([0, 0, 0, 1])
-NULL3, NULL4, UNIT3, UNIT4 = (_constant(values) for values in (np.zeros((3, 3)), np.zeros((4, 4)), np.eye(3), np.eye(4)))
+NULL3, NULL4, UNIT3, UNIT4 = (
+    _constant(values) for values in (np.zeros((3, 3)), np.zeros((4, 4)), np.eye(3), np.eye(4))
+)
 
 
 class Line(NamedTuple):
@@ -71,12 +73,7 @@ def _from_point(P: Any) -> Any:
     return np.abs(np.asarray(P, dtype=np.float64)[..., U] - 1.0)
 
 
-def _from_plane(pl: Any) -> Any:
-    return np.abs(np.linalg.norm(np.asarray(pl, dtype=np.float64)[..., :U], axis=-1) - 1.0)
-
-
 POINT = Kind((4,), "point [x, y, z, 1]", _from_point, "Divide it by its fourth coordinate")
-PLANE = Kind((4,), "plane [a, b, c, d] with a unit normal", _from_plane, "Divide it by the length of (a, b, c)")
 
 
 def checked_code(code: Any, allowed: dict[str, int], routine: str, what: str) -> int:

@@ -140,7 +140,8 @@ def mvcopy(A: Any, rows: int | None = None, cols: int | None = None, val: int = 
     """
     array = _plane(A, rows, cols, "mvcopy")
     axis = _axis(array, val, type, "mvcopy")
-    return array.take(val - 1, axis=axis)
+    vector: Array = array.take(val - 1, axis=axis)
+    return vector
 
 
 def vmcopy(

@@ -1,4 +1,4 @@
-"""General operations on matrices: inverse of a position, vectors and skew matrices, trace (section 3.4.3 of the manual)."""
+"""General operations: inverse of a position, vectors and skew matrices, trace (section 3.4.3 of the manual)."""
 
 from __future__ import annotations
 

@@ -40,9 +40,7 @@ def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
 
 
 @batched(mass=(), jxx=(), jyy=(), jzz=(), jxy=(), jyz=(), jxz=(), xg=(), yg=(), zg=())
-def jtoJ(
-    mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, xg: Any, yg: Any, zg: Any
-) -> Array:
+def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, xg: Any, yg: Any, zg: Any) -> Array:
     """Inertia matrix J of a body from its mass, barycentral moments of inertia and centre of mass.
 
     Parameters

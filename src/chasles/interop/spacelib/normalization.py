@@ -20,7 +20,7 @@ _SINGULAR = 1e-12
 
 
 class Normalized(NamedTuple):
-    """Results of `normal`: the matrix R with an orthogonal rotation part, and OK, or NOTOK where that part is singular."""
+    """Results of `normal`: the matrix R with an orthogonal rotation part, and OK, or NOTOK where that was singular."""
 
     R: Array
     rv: Any
@@ -48,7 +48,7 @@ def normal(R: Any, n: int | None = None) -> Normalized:
     Examples
     --------
     >>> R, rv = normal([[1.1, 0, 0], [0, 1.1, 0], [0, 0, 1.1]])
-    >>> R.round(12), int(rv)
+    >>> R.round(12) + 0.0, int(rv)
     (array([[1., 0., 0.],
             [0., 1., 0.],
             [0., 0., 1.]]), 1)
@@ -67,7 +67,7 @@ def normal3(R: Array) -> Normalized:
 
     Examples
     --------
-    >>> normal3(2 * np.eye(3)).R[0]
+    >>> normal3(2 * np.eye(3)).R[0].round(12) + 0.0
     array([1., 0., 0.])
     """
     determinant = R[0] @ elementary.cross(R[1], R[2])
@@ -83,7 +83,7 @@ def normal4(R: Array) -> Normalized:
 
     Examples
     --------
-    >>> normal4(np.diag([2.0, 2.0, 2.0, 1.0])).R[0]
+    >>> normal4(np.diag([2.0, 2.0, 2.0, 1.0])).R[0].round(12) + 0.0
     array([1., 0., 0., 0.])
     """
     rotation, rv = normal3(R[:3, :3])

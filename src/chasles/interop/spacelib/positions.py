@@ -62,7 +62,7 @@ def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) ->
     jtype
         `Rev` or `Pri`.
     theta, d, b, a, alpha
-        Link rotation, link offset, shift (0 in the standard definition), link length, link twist; rad and m, shape (...).
+        Rotation, offset, shift (0 in the standard definition), length and twist of the link, rad and m, shape (...).
     q
         Joint coordinate, rad or m, shape (...).
 
@@ -73,7 +73,7 @@ def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) ->
 
     Examples
     --------
-    >>> dhtom(Rev, 0.0, 0.1, 0.0, 0.5, 0.0, 0.0)
+    >>> dhtom(Rev, 0.0, 0.1, 0.0, 0.5, 0.0, 0.0) + 0.0
     array([[1. , 0. , 0. , 0.5],
            [0. , 1. , 0. , 0. ],
            [0. , 0. , 1. , 0.1],
@@ -129,8 +129,9 @@ def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAn
 
     Examples
     --------
-    >>> extract([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
-    AxisAndAngle(u=array([ 0.,  0., -1.]), phi=np.float64(1.5707963267948966))
+    >>> u, phi = extract([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    >>> u + 0.0, phi.round(12)
+    (array([ 0.,  0., -1.]), np.float64(1.570796326795))
     """
     return _extract(upper_left(A, dim, "extract"), check=True) if check else _extract(upper_left(A, dim, "extract"))
 
@@ -138,7 +139,7 @@ def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAn
 @batched(R=ROTATION)
 def _extract(R: Array) -> AxisAndAngle:
     axis, angle = axis_angle_from_rotation(R)
-    return AxisAndAngle(where(angle <= 0.0, 0.0 * axis, axis), angle)
+    return AxisAndAngle(where(angle <= 0.0, 0.0, axis), angle)
 
 
 @batched(Q=POSE, dtypes={"rv": int})
@@ -165,7 +166,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
     Examples
     --------
     >>> screw = mtoscrew([[0, 1, 0, 2], [-1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    >>> screw.u, screw.P.round(12), screw.rv
+    >>> screw.u + 0.0, screw.P.round(12), screw.rv
     (array([ 0.,  0., -1.]), array([ 1., -1.,  0.,  1.]), np.int64(1))
     """
     screw = screw_from_pose(Q)
@@ -206,7 +207,7 @@ def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
 
     Examples
     --------
-    >>> screwtom([0, 0, -1], np.pi / 2, 0.0, [1, -1, 0, 1]).round(12)
+    >>> screwtom([0, 0, -1], np.pi / 2, 0.0, [1, -1, 0, 1]).round(12) + 0.0
     array([[ 0.,  1.,  0.,  2.],
            [-1.,  0.,  0.,  0.],
            [ 0.,  0.,  1.,  0.],
@@ -236,7 +237,7 @@ def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
 
     Examples
     --------
-    >>> rotat([0, 0, -1], np.pi / 2).round(12)
+    >>> rotat([0, 0, -1], np.pi / 2).round(12) + 0.0
     array([[ 0.,  1.,  0.],
            [-1.,  0.,  0.],
            [ 0.,  0.,  1.]])
@@ -264,7 +265,7 @@ def rotat2(a: int, q: Any, dim: int = 3) -> Array:
 
     Examples
     --------
-    >>> rotat2(Z, np.pi / 2).round(12)
+    >>> rotat2(Z, np.pi / 2).round(12) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
@@ -278,7 +279,7 @@ def rotat23(a: int, q: Any) -> Array:
 
     Examples
     --------
-    >>> rotat23(X, 0.0)
+    >>> rotat23(X, 0.0) + 0.0
     array([[1., 0., 0.],
            [0., 1., 0.],
            [0., 0., 1.]])
@@ -307,7 +308,7 @@ def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
 
     Examples
     --------
-    >>> rotat24(Z, np.pi / 2, [1, 2, 3, 1]).round(12)
+    >>> rotat24(Z, np.pi / 2, [1, 2, 3, 1]).round(12) + 0.0
     array([[ 0., -1.,  0.,  1.],
            [ 1.,  0.,  0.,  2.],
            [ 0.,  0.,  1.,  3.],
@@ -318,7 +319,7 @@ def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
 
 @batched(q=(), O=POINT)
 def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
-    """Position matrix of a frame first placed in O and then rotated, its origin too, about the absolute axis a (fig. 3.5).
+    """Position matrix of a frame placed in O and then rotated, its origin too, about the absolute axis a (figure 3.5).
 
     Parameters
     ----------
@@ -336,7 +337,7 @@ def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
 
     Examples
     --------
-    >>> rotat34(Z, np.pi / 2, [1, 2, 3, 1]).round(12)
+    >>> rotat34(Z, np.pi / 2, [1, 2, 3, 1]).round(12) + 0.0
     array([[ 0., -1.,  0., -2.],
            [ 1.,  0.,  0.,  1.],
            [ 0.,  0.,  1.,  3.],

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, maximum, sqrt, where
+from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.geometry import vectors
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
+from chasles.interop.spacelib import codes
 from chasles.interop.spacelib.sizes import real_array
 
-cross = vectors.cross
+cross, dot = vectors.cross, vectors.dot
 
 
 class UnitVector(NamedTuple):
@@ -40,18 +41,6 @@ def clearv() -> Array:
     array([0., 0., 0.])
     """
     return np.zeros(3)
-
-
-@batched(a=(3,), b=(3,))
-def dot(a: Array, b: Array) -> Any:
-    """Scalar product of two vectors, shapes (..., 3).
-
-    Examples
-    --------
-    >>> float(dot([1, 2, 3], [4, 5, 6]))
-    32.0
-    """
-    return a @ b
 
 
 def dot2(a: Any, b: Any, dim: int | None = None) -> Any:
@@ -86,7 +75,7 @@ def mod(a: Array) -> Any:
     >>> float(mod([3.0, 0.0, 4.0]))
     5.0
     """
-    return _scaled(a)[1]
+    return vectors.norm(a)
 
 
 @batched(v=(3,))
@@ -103,8 +92,10 @@ def unitv(v: Array) -> UnitVector:
     >>> unitv([0.0, 3.0, 4.0])
     UnitVector(u=array([0. , 0.6, 0.8]), rv=np.float64(5.0))
     """
-    unit, length = _scaled(v)
-    return UnitVector(unit, length)
+    length = vectors.norm(v)
+    null = length == 0.0
+    direction = where(null, codes.Xaxis, v)  # any but none, so that derivatives stay finite
+    return UnitVector(where(null, 0.0, vectors.normalize(direction)), length)
 
 
 @batched(u=(3,), mdl=())
@@ -125,12 +116,3 @@ def vector(u: Array, mdl: Any) -> Array:
     """
     v: Array = mdl * u
     return v
-
-
-def _scaled(v: Array) -> tuple[Array, Any]:
-    """Unit vector and length, from a vector whose largest component is 1, so that no square over- or underflows."""
-    largest = maximum(maximum(absolute(v[0]), absolute(v[1])), absolute(v[2]))
-    null = largest == 0.0
-    scaled = v / where(null, 1.0, largest)
-    length = sqrt(where(null, 1.0, scaled @ scaled))
-    return scaled / length, largest * length

@@ -110,10 +110,10 @@ def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
 
     Examples
     --------
-    >>> makeL(Rev, [-1, 0, 0], 0.0, [0, 1.2, 1.2, 1])
-    array([[ 0. , -0. ,  0. ,  0. ],
+    >>> makeL(Rev, [-1, 0, 0], 0.0, [0, 1.2, 1.2, 1]) + 0.0
+    array([[ 0. ,  0. ,  0. ,  0. ],
            [ 0. ,  0. ,  1. , -1.2],
-           [-0. , -1. ,  0. ,  1.2],
+           [ 0. , -1. ,  0. ,  1.2],
            [ 0. ,  0. ,  0. ,  0. ]])
     """
     return _joint_axis(checked_joint(jtype, "makeL"), u, pitch, P[:U])
@@ -139,7 +139,7 @@ def makeL2(jtype: int, a: int, pitch: Any, P: Array) -> Array:
 
     Examples
     --------
-    >>> makeL2(Rev, Z, 0.1, [1, 0, 0, 1])
+    >>> makeL2(Rev, Z, 0.1, [1, 0, 0, 1]) + 0.0
     array([[ 0. , -1. ,  0. ,  0. ],
            [ 1. ,  0. ,  0. , -1. ],
            [ 0. ,  0. ,  0. ,  0.1],
@@ -166,7 +166,7 @@ def WtoL(W: Array) -> Array:
 
     Examples
     --------
-    >>> WtoL([[0, 0, 0, 0], [0, 0, -2, 0], [0, 2, 0, 1], [0, 0, 0, 0]])
+    >>> WtoL([[0, 0, 0, 0], [0, 0, -2, 0], [0, 2, 0, 1], [0, 0, 0, 0]]) + 0.0
     array([[ 0. ,  0. ,  0. ,  0. ],
            [ 0. ,  0. , -1. ,  0. ],
            [ 0. ,  1. ,  0. ,  0.5],
@@ -198,8 +198,9 @@ def Wtovel(W: Array) -> ScrewVelocity:
 
     Examples
     --------
-    >>> Wtovel([[0, -2, 0, 0], [2, 0, 0, -2], [0, 0, 0, 0.5], [0, 0, 0, 0]])
-    ScrewVelocity(u=array([0., 0., 1.]), omega=np.float64(2.0), vel=np.float64(0.5), P=array([1., 0., 0., 1.]))
+    >>> u, omega, vel, P = Wtovel([[0, -2, 0, 0], [2, 0, 0, -2], [0, 0, 0, 0.5], [0, 0, 0, 0]])
+    >>> u, float(omega), float(vel), P + 0.0
+    (array([0., 0., 1.]), 2.0, 0.5, array([1., 0., 0., 1.]))
     """
     screw = screw_from_velocity_matrix(W, tolerance=NULL_MOTION)
     return ScrewVelocity(screw.axis, screw.angle, screw.translation, homogeneous(screw.point))
@@ -225,6 +226,7 @@ def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
 
     Examples
     --------
+    >>> from chasles.interop.spacelib import Pri
     >>> velacctoWH(Pri, 1.5, 0.9).H[:, 3]
     array([0. , 0. , 0.9, 0. ])
     """
@@ -255,7 +257,7 @@ def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
 
     Examples
     --------
-    >>> velacctoWH2(Rev, Z, 1.5, 0.9).H[:2, :2]
+    >>> velacctoWH2(Rev, Z, 1.5, 0.9).H[:2, :2] + 0.0
     array([[-2.25, -0.9 ],
            [ 0.9 , -2.25]])
     """
@@ -284,7 +286,7 @@ def velacctoWH3(jtype: int, a: int, qp: Any, qpp: Any, O: Array) -> JointMotion:
 
     Examples
     --------
-    >>> velacctoWH3(Rev, Z, 1.5, 0.9, [0.4, 0.1, 0, 1]).W[:, 3].round(12)
+    >>> velacctoWH3(Rev, Z, 1.5, 0.9, [0.4, 0.1, 0, 1]).W[:, 3].round(12) + 0.0
     array([ 0.15, -0.6 ,  0.  ,  0.  ])
     """
     return _joint_motion(checked_joint(jtype, "velacctoWH3"), checked_axis(a, "velacctoWH3"), qp, qpp, O[:U])
@@ -307,6 +309,7 @@ def coriolis(H0: Array, H1: Array, W0: Array, W1: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.interop.spacelib import Pri, X
     >>> (W0, H0), (W1, H1) = velacctoWH(Rev, 3.0, 0.0), velacctoWH2(Pri, X, 1.0, 0.0)
     >>> coriolis(H0, H1, W0, W1)[:3, 3]
     array([0., 6., 0.])
@@ -316,7 +319,7 @@ def coriolis(H0: Array, H1: Array, W0: Array, W1: Array) -> Array:
 
 
 def _joint_axis(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
-    L: Array = joint_screw_matrix(u, P, pitch, motion="turning" if jtype == Rev else "sliding")
+    L: Array = joint_screw_matrix(u, P, pitch, joint="revolute" if jtype == Rev else "prismatic")
     return L
 
 

@@ -1,0 +1,166 @@
+"""A smooth curve of unit quaternions through knots at given times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.geometry.kinds import UNIT_QUATERNION
+from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
+from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame
+from chasles.geometry.quaternion_rotations import (
+    quaternion_from_rotation_vector,
+    relative_quaternion,
+    rotate_by_quaternion,
+)
+from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, multiply_quaternions
+
+
+class QuaternionSpline:
+    """Squads through unit quaternions at given times, joined with continuous angular velocity.
+
+    At an inner knot the angular velocity is that of the parabola through three points: the mean of the velocities of
+    the slerps before and after it, each weighted with the duration of the other. For equally spaced knots the control
+    quaternions are those of Shoemake (`squad_control_quaternion`); otherwise each knot has two of them. The angular
+    acceleration jumps at knots; there the motion of the segment that begins is given.
+
+    Parameters
+    ----------
+    times
+        Times of the knots, s, increasing, shape (n,) with n >= 2.
+    quaternions
+        Unit quaternions q_ab of the turning frame b seen from a, shape (n, 4). Between two knots b turns by the
+        shorter way, so the signs do not matter.
+    start_velocity, end_velocity
+        Angular velocity of b at the first and the last knot, rad/s, shape (3,), in ``frame``. By default that of the
+        slerp between the two knots at this end, whose control is then the knot itself.
+    frame
+        Frame of these and of the resulting angular velocities and accelerations: ``"space"``, the frame a, or
+        ``"body"``, the frame b.
+
+    Attributes
+    ----------
+    times, quaternions
+        The knots, of which each quaternion is on the side of the one before it.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, times do not increase, or quaternions are not of unit length.
+    UnknownNameError
+        For another frame.
+
+    Examples
+    --------
+    >>> from chasles.geometry import quaternion_from_axis_angle
+    >>> knots = quaternion_from_axis_angle([0.0, 0.0, 1.0], [0.0, 1.0, 3.0])
+    >>> curve = QuaternionSpline([0.0, 1.0, 2.0], knots)
+    >>> curve([0.5, 1.0]).angular_velocity.round(6)
+    array([[0.     , 0.     , 0.875...],
+           [0.     , 0.     , 1.5     ]])
+    """
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        quaternions: ArrayLike,
+        *,
+        start_velocity: ArrayLike | None = None,
+        end_velocity: ArrayLike | None = None,
+        frame: VelocityFrame = "space",
+    ) -> None:
+        require_velocity_frame(frame)
+        self.frame: VelocityFrame = frame
+        self.times, self.quaternions = _knots(times, quaternions)
+        durations = np.diff(self.times)[:, None]
+        turns = 2.0 * log_quaternion(relative_quaternion(self.quaternions[:-1], self.quaternions[1:]))[:, 1:]
+        velocities = _velocities(turns / durations, durations)
+        for knot, given in ((0, start_velocity), (-1, end_velocity)):
+            if given is not None:
+                velocities[knot] = self._in_body(knot, given)
+        self._durations = durations[:, 0]
+        self._first_controls = _turned(self.quaternions[:-1], 0.5 * (durations * velocities[:-1] - turns))
+        self._last_controls = _turned(self.quaternions[1:], 0.5 * (turns - durations * velocities[1:]))
+
+    def __call__(self, t: ArrayLike) -> QuaternionMotion:
+        """Motion at times between the first and the last knot.
+
+        Parameters
+        ----------
+        t
+            Times, s, shape (...). NaN gives NaN.
+
+        Returns
+        -------
+        QuaternionMotion
+            Unit quaternions, shape (..., 4), with exact derivatives by time, angular velocities and accelerations.
+
+        Raises
+        ------
+        ArgumentError
+            If a time is before the first or after the last knot.
+        """
+        t = np.asarray(t, dtype=np.float64)
+        outside = (t < self.times[0]) | (t > self.times[-1])
+        if np.any(outside):
+            raise ArgumentError(
+                f"the time {t[outside].flat[0]:g} s is outside of the knots, from {self.times[0]:g} to "
+                f"{self.times[-1]:g} s"
+            )
+        segment = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self._durations) - 1)
+        rate = 1.0 / self._durations[segment]
+        motion: QuaternionMotion = squad_quaternion_motion(
+            self.quaternions[segment],
+            self._first_controls[segment],
+            self._last_controls[segment],
+            self.quaternions[segment + 1],
+            (t - self.times[segment]) * rate,
+            rate,
+            0.0,
+            short_way=False,  # the signs have been chosen, once and for all
+            frame=self.frame,
+        )
+        return motion
+
+    def __repr__(self) -> str:
+        return f"<QuaternionSpline of {len(self.times)} knots from {self.times[0]:g} to {self.times[-1]:g} s>"
+
+    def _in_body(self, knot: int, velocity: ArrayLike) -> NDArray[np.float64]:
+        omega = np.asarray(velocity, dtype=np.float64)
+        if omega.shape != (3,) or not np.isfinite(omega).all():
+            raise ArgumentError(f"an angular velocity must be three finite numbers, not {velocity!r}")
+        if self.frame == "body":
+            return omega
+        in_body: NDArray[np.float64] = rotate_by_quaternion(conjugate_quaternion(self.quaternions[knot]), omega)
+        return in_body
+
+
+def _knots(times: ArrayLike, quaternions: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the knots, each quaternion on the side of the one before it."""
+    t, q = np.array(times, dtype=np.float64), np.array(quaternions, dtype=np.float64)
+    if t.ndim != 1 or len(t) < 2 or q.shape != (len(t), 4):
+        raise ArgumentError(
+            f"a spline needs times of shape (n,) and quaternions of shape (n, 4), n >= 2, not {t.shape} and {q.shape}"
+        )
+    if not (np.isfinite(t).all() and np.all(np.diff(t) > 0.0)):
+        raise ArgumentError("the times of the knots must be finite and increase from each to the next")
+    if not np.isfinite(q).all():
+        raise ArgumentError("the quaternions of the knots must be finite numbers")
+    UNIT_QUATERNION.check(q, "quaternions")
+    opposite = np.einsum("ij,ij->i", q[:-1], q[1:]) < 0.0
+    q[1:][np.cumsum(opposite) % 2 == 1] *= -1.0
+    return t, q
+
+
+def _velocities(slopes: NDArray[np.float64], durations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angular velocities at the knots, in the body's frame, from those of the slerps between them."""
+    before, after = durations[:-1], durations[1:]
+    inner = (after * slopes[:-1] + before * slopes[1:]) / (before + after)
+    return np.concatenate([slopes[:1], inner, slopes[-1:]])
+
+
+def _turned(q: Any, rotation_vector: Any) -> Any:
+    return multiply_quaternions(q, quaternion_from_rotation_vector(rotation_vector))

@@ -1,0 +1,245 @@
+"""To and from the rotations and rigid transforms of SciPy (`scipy.spatial.transform`).
+
+SciPy writes quaternions scalar last; here they are scalar first. The sign of a quaternion is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.geometry.kinds import POSE, ROTATION, UNIT_QUATERNION, Kind
+from chasles.geometry.quaternion_rotations import quaternion_from_rotation, rotation_from_quaternion
+
+_Floats = NDArray[np.float64]
+
+
+def rotation_to_scipy(R: ArrayLike, *, check: bool = False) -> Any:
+    """Rotation of SciPy with the same matrix.
+
+    Parameters
+    ----------
+    R
+        Rotation, shape (..., 3, 3). NaN stays NaN.
+    check
+        Whether to refuse matrices that are no rotations.
+
+    Returns
+    -------
+    scipy.spatial.transform.Rotation
+        A batch of the same leading shape.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape is wrong, ``check`` finds no rotation, or the batch has several axes and this SciPy (before 1.17)
+        holds one at most.
+
+    Examples
+    --------
+    >>> rotation_to_scipy([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).as_rotvec().round(6)
+    array([0.      , 0.      , 1.570796])
+    """
+    R = _samples(R, ROTATION, "rotation_to_scipy: R", check)
+    return _scipy_rotation(quaternion_from_rotation(R))
+
+
+def quaternion_to_scipy(q: ArrayLike, *, check: bool = False) -> Any:
+    """Rotation of SciPy with the same unit quaternion.
+
+    Parameters
+    ----------
+    q
+        Unit quaternion (w, x, y, z), shape (..., 4). SciPy brings it to unit length. NaN stays NaN.
+    check
+        Whether to refuse quaternions of another length.
+
+    Returns
+    -------
+    scipy.spatial.transform.Rotation
+        A batch of the same leading shape.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape is wrong, ``check`` finds another length, or the batch has several axes and this SciPy (before
+        1.17) holds one at most.
+
+    Examples
+    --------
+    >>> quaternion_to_scipy([0.0, 0.0, 0.0, 1.0]).as_quat()
+    array([0., 0., 1., 0.])
+    """
+    return _scipy_rotation(_samples(q, UNIT_QUATERNION, "quaternion_to_scipy: q", check))
+
+
+def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
+    """Rigid transform of SciPy with the same matrix.
+
+    Parameters
+    ----------
+    T
+        Pose, shape (..., 4, 4). NaN stays NaN.
+    check
+        Whether to refuse matrices that are no poses.
+
+    Returns
+    -------
+    scipy.spatial.transform.RigidTransform
+        A batch of the same leading shape.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape is wrong, ``check`` finds no pose, the batch has several axes and this SciPy (before 1.17) holds
+        one at most, or this SciPy (before 1.16) has no rigid transforms.
+
+    Examples
+    --------
+    >>> pose_to_scipy(np.eye(4)).apply([1.0, 2.0, 3.0])
+    array([1., 2., 3.])
+    """
+    T = _samples(T, POSE, "pose_to_scipy: T", check)
+    rotation = _scipy_rotation(quaternion_from_rotation(T[..., :3, :3]))
+    return _rigid_transform_class().from_components(T[..., :3, 3], rotation)
+
+
+def quaternion_from_scipy(rotation: Any) -> _Floats:
+    """Unit quaternion (w, x, y, z) of a rotation of SciPy.
+
+    Parameters
+    ----------
+    rotation
+        `scipy.spatial.transform.Rotation`, one or a batch.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4), with the sign that SciPy holds.
+
+    Raises
+    ------
+    ArgumentError
+        For another type.
+
+    Examples
+    --------
+    >>> from scipy.spatial.transform import Rotation
+    >>> quaternion_from_scipy(Rotation.from_rotvec([0.0, 0.0, np.pi])).round(12)
+    array([0., 0., 0., 1.])
+    """
+    from scipy.spatial.transform import Rotation
+
+    _require_type(rotation, Rotation, "quaternion_from_scipy")
+    return np.roll(np.asarray(rotation.as_quat(), dtype=np.float64), 1, axis=-1)
+
+
+def rotation_from_scipy(rotation: Any) -> _Floats:
+    """Rotation matrix of a rotation of SciPy.
+
+    Parameters
+    ----------
+    rotation
+        `scipy.spatial.transform.Rotation`, one or a batch.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 3, 3).
+
+    Raises
+    ------
+    ArgumentError
+        For another type.
+
+    Examples
+    --------
+    >>> from scipy.spatial.transform import Rotation
+    >>> rotation_from_scipy(Rotation.identity())
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    from scipy.spatial.transform import Rotation
+
+    _require_type(rotation, Rotation, "rotation_from_scipy")
+    R: _Floats = rotation_from_quaternion(quaternion_from_scipy(rotation))
+    return R
+
+
+def pose_from_scipy(transform: Any) -> _Floats:
+    """Pose of a rigid transform of SciPy.
+
+    Parameters
+    ----------
+    transform
+        `scipy.spatial.transform.RigidTransform`, one or a batch.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4).
+
+    Raises
+    ------
+    ArgumentError
+        For another type.
+
+    Examples
+    --------
+    >>> pose_from_scipy(pose_to_scipy(np.eye(4)))
+    array([[1., 0., 0., 0.],
+           [0., 1., 0., 0.],
+           [0., 0., 1., 0.],
+           [0., 0., 0., 1.]])
+    """
+    _require_type(transform, _rigid_transform_class(), "pose_from_scipy")
+    return np.asarray(transform.as_matrix(), dtype=np.float64)
+
+
+def _samples(array: ArrayLike, kind: Kind, where: str, check: bool) -> _Floats:
+    samples = np.asarray(array, dtype=np.float64)
+    if samples.shape[max(samples.ndim - len(kind.shape), 0) :] != kind.shape:
+        raise ArgumentError(
+            f"{where} must have the shape (..., {str(kind.shape)[1:-1].rstrip(',')}), not {samples.shape}"
+        )
+    if check:
+        kind.check(samples, where)
+    return samples
+
+
+def _scipy_rotation(q: _Floats) -> Any:
+    from scipy.spatial.transform import Rotation
+
+    scalar_last = np.roll(q, -1, axis=-1)
+    try:
+        return Rotation.from_quat(scalar_last)
+    except ValueError as error:
+        if q.ndim > 2:
+            raise ArgumentError(
+                f"this SciPy holds rotations in batches of one axis, not of the shape {q.shape[:-1]} (SciPy 1.17 takes "
+                "any): reshape the batch"
+            ) from error
+        raise ArgumentError(f"SciPy refuses the rotations: {error}") from error
+
+
+def _rigid_transform_class() -> Any:
+    from scipy.spatial import transform
+
+    try:
+        return transform.RigidTransform
+    except AttributeError:
+        import scipy
+
+        raise ArgumentError(
+            f"SciPy {scipy.__version__} has no RigidTransform, which came with 1.16: take a newer SciPy, or convert "
+            "the rotation by `rotation_to_scipy` and keep the translation beside it"
+        ) from None
+
+
+def _require_type(value: object, wanted: type, function: str) -> None:
+    if not isinstance(value, wanted):
+        raise ArgumentError(f"{function} takes a {wanted.__name__} of SciPy, not {type(value).__name__}")

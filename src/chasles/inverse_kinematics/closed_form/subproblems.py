@@ -1,0 +1,145 @@
+"""Subproblems: angles about given axes that satisfy one vector equation, in closed form.
+
+Closed-form inverse kinematics is a chain of them (Paden, Kinematics and control of robot manipulators, 1986; Elias and
+Wen, IK-Geo: Unified robot inverse kinematics using subproblem decomposition, 2022). Where an equation has no solution
+they give the angle that comes closest; whether it had one, forward kinematics tells afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import atan2, maximum, minimum, sqrt, where
+from chasles.geometry.elementary import Array, cross
+
+#: What is squared may not be smaller than this: it only keeps 0 / 0 away.
+_NOTHING = 1e-60
+#: A vector this near to an axis, relative to its length, may be turned about it by any angle.
+_FREE = 1e-7
+
+
+class Turn(NamedTuple):
+    """A rotation about a known axis by an angle that is known by its cosine and sine.
+
+    Attributes
+    ----------
+    axis
+        Unit vector, (3,).
+    cosine, sine
+        Of the angle.
+    free
+        Condition that any other angle would do as well: what is turned lies on the axis.
+    """
+
+    axis: Array
+    cosine: Any
+    sine: Any
+    free: Any = False
+
+    @property
+    def angle(self) -> Any:
+        """The angle in (-pi, pi], rad."""
+        return atan2(self.sine, self.cosine)
+
+    def about(self, axis: Array) -> Turn:
+        """The same angle about another axis."""
+        return self._replace(axis=axis)
+
+    def forth(self, p: Array) -> Array:
+        """Vector (3,) after the turn."""
+        u = cross(self.axis, p)
+        return p + self.sine * u + (1.0 - self.cosine) * cross(self.axis, u)
+
+    def back(self, p: Array) -> Array:
+        """Vector (3,) before the turn."""
+        return self._replace(sine=-self.sine).forth(p)
+
+
+def turn_taking(p: Array, to: Array, axis: Array) -> Turn:
+    """Turn about an axis that takes the vector p to another, as far as a turn about it can (subproblem 1).
+
+    >>> turn_taking(np.array([1.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0]), np.array([0.0, 0.0, 1.0])).angle.round(6)
+    np.float64(1.570796)
+    """
+    u = cross(axis, p)
+    sine, cosine = u @ to, -(cross(axis, u) @ to)
+    squared = sine * sine + cosine * cosine
+    defined = squared > _NOTHING
+    scale = 1.0 / sqrt(where(defined, squared, 1.0))
+    free = squared <= _FREE**4 * ((p @ p) * (to @ to))
+    return Turn(axis, where(defined, cosine * scale, 1.0), where(defined, sine * scale, 0.0), free)
+
+
+def turns_reaching(plane: Array, p: Array, axis: Array, height: Any) -> tuple[Turn, Turn]:
+    """Both turns about an axis after which ``plane · p`` is a given height (subproblem 4).
+
+    >>> x, z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    >>> [turn.angle.round(6) for turn in turns_reaching(x, 2.0 * x, z, 1.0)]
+    [np.float64(1.047198), np.float64(-1.047198)]
+    """
+    u = cross(axis, p)
+    v = cross(axis, u)
+    a, b = plane @ u, -(plane @ v)  # plane · p after the turn is a sine + b cosine + plane · (p + v)
+    squared = a * a + b * b
+    defined = squared > _NOTHING
+    length = sqrt(where(defined, squared, 1.0))
+    c = minimum(maximum(height - plane @ (p + v), -length), length)
+    rest = sqrt(maximum(length * length - c * c, 0.0))
+    scale = 1.0 / (length * length)
+    free = squared <= _FREE**2 * (p @ p)
+
+    def turn(side: float) -> Turn:
+        cosine, sine = (b * c - side * a * rest) * scale, (a * c + side * b * rest) * scale
+        return Turn(axis, where(defined, cosine, 1.0), where(defined, sine, 0.0), free)
+
+    return turn(1.0), turn(-1.0)
+
+
+def turns_at_distance(p: Array, other: Array, axis: Array, squared_distance: Any) -> tuple[Turn, Turn]:
+    """Both turns about an axis that bring the point p to a given distance from another point (subproblem 3).
+
+    >>> x, z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    >>> [turn.angle.round(6) for turn in turns_at_distance(x, x, z, 2.0)]
+    [np.float64(1.570796), np.float64(-1.570796)]
+    """
+    return turns_reaching(other, p, axis, 0.5 * (p @ p + other @ other - squared_distance))
+
+
+def turns_meeting(p: Array, axis: Array, other: Array, other_axis: Array) -> list[tuple[Turn, Turn]]:
+    """Both pairs of turns, of two vectors about an axis each, that make the vectors equal (subproblem 2).
+
+    The vectors have the same length, and the axes are not parallel.
+    """
+    pairs = []
+    for turn in turns_reaching(other_axis, p, axis, other_axis @ other):
+        pairs.append((turn, turn_taking(other, turn.forth(p), other_axis)))
+    return pairs
+
+
+def orientations(R: Array, first: Array, second: Array, third: Array) -> list[tuple[Turn, Turn, Turn]]:
+    """Both triples of turns about three axes whose product is a rotation.
+
+    Where first and third turn fall on one line only their sum is defined; the first is taken as it comes, and the third
+    makes up for it.
+    """
+    goal = R @ third
+    across = perpendicular(third)
+    triples = []
+    for b in turns_reaching(first, third, second, first @ goal):
+        a = turn_taking(b.forth(third), goal, first)
+        c = turn_taking(across, b.back(a.back(R @ across)), third)
+        triples.append((a, b, c))
+    return triples
+
+
+def perpendicular(axis: Array) -> Array:
+    """A unit vector across a known axis.
+
+    >>> perpendicular(np.array([0.0, 0.0, 1.0]))
+    array([1., 0., 0.])
+    """
+    other = np.eye(3)[np.argmin(np.abs(axis))]
+    across = other - (other @ axis) * axis
+    return np.asarray(across / np.linalg.norm(across))

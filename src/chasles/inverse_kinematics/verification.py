@@ -1,0 +1,77 @@
+"""The verdict on a configuration: it knows nothing of how the configuration was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import where
+from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.ranges import Ranges
+from chasles.inverse_kinematics.solution import Status
+from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_defect
+
+
+class Verdict(NamedTuple):
+    """A configuration and how good it is; the fields are those of `Solution`, the status is its number."""
+
+    q: Any
+    angle: Any
+    distance: Any
+    limit_margin: Any
+    status: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """Comparison of the pose at q with a target, and of q with the limits; it can be traced.
+
+    Attributes
+    ----------
+    forward_kinematics
+        Pose of the frame at q.
+    task
+        What counts.
+    ranges
+        Limits, and which joints turn freely.
+    centre, radius
+        A ball, in the world, that the frame's origin cannot leave.
+    """
+
+    forward_kinematics: Callable[[Array], Array]
+    task: Task
+    ranges: Ranges
+    centre: NDArray[np.float64]
+    radius: float
+
+    def __call__(self, q: Array, T_world_goal: Array, tolerance: Array, near: Array) -> Verdict:
+        """Verdict on q (n,), after whole turns that bring it into the limits and near to a configuration."""
+        q = self.ranges.nearest_turn(q, near)
+        angle, distance = self.task.remaining(T_world_goal, self.forward_kinematics(q))
+        margin = self.ranges.margin(q)
+        success = (angle <= tolerance[0]) & (distance <= tolerance[1]) & (margin >= 0.0)
+        failure = where(self.out_of_reach(T_world_goal), float(Status.OUT_OF_REACH), float(Status.NOT_FOUND))
+        status = where(success, float(Status.SOLVED), failure)
+        valid = self.is_pose(T_world_goal)
+        known = where(valid, 0.0, np.nan)
+        return Verdict(
+            q + known,
+            angle + known,
+            distance + known,
+            margin + known,
+            where(valid, status, float(Status.INVALID_TARGET)),
+        )
+
+    def is_pose(self, T_world_goal: Array) -> Any:
+        """Whether a target is a pose."""
+        return pose_defect(T_world_goal) <= POSE_TOLERANCE
+
+    def out_of_reach(self, T_world_goal: Array) -> Any:
+        """Whether the stretched robot is too short for a target."""
+        if len(self.task.displacements) < 3 or not np.isfinite(self.radius):
+            return False
+        return norm(T_world_goal[:3, 3] - self.centre) > self.radius * (1.0 + 1e-9)
