@@ -3,7 +3,8 @@
     python elb_i_dh.py [DATA_FILE GRIPPER_MOTION_FILE FIRST_GUESS_FILE JOINT_OUTPUT_FILE]
 
 Positions by Newton and Raphson's method, each instant from the solution of the one before; then velocities and
-accelerations by the same Jacobian matrix.
+accelerations by the same Jacobian matrix. As in the original nothing limits a step, and the arm begins almost
+stretched: the joints may come out whole turns away from the motion that made the file.
 """
 
 from __future__ import annotations

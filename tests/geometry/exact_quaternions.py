@@ -49,6 +49,12 @@ def inverse(q: Sequence) -> np.ndarray:
     return np.array([w, -x, -y, -z]) / (w * w + x * x + y * y + z * z)
 
 
+def unit(q: Sequence) -> np.ndarray:
+    """Brought to unit length, which doubles have only to rounding."""
+    q = precise(q)
+    return q / mpmath.sqrt(q @ q)
+
+
 def exponential(q: Sequence) -> np.ndarray:
     """Sum of q^n / n!."""
     power = total = precise([1, 0, 0, 0])

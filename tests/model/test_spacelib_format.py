@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -198,9 +199,13 @@ def test_numbers_are_those_of_c() -> None:
         ("0 -0.1 0", "0 ٣ 0", "line 17: .*expected a number, found '٣'"),
         ("0 -0.1 0", "0 -0,1 0", "line 17: .*expected a number, found '-0,1'"),
         ("0 -0.1 0", "0 1e999 0", r"line 17: .*expected a number of at most 1e\+09, found '1e999'"),
-        ("0 0 -0.10\n", "0 0\n", "line 24: external actions fx fy fz cx cy cz: .* found the end of the file"),
-        ("0 0 0 0 0 0\n", "", "line 23: external actions fx fy fz cx cy cz: .* found the end of the file"),
-        ("0 0 0 0 0 0\n", "0 0 0 0 0 0\n1 2 3", "line 25: external actions .* of a further instant: .* the end of the"),
+        (
+            "0 0 -0.10\n",
+            "0 0\n",
+            "line 24: instant 0: external actions fx fy fz cx cy cz: .* found the end of the file",
+        ),
+        ("0 0 0 0 0 0\n", "", "line 23: instant 0: external actions fx fy fz cx cy cz: .* found the end of the file"),
+        ("0 0 0 0 0 0\n", "0 0 0 0 0 0\n1 2 3", "line 25: instant 1: external actions .*: .* the end of the file"),
         ("10\n0.03", "-10\n0.03", r"link 'link1': its mass is negative \(-10.0 kg\)"),
     ],
 )
@@ -228,6 +233,32 @@ def test_data_that_no_file_can_hold_are_refused() -> None:
         RobotData((link,), [0, 0], [[0] * 6])
     with pytest.raises(ModelError, match="external_actions must have at least one row"):
         RobotData((link,), [0, 0, 0], np.zeros((0, 6)))
+
+
+HOSTILE = {
+    "random bytes": random.Random(0).randbytes(10_000_000),
+    "zeros": bytes(400_000),
+    "text": b"garbage " * 50_000,
+    "one word": b"x" * 400_000,
+    "a long whole number": b"9" * 400_000,
+    "a long number": b"1 0 " + b"9" * 400_000,
+    "many digits": b"1 0 0." + b"1" * 400_000 + b" x",
+    "many numbers": b"1 " * 240_000 + b"x",
+    "many links that are not there": b"2000 0",
+    "minus signs": b"1 0 " + b"-" * 400_000,
+    "nothing but blanks": b" \n" * 200_000,
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_files_end_quickly_in_an_error_that_names_the_file(what: str, write: Write) -> None:
+    path = write("evil.dat", HOSTILE[what])
+    start = time.process_time()
+    with pytest.raises(ModelError, match=r"evil\.dat: ") as caught:
+        ch.load(path)
+    assert time.process_time() - start < 1.0
+    assert len(str(caught.value)) < 400 + len(str(path))
 
 
 @pytest.mark.parametrize("count", range(len(SCARA.split())))

@@ -36,7 +36,8 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
             return operation.numpy(*operands)
         arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):
-            return over_objects(*arrays)
+            with np.errstate(all="ignore"):  # SymPy's work on a NaN is no event in the caller's arithmetic
+                return over_objects(*arrays)
         return operation.numpy(*arrays)
 
     function.__name__ = function.__qualname__ = traced.__name__ if name != "abs" else "absolute"

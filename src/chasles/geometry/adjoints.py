@@ -28,6 +28,7 @@ def adjoint(T_ab: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.geometry import pose
     >>> adjoint(pose(np.eye(3), [1.0, 0.0, 0.0])) @ [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     array([ 0.,  0.,  1.,  0., -1.,  0.])
     """

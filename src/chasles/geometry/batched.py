@@ -110,7 +110,7 @@ class Batched(Generic[Result]):
         values = function.general_call(*arrays, out=out)
         if self._named or self._dtypes:
             return self._labelled(values)
-        if out is None and not check and len(arguments) == len(arrays):
+        if out is None and not check and self._parameters[: len(arguments)] == tuple(self._kinds):
             self._choose_directly(function, keywords)
         return values
 

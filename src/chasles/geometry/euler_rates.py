@@ -2,25 +2,23 @@
 
     omega = A(q) q'        omega' = A(q) q'' + B(q) (q2' q3', q1' q3', q1' q2')
 
-The columns of A are the three axes of rotation, seen from the fixed frame or from the body. The columns of B are the
-cross products of two of them, with the axis that is turned last: each axis is carried along by the turns before it.
+The columns of A are the three axes of rotation, in the coordinates of the fixed frame or of the body. The columns of B
+are the cross products of two of them, outer axis x inner axis: an inner axis is carried along by the turns about the
+outer ones.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from chasles.engine import absolute, where
-from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.euler_angles import ELEMENTARY_ROTATIONS, SINGULAR_TOLERANCE, euler_sequence
-
-Frame = Literal["space", "body"]
-_FRAMES: tuple[Frame, ...] = ("space", "body")
+from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame
 
 
 class EulerRates(NamedTuple):
@@ -54,7 +52,7 @@ class EulerAccelerations(NamedTuple):
 
 
 @batched(angles=(3,))
-def euler_rate_matrix(angles: Array, sequence: str, frame: Frame = "space") -> Array:
+def euler_rate_matrix(angles: Array, sequence: str, frame: VelocityFrame = "space") -> Array:
     """Matrix A of the angular velocity: omega = A q'.
 
     Parameters
@@ -82,7 +80,7 @@ def euler_rate_matrix(angles: Array, sequence: str, frame: Frame = "space") -> A
 
 
 @batched(angles=(3,))
-def euler_product_matrix(angles: Array, sequence: str, frame: Frame = "space") -> Array:
+def euler_product_matrix(angles: Array, sequence: str, frame: VelocityFrame = "space") -> Array:
     """Matrix B of the angular acceleration: omega' = A q'' + B (q2' q3', q1' q3', q1' q2').
 
     Parameters
@@ -110,7 +108,7 @@ def euler_product_matrix(angles: Array, sequence: str, frame: Frame = "space") -
 
 
 @batched(angles=(3,))
-def inverse_euler_rate_matrix(angles: Array, sequence: str, frame: Frame = "space") -> Array:
+def inverse_euler_rate_matrix(angles: Array, sequence: str, frame: VelocityFrame = "space") -> Array:
     """Inverse of the matrix A: q' = inverse(A) omega.
 
     Parameters
@@ -138,7 +136,9 @@ def inverse_euler_rate_matrix(angles: Array, sequence: str, frame: Frame = "spac
 
 
 @batched(angles=(3,), rates=(3,))
-def angular_velocity_from_euler_rates(angles: Array, rates: Array, sequence: str, frame: Frame = "space") -> Array:
+def angular_velocity_from_euler_rates(
+    angles: Array, rates: Array, sequence: str, frame: VelocityFrame = "space"
+) -> Array:
     """Angular velocity of a body from the rates of its Euler or Cardan angles.
 
     Parameters
@@ -170,7 +170,7 @@ def euler_rates_from_angular_velocity(
     angles: Array,
     angular_velocity: Array,
     sequence: str,
-    frame: Frame = "space",
+    frame: VelocityFrame = "space",
     tolerance: float = SINGULAR_TOLERANCE,
 ) -> EulerRates:
     """Rates of Euler or Cardan angles from the angular velocity of the body.
@@ -205,7 +205,7 @@ def euler_rates_from_angular_velocity(
 
 @batched(angles=(3,), rates=(3,), accelerations=(3,))
 def angular_acceleration_from_euler_accelerations(
-    angles: Array, rates: Array, accelerations: Array, sequence: str, frame: Frame = "space"
+    angles: Array, rates: Array, accelerations: Array, sequence: str, frame: VelocityFrame = "space"
 ) -> Array:
     """Angular acceleration of a body from its Euler or Cardan angles and their derivatives.
 
@@ -243,7 +243,7 @@ def euler_accelerations_from_angular_acceleration(
     rates: Array,
     angular_acceleration: Array,
     sequence: str,
-    frame: Frame = "space",
+    frame: VelocityFrame = "space",
     tolerance: float = SINGULAR_TOLERANCE,
 ) -> EulerAccelerations:
     """Second derivatives of Euler or Cardan angles from the angular acceleration of the body.
@@ -280,11 +280,12 @@ def euler_accelerations_from_angular_acceleration(
     return EulerAccelerations(accelerations, where(absolute(distance) <= tolerance, 1.0, 0.0))
 
 
-def _axes(angles: Array, sequence: str, frame: str) -> tuple[Array, Array, Array]:
+def _axes(angles: Array, sequence: str, frame: VelocityFrame) -> tuple[Array, Array, Array]:
     """Return the unit vectors of the three axes of rotation, in the order of the sequence's letters."""
     (i, j, k), (first, second, third), reversed_order = _about_moving_axes(angles, sequence)
     e_i, e_j, e_k = np.eye(3)[[i, j, k]]
-    if _checked(frame) == "space":
+    require_velocity_frame(frame)
+    if frame == "space":
         turn = ELEMENTARY_ROTATIONS[i](first)
         axes = e_i, turn @ e_j, turn @ (ELEMENTARY_ROTATIONS[j](second) @ e_k)
     else:
@@ -296,7 +297,7 @@ def _axes(angles: Array, sequence: str, frame: str) -> tuple[Array, Array, Array
 def _axis_products(axes: tuple[Array, Array, Array], sequence: str) -> tuple[Array, Array, Array]:
     """Return the columns of B, for the products of rates 2 and 3, 1 and 3, 1 and 2.
 
-    An axis that is turned before another one carries it along; the turns about fixed axes are made in reverse.
+    The outer of two axes, which carries the other along, is the earlier one for moving axes, the later for fixed ones.
     """
     u, v, w = axes
     carried = elementary.cross(v, w), elementary.cross(u, w), elementary.cross(u, v)
@@ -310,14 +311,15 @@ def _rate_products(rates: Array) -> Array:
     return np.array([second * third, first * third, first * second])
 
 
-def _solve(angles: Array, omega: Array, sequence: str, frame: str) -> tuple[Array, Any]:
+def _solve(angles: Array, omega: Array, sequence: str, frame: VelocityFrame) -> tuple[Array, Any]:
     """Return the rates that give omega, and the cosine (Cardan) or sine (Euler), with a sign, by which was divided.
 
     The first (space) or third (body) turn is undone. Then the axis of that turn and the second one are coordinate axes,
     and the remaining axis is in the plane of the coordinate axes other than the second.
     """
     (i, j, k), (first, second, third), reversed_order = _about_moving_axes(angles, sequence)
-    if _checked(frame) == "space":
+    require_velocity_frame(frame)
+    if frame == "space":
         omega = ELEMENTARY_ROTATIONS[i](first).T @ omega
         n = 3 - i - j
         axis = ELEMENTARY_ROTATIONS[j](second)[:, k]
@@ -339,12 +341,6 @@ def _about_moving_axes(angles: Array, sequence: str) -> tuple[tuple[int, int, in
     if intrinsic:
         return (i, j, k), (first, second, third), False
     return (k, j, i), (third, second, first), True
-
-
-def _checked(frame: str) -> str:
-    if frame not in _FRAMES:
-        raise UnknownNameError("frame", str(frame), _FRAMES)
-    return frame
 
 
 def _combined(vectors: tuple[Array, Array, Array], factors: Array) -> Array:

@@ -141,8 +141,9 @@ def intersect_lines(
 ) -> LineIntersection:
     """Find where two lines meet or come nearest to each other.
 
-    Nearly parallel lines lose no more digits than their data allow: with unit directions that differ by an angle of
-    1e-9 the nearest points still have a relative error of rounding only.
+    Nearly parallel lines lose no more digits than their data make them lose: the nearest points of lines at an angle of
+    1e-9, a thousand million times as far away as p1 and p2, are found with 15 digits if the directions are unit vectors,
+    taken as the exact numbers that they are.
 
     Parameters
     ----------

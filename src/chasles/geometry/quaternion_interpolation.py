@@ -36,6 +36,9 @@ from chasles.geometry.rotation_jacobians import (
 )
 
 
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+
 class QuaternionMotion(NamedTuple):
     """A unit quaternion that moves.
 
@@ -162,10 +165,10 @@ def squad_quaternion(q0: Array, control0: Array, control1: Array, q1: Array, s: 
     >>> squad_quaternion(start, start, end, end, 2.0 / 3.0)  # a slerp
     array([0.5      , 0.       , 0.       , 0.8660254])
     """
-    q0, control0, control1, q1 = _on_one_side(q0, control0, control1, q1, short_way)
-    direct = slerp_quaternion(q0, q1, s, short_way=False)
+    control0, control1, q1 = _seen_from_start(q0, control0, control1, q1, short_way)
+    direct = slerp_quaternion(_IDENTITY, q1, s, short_way=False)
     detour = slerp_quaternion(control0, control1, s, short_way=False)
-    return slerp_quaternion(direct, detour, 2.0 * s * (1.0 - s), short_way=False)
+    return multiply_quaternions(q0, slerp_quaternion(direct, detour, 2.0 * s * (1.0 - s), short_way=False))
 
 
 @batched(
@@ -220,8 +223,8 @@ def squad_quaternion_motion(
     >>> motion.angular_velocity  # pi + 2 pi
     array([0.        , 0.        , 9.42477796])
     """
-    q0, control0, control1, q1 = _on_one_side(q0, control0, control1, q1, short_way)
-    direct, detour = _turning_slerp(q0, q1, s), _turning_slerp(control0, control1, s)
+    control0, control1, q1 = _seen_from_start(q0, control0, control1, q1, short_way)
+    direct, detour = _turning_slerp(_IDENTITY, q1, s), _turning_slerp(control0, control1, s)
     distance = _logarithm(_relative(direct, detour))
     weight, weight_rate, weight_acceleration = 2.0 * s * (1.0 - s), 2.0 - 4.0 * s, -4.0
     part = _Moving(
@@ -229,7 +232,8 @@ def squad_quaternion_motion(
         weight_rate * distance.vector + weight * distance.rate,
         weight_acceleration * distance.vector + 2.0 * weight_rate * distance.rate + weight * distance.acceleration,
     )
-    return _motion(_composed(direct, _exponential(part)), s_rate, s_acceleration, frame)
+    seen_from_start = _composed(direct, _exponential(part))
+    return _motion(_composed(_Turning(q0, *np.zeros((2, 3))), seen_from_start), s_rate, s_acceleration, frame)
 
 
 @batched(q_before=UNIT_QUATERNION, q=UNIT_QUATERNION, q_after=UNIT_QUATERNION)
@@ -287,11 +291,13 @@ def _rotation_vector_between(q0: Array, q1: Array, short_way: bool) -> Array:
     return vector
 
 
-def _on_one_side(q0: Array, control0: Array, control1: Array, q1: Array, short_way: bool) -> tuple[Array, ...]:
+def _seen_from_start(q0: Array, control0: Array, control1: Array, q1: Array, short_way: bool) -> tuple[Array, ...]:
+    """The other quaternions seen from q0, where the vector parts of near ones keep all their digits."""
+    control0, control1, q1 = (relative_quaternion(q0, q) for q in (control0, control1, q1))
     if short_way:
-        control0, q1 = _nearer_sign(control0, q0), _nearer_sign(q1, q0)
+        control0, q1 = _nearer_sign(control0, _IDENTITY), _nearer_sign(q1, _IDENTITY)
         control1 = _nearer_sign(control1, q1)
-    return q0, control0, control1, q1
+    return control0, control1, q1
 
 
 def _nearer_sign(q: Array, target: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import atan2, cos, sin, sqrt, where
+from chasles.engine import atan2, cos, sign, sin, sqrt, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -159,7 +159,7 @@ def axis_angle_from_quaternion(q: Array) -> AxisAngle:
     length = euclidean_norm(v)
     is_identity = length <= 0.0
     axis = where(is_identity, np.array([1.0, 0.0, 0.0]), v / where(is_identity, 1.0, length))
-    return AxisAngle(where(w < 0.0, -1.0, 1.0) * axis, 2.0 * atan2(length, abs(w)))
+    return AxisAngle(where(w == 0.0, 1.0, sign(w)) * axis, 2.0 * atan2(length, abs(w)))
 
 
 @batched(rotation_vector=(3,))

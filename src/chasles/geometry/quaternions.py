@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import exp, log, maximum, where
+from chasles.engine import exp, log, maximum, sign, where
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
@@ -135,7 +135,7 @@ def canonical_quaternion(q: Array) -> Array:
     """
     w, x, y, z = q
     largest = where(abs(z) > maximum(abs(x), abs(y)), z, where(abs(x) > abs(y), x, y))
-    canonical: Array = where((w < 0.0) | ((w == 0.0) & (largest < 0.0)), -q, q)
+    canonical: Array = sign(where(w == 0.0, largest, w)) * q
     return canonical
 
 

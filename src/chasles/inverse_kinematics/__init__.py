@@ -1,6 +1,51 @@
-"""Inverse kinematics: joint positions for poses, each with how good it is."""
+"""Inverse kinematics: joint positions for poses, each with how good it is; joint rates for motions and tasks."""
 
+from chasles.inverse_kinematics.differential import (
+    AccelerationLimit,
+    ClosedLoopInverseKinematics,
+    ConfigurationLimit,
+    DampingTask,
+    FrameTask,
+    JointRates,
+    Limit,
+    PostureTask,
+    Task,
+    VelocityLimit,
+    solve_rates,
+)
+from chasles.inverse_kinematics.jacobian_inverse import damped_inverse, pseudo_inverse, selectively_damped_inverse
+from chasles.inverse_kinematics.manipulability import (
+    Ellipsoid,
+    condition_number,
+    manipulability,
+    singular_directions,
+    velocity_ellipsoid,
+)
 from chasles.inverse_kinematics.solution import Residual, Solution, Status
 from chasles.inverse_kinematics.solver import InverseKinematics
 
-__all__ = ["InverseKinematics", "Residual", "Solution", "Status"]
+__all__ = [
+    "AccelerationLimit",
+    "ClosedLoopInverseKinematics",
+    "ConfigurationLimit",
+    "DampingTask",
+    "Ellipsoid",
+    "FrameTask",
+    "InverseKinematics",
+    "JointRates",
+    "Limit",
+    "PostureTask",
+    "Residual",
+    "Solution",
+    "Status",
+    "Task",
+    "VelocityLimit",
+    "condition_number",
+    "damped_inverse",
+    "manipulability",
+    "pseudo_inverse",
+    "selectively_damped_inverse",
+    "singular_directions",
+    "solve_rates",
+    "velocity_ellipsoid",
+]

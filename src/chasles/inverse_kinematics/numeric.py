@@ -14,7 +14,7 @@ from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.iteration import State, iteration, restart_direction
 from chasles.inverse_kinematics.objectives import objective_of
 from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.inverse_kinematics.solution import Residual, Solution, Status
+from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
@@ -52,6 +52,16 @@ class Search:
     max_iterations: int
     shift: NDArray[np.float64]
     posture: NDArray[np.float64]
+
+    def part(self, goals: NDArray[np.float64], chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], Search]:
+        """Some of the targets in a row, and the same search for them."""
+
+        def own(values: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
+            return np.broadcast_to(values, chosen.shape + values.shape[values.ndim - axes :])[chosen]
+
+        return own(goals, 2), replace(
+            self, q0=own(self.q0, 1), near=own(self.near, 1), shift=own(self.shift, 1), posture=own(self.posture, 1)
+        )
 
     def spread(self, starts: int, ranges: Ranges) -> Search:
         """The same search from several starts, along a new last batch axis: q0, and others spread over the ranges."""
@@ -104,7 +114,7 @@ class NumericSolver:
             search.posture, allowed,
         )  # fmt: skip
         q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
-        success = status == Status.SOLVED
+        success = status == SOLVED
         no_branch, no_knowledge = np.full(np.shape(status), -1), np.zeros(np.shape(status), dtype=bool)
         return Solution(
             q, success, Residual(distance, angle), iterations, restarts, margin, status, no_branch, no_knowledge

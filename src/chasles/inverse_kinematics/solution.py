@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -32,6 +33,9 @@ _SENTENCES = {
 }
 
 
+SOLVED = float(Status.SOLVED)
+
+
 class Residual(NamedTuple):
     """What is left between the pose of a solution and its target, in the components that the task asks for.
 
@@ -47,7 +51,7 @@ class Residual(NamedTuple):
     angle: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Solution:
     """Configurations for targets, one for each, with the leading axes of the targets.
 
@@ -98,6 +102,25 @@ class Solution:
     def __getitem__(self, index: Any) -> Solution:
         """Return the solutions of some of the targets."""
         return Solution(**{f.name: _part(getattr(self, f.name), index) for f in fields(self)})
+
+    def filled_by(self, solve: Callable[[NDArray[np.bool_]], Solution]) -> Solution:
+        """Return these solutions with the failures replaced by others for the same targets; invalid ones stay."""
+        status = np.asarray(self.status)
+        failed = (status != Status.SOLVED) & (status != Status.INVALID_TARGET)
+        if not failed.any():
+            return self
+        others = solve(failed)
+
+        def merged(own: Any, other: Any) -> Any:
+            values = np.array(own)
+            values[failed] = other
+            return values[()]
+
+        residual = Residual(*map(merged, self.residual, others.residual))
+        names = [f.name for f in fields(self) if f.name != "residual"]
+        return Solution(
+            residual=residual, **{name: merged(getattr(self, name), getattr(others, name)) for name in names}
+        )
 
     def __str__(self) -> str:
         success, status = np.atleast_1d(self.success), np.atleast_1d(self.status)

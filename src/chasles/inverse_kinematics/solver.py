@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -129,27 +130,34 @@ class InverseKinematics:
             raise UnknownNameError("selection", select, SELECTIONS)
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
+        allowed = _tolerance(tolerance if isinstance(tolerance, float) else _pair(tolerance))
+        closed = None
         if method != "numeric" and objective is None:
             closed = self._closed_form(target, task, bool(limits))
-            plain = closed.family is not None and (elbow_angle is not None or not closed.redundant)
-            if method == "closed form" or plain:
-                nearby = self._zeros if near is None else near
-                return closed.solve(goals, nearby, _tolerance(tolerance), select, elbow_angle)
-        elif method == "closed form":
-            raise ArgumentError("a closed form follows no objective; use method='numeric'")
-        if elbow_angle is not None:
-            raise ArgumentError("an elbow angle is for closed forms of seven joints")
+        if method == "closed form" or (closed and closed.suffices(elbow_angle)):
+            if closed is None:
+                raise ArgumentError("a closed form follows no objective; use method='numeric'")
+            nearby = self._zeros if near is None else near
+            solution = closed.solve(goals, nearby, allowed, select, elbow_angle)
+            if method == "closed form" or select == "all" or solution.success.all():
+                return solution
+        elif elbow_angle is not None:
+            raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
+        else:
+            solution = None
         solver = self._solver(target, task, bool(limits), objective)
         ranges = solver.ranges
         begin = ranges.middle if near is None else ranges.inside(near)
         search = Search(
             q0=begin,
             near=self._zeros if near is None else near,
-            tolerance=_tolerance(tolerance),
+            tolerance=allowed,
             max_iterations=_positive(max_iterations, "max_iterations"),
             shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(n),
             posture=begin if posture is None else _configurations(posture, n, "posture"),
         )
+        if solution is not None:  # what has no exact solution gets the closest configuration
+            return solution.filled_by(lambda failed: solver.solve(*search.part(goals, failed)))
         if select == "first":
             return solver.solve(goals, search)
         several = search.spread(_positive(starts, "starts"), ranges)
@@ -236,11 +244,21 @@ def _configurations(values: ArrayLike, n: int, name: str) -> NDArray[np.float64]
     return q
 
 
-def _tolerance(tolerance: float | tuple[float, float]) -> NDArray[np.float64]:
-    pair = np.array(tolerance if np.ndim(tolerance) else (tolerance, tolerance), dtype=np.float64)
-    if pair.shape != (2,) or not min(pair.tolist()) > 0.0:
+@cache
+def _tolerance(tolerance: float | tuple[float, ...]) -> NDArray[np.float64]:
+    """Return angle and distance as an array (2,)."""
+    pair = np.array(tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance), dtype=np.float64)
+    if pair.shape != (2,) or not (pair > 0.0).all():
         raise ArgumentError(f"tolerance must be a positive number, or an angle and a distance, not {tolerance!r}")
+    pair.flags.writeable = False
     return pair
+
+
+def _pair(tolerance: ArrayLike) -> tuple[float, ...]:
+    try:
+        return tuple(np.broadcast_to(np.asarray(tolerance, dtype=np.float64), (2,)).tolist())
+    except (TypeError, ValueError):
+        raise ArgumentError(f"tolerance must be a number, or an angle and a distance, not {tolerance!r}") from None
 
 
 def _positive(count: int, name: str) -> int:

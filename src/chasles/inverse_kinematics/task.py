@@ -65,7 +65,7 @@ class Task:
     def of(cls, mask: str | ArrayLike | None) -> Task:
         """Return the task that a mask means: a name, six weights, or None for the whole pose."""
         if mask is None:
-            mask = "pose"
+            return _WHOLE_POSE
         if isinstance(mask, str):
             if mask not in NAMED:
                 raise UnknownNameError("mask", mask, NAMED)
@@ -133,6 +133,9 @@ class Task:
         return log_rotation(
             R_goal @ R.T
         )  # half turns about an axis that does not count are solutions, and must be exact
+
+
+_WHOLE_POSE = Task(NAMED["pose"])
 
 
 @batched(T=(4, 4))

@@ -182,7 +182,7 @@ def test_a_file_cut_anywhere_is_an_error_unless_it_ends_with_an_instant(name: st
         ("GUESS.1ST", ".1 .0", ".1", "line 1: first guess of the joint positions: .* found the end of the file"),
         ("ELBOW.DAT", "0.0\n", "zero\n", "line 5: lengths of the links: expected a number, found 'zero'"),
         ("TEST.DAT", "10 1 1 1\n0 0 0\n1 0 0\n10", "10 1 1 1\n0 0 0\n1 0 0\nten", "line 4: link 2: mass jx jy jz, jxy"),
-        ("TEST.DAT", "0 0 1 0\n0 0 0 1\n", "0 0 1 0\n0 0 0 1\n5", "line 15: position matrix of link 1 complete: .* '5'"),
+        ("TEST.DAT", "0 0 1 0\n0 0 0 1\n", "0 0 1 0\n0 0 0 1\n5", "line 15: position matrix .* complete: .* '5'"),
         ("INP.DAT", "4 5", "4.0 5", r"line 1: number of equations: .* from 1 to 1000, found '4\.0'"),
         ("INP.DAT", "4 5", "4 1001", "line 1: number of unknowns: .* from 1 to 1000, found '1001'"),
         ("INP.DAT", "4 5", "5 5", "line 5: row 5 of A and b: expected a number, found the end of the file"),

@@ -210,8 +210,8 @@ class TestLinear:
         assert np.abs(left).max() > 0.1
         np.testing.assert_allclose(left[:, 0] * 1.0, left[:, 1], atol=1e-13)  # a0 = 1
 
-    @pytest.mark.parametrize("vpr", [[5], [0, 0], [-2]])
-    def test_main_variables_that_do_not_exist_are_told(self, vpr: list[int]) -> None:
+    @pytest.mark.parametrize("vpr", [[5], [0, 0], [-2], [0.5]])
+    def test_main_variables_that_do_not_exist_are_told(self, vpr: list[Any]) -> None:
         with pytest.raises(ArgumentError, match="vpr"):
             linear(MANUAL, 4, 6, 4, 5, 1, vpr)
 

@@ -186,9 +186,7 @@ def inverse_dynamics(i: Inputs) -> Outputs:
 
 
 def rototranslation(i: Inputs) -> Outputs:
-    m01, m02 = (
-        sl.frame4P(*points, code(i.a1), code(i.a2)) for points in ((i.P1, i.P2, i.P3), (i.P4, i.P5, i.P6))
-    )
+    m01, m02 = (sl.frame4P(*points, code(i.a1), code(i.a2)) for points in ((i.P1, i.P2, i.P3), (i.P4, i.P5, i.P6)))
     m10 = sl.invers(m01)
     Q = sl.molt4(m02, m10)
     return {"m10": m10, "m02": m02, "Q": Q, **sl.mtoscrew(Q)._asdict()}
@@ -321,5 +319,4 @@ def check(found: Any, expected: Any, atol: float, rtol: float = 0.0) -> None:
     assert np.shape(found) == values.shape
     printed = ~np.isnan(values)
     assert printed.any()
-    # What the manual calls '?' it leaves as it was; it must not be trusted to be a number, so it is not compared.
     np.testing.assert_allclose(np.asarray(found)[printed], values[printed], rtol=rtol, atol=atol * (1 + 1e-9))

@@ -79,11 +79,8 @@ def read_motion(path: str | Path, joints: int) -> MotionData:
     _count(joints, "read_motion: the number of joints")
     reader = _reader(path)
     dt = reader.number("step of time dt", positive=True)
-    rows: list[FloatArray] = []
-    while not (rows and reader.at_end):
-        instant = len(rows) // joints
-        rows += [reader.numbers(3, f"instant {instant}: joint {joint}: q qp qpp") for joint in range(1, joints + 1)]
-    return MotionData(dt, *np.array(rows).reshape(-1, joints, 3).transpose(2, 0, 1))
+    lines = [f"joint {joint}: q qp qpp" for joint in range(1, joints + 1)]
+    return MotionData(dt, *reader.blocks("instant", lines, 3).transpose(2, 0, 1))
 
 
 def write_motion(path: str | Path, motion: MotionData) -> None:
@@ -101,11 +98,7 @@ def read_gripper(path: str | Path) -> GripperData:
     i, j, k = (reader.integer(f"Cardan convention: axis {name} (X=0, Y=1, Z=2)", 0, 2) for name in "ijk")
     if j in (i, k):
         reader.fail(f"Cardan convention: expected a second axis unlike the others, found {i} {j} {k}")
-    rows: list[FloatArray] = []
-    while not (rows and reader.at_end):
-        instant = len(rows) // 6
-        rows += [reader.numbers(3, f"instant {instant}: {what}") for what in GRIPPER_LINES]
-    return GripperData(dt, (i, j, k), *np.array(rows).reshape(-1, 6, 3).swapaxes(0, 1))
+    return GripperData(dt, (i, j, k), *reader.blocks("instant", GRIPPER_LINES, 3).swapaxes(0, 1))
 
 
 def write_gripper(path: str | Path, motion: GripperData) -> None:

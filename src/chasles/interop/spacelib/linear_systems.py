@@ -6,7 +6,7 @@ Systems of numbers are solved by LAPACK, through NumPy, for whole batches; those
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -199,7 +199,7 @@ def linear(
     imax: int,
     jmax: int,
     nsol: int = 1,
-    vpr: Sequence[int] = (-1,),
+    vpr: Iterable[int] = (-1,),
     *,
     main_variables: Literal["first", "last"] = "first",
 ) -> LinearSystem:
@@ -325,10 +325,9 @@ def _count(rank: NDArray[np.int64]) -> Any:
     return rank if rank.ndim else int(rank)
 
 
-def _main_variables(vpr: Sequence[int], jmax: int) -> list[int]:
-    chosen = [int(variable) for variable in vpr]
-    if -1 in chosen:
-        chosen = chosen[: chosen.index(-1)]
-    if len(set(chosen)) != len(chosen) or not all(0 <= variable < jmax for variable in chosen):
-        raise ArgumentError(f"linear: vpr must name different unknowns from 0 to {jmax - 1}, not {list(vpr)}")
+def _main_variables(vpr: Iterable[int], jmax: int) -> list[int]:
+    given = list(vpr)
+    chosen = [int(variable) for variable in (given[: given.index(-1)] if -1 in given else given)]
+    if chosen != given[: len(chosen)] or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(jmax)):
+        raise ArgumentError(f"linear: vpr must name different unknowns from 0 to {jmax - 1}, not {given}")
     return chosen

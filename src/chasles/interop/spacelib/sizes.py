@@ -20,6 +20,8 @@ def real_array(values: Any) -> Array:
     array([1., 2.])
     """
     array = boxed(values)
+    if np.iscomplexobj(array):
+        raise ArgumentError("SpaceLib's numbers are real, not complex")
     return array if array.dtype == object else array.astype(np.float64)
 
 

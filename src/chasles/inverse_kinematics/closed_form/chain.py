@@ -53,7 +53,7 @@ class Chain:
     def of(cls, tree: Tree, target: str) -> Chain | None:
         """Chain of a frame; None if a joint of it is a screw, or several follow one coordinate."""
         placement = tree.frames[target]
-        indices = []
+        indices: list[int] = []
         index = placement.body
         while index != WORLD:
             indices.insert(0, index)

@@ -69,7 +69,7 @@ class PlanarArm:
         return found
 
     def _across(self, vector: Array) -> Array:
-        return vector - (self.axis @ vector) * self.axis
+        return np.asarray(vector - (self.axis @ vector) * self.axis)
 
 
 class FiveJoints:

@@ -15,7 +15,7 @@ from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
 from chasles.inverse_kinematics.closed_form.families import Family, family_of
 from chasles.inverse_kinematics.closed_form.other_arms import PlanarArm, ShoulderElbowWrist
 from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.inverse_kinematics.solution import Residual, Solution, Status
+from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
@@ -54,6 +54,10 @@ class ClosedFormSolver:
         forward_kinematics = robot.forward_kinematics.specialize(target=target)
         self.verification = Verification(forward_kinematics, task, ranges, *reach(tree, target, ranges))
 
+    def suffices(self, elbow_angle: Any) -> bool:
+        """Whether there are formulas, and all that they need is given."""
+        return self.family is not None and (elbow_angle is not None or not self.redundant)
+
     @property
     def redundant(self) -> bool:
         """Whether the elbow angle must be chosen."""
@@ -82,8 +86,8 @@ class ClosedFormSolver:
             raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
         function = {"all": self.all_branches, "best": self.branch_with_margin}.get(select, self.nearest_branch)
         q, angle, distance, margin, status, branch, free = function(*arguments)
-        nothing = np.zeros(np.shape(status))
-        success = status == Status.SOLVED
+        nothing = 0.0 * status
+        success = status == SOLVED
         return Solution(
             q, success, Residual(distance, angle), nothing, nothing, margin, status, branch, (free > 0.0) & success
         )

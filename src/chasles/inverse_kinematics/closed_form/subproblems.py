@@ -50,7 +50,7 @@ class Turn(NamedTuple):
     def forth(self, p: Array) -> Array:
         """Vector (3,) after the turn."""
         u = cross(self.axis, p)
-        return p + self.sine * u + (1.0 - self.cosine) * cross(self.axis, u)
+        return np.asarray(p + self.sine * u + (1.0 - self.cosine) * cross(self.axis, u))
 
     def back(self, p: Array) -> Array:
         """Vector (3,) before the turn."""

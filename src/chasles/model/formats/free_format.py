@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NoReturn
 
@@ -18,6 +18,8 @@ LARGEST_NUMBER = 1e9
 _INTEGER = re.compile(rb"[+-]?\d{1,9}")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WORD = re.compile(rb"\S+")
+_CHARACTERS = b"0123456789+-.eE "
+_BLOCKS_AT_ONCE = 1_000
 
 
 class NumberReader:
@@ -76,14 +78,41 @@ class NumberReader:
 
     def numbers(self, count: int, what: str) -> NDArray[np.float64]:
         """Take this many numbers, shape (count,)."""
-        return np.array([self.number(what) for _ in range(count)])
+        values = _values(self._words[self._taken : self._taken + count])
+        if values is None or len(values) < count:
+            return np.array([self.number(what) for _ in range(count)])  # says which is wrong
+        self._taken += count
+        return values
 
-    def rows(self, columns: int, what: str) -> NDArray[np.float64]:
-        """Take all numbers that are left, as rows of this many, shape (rows, columns)."""
-        rows: list[float] = []
-        while not self.at_end:
-            rows.extend(self.number(what) for _ in range(columns))
-        return np.array(rows).reshape(-1, columns)
+    def blocks(self, kind: str, lines: Sequence[str], columns: int) -> NDArray[np.float64]:
+        """Take all numbers that are left, at least one block of them.
+
+        Parameters
+        ----------
+        kind
+            What a block is, for messages, where it gets a number from 0 on.
+        lines
+            What the lines of a block are.
+        columns
+            How many numbers a line has.
+
+        Returns
+        -------
+        ndarray
+            Shape (blocks, lines, columns).
+        """
+        size = len(lines) * columns
+        parts: list[NDArray[np.float64]] = []
+        first = self._taken
+        while not (parts and self.at_end):
+            values = _values(self._words[self._taken : self._taken + _BLOCKS_AT_ONCE * size])
+            if values is None or len(values) % size or not len(values):
+                block = (self._taken - first) // size
+                values = np.concatenate([self.numbers(columns, f"{kind} {block}: {line}") for line in lines])
+            else:
+                self._taken += len(values)
+            parts.append(values)
+        return np.concatenate(parts).reshape(-1, len(lines), columns)
 
     def finish(self, what: str) -> None:
         """Raise an error unless all numbers have been taken: `what` is complete."""
@@ -105,6 +134,17 @@ class NumberReader:
             self.fail(f"{what}: expected {expected}, found the end of the file")
         self._taken += 1
         return self._words[self._taken - 1]
+
+
+def _values(words: list[bytes]) -> NDArray[np.float64] | None:
+    """Return the values of words, or None if one is no number: fast, without saying which."""
+    if b" ".join(words).translate(None, _CHARACTERS):  # Python's numbers may be written with more, such as nan or 1_000
+        return None
+    try:
+        values = np.array([float(word) for word in words])
+    except ValueError:
+        return None
+    return values if (np.abs(values) <= LARGEST_NUMBER).all() else None
 
 
 def number_text(value: float) -> str:

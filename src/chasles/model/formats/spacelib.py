@@ -171,9 +171,8 @@ def parse_robot_data(text: str | bytes, *, file: str = "SpaceLib text") -> Robot
     count = reader.integer("number of links", 1, MAX_LINKS)
     links = tuple(_link(reader, f"link {index}") for index in range(1, count + 1))
     gravity = reader.numbers(3, "gravity gx gy gz")
-    first = reader.numbers(6, "external actions fx fy fz cx cy cz")
-    others = reader.rows(6, "external actions fx fy fz cx cy cz of a further instant")
-    return RobotData(links, gravity, np.vstack([first, others]))
+    actions = reader.blocks("instant", ["external actions fx fy fz cx cy cz"], 6)
+    return RobotData(links, gravity, actions[:, 0])
 
 
 def robot_data_text(data: RobotData) -> str:

@@ -1,0 +1,132 @@
+"""One step of differential inverse kinematics: tasks and limits as a quadratic program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError, MissingExtraError
+from chasles.inverse_kinematics.differential.limits import ConfigurationLimit, Limit, VelocityLimit
+from chasles.inverse_kinematics.differential.tasks import Task
+from chasles.robot import Robot
+
+Vector = NDArray[np.float64]
+_SOLVED = 1
+
+
+@dataclass(frozen=True, eq=False)
+class JointRates:
+    """Rates for a step.
+
+    Attributes
+    ----------
+    qd
+        Joint rates, (n,), rad/s (m/s for sliding joints); zero if the limits contradict each other.
+    success
+        Whether the limits can be kept and the program was solved.
+    message
+        In words.
+    active
+        Joints whose rate stands at a bound, (n,).
+    """
+
+    qd: Vector
+    success: bool
+    message: str
+    active: NDArray[np.bool_]
+
+
+def solve_rates(
+    robot: Robot,
+    q: ArrayLike,
+    tasks: Sequence[Task],
+    dt: float,
+    *,
+    qd: ArrayLike | None = None,
+    limits: Sequence[Limit] = (ConfigurationLimit(), VelocityLimit()),
+) -> JointRates:
+    """Joint rates that do the tasks as well as their costs demand, within the limits.
+
+    They minimise the sum of ``weight (J q̇ - b)²`` over all rows of all tasks, subject to bounds on q̇, by the DAQP
+    solver. Follow them for dt and call again.
+
+    Parameters
+    ----------
+    robot
+        Whose joints move.
+    q
+        Joint positions, shape (n,).
+    tasks
+        At least one.
+    dt
+        Length of the step, s.
+    qd
+        Rates of the step before, shape (n,), for limits on accelerations; default at rest.
+    limits
+        What bounds the rates; default the robot's own limits of position and velocity.
+
+    Returns
+    -------
+    JointRates
+        With ``success`` false where limits contradict each other, and the joints at which they do in the message.
+
+    Raises
+    ------
+    MissingExtraError
+        If DAQP is not installed.
+    ArgumentError
+        If shapes do not fit, numbers are not finite, or there is no task.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> from chasles.inverse_kinematics import DampingTask, FrameTask, solve_rates
+    >>> arm = ch.load("panda")
+    >>> q = np.array(arm.home)
+    >>> goal = arm.forward_kinematics(q + 0.05)
+    >>> for _ in range(200):
+    ...     q = q + 0.01 * solve_rates(arm, q, [FrameTask(goal), DampingTask(1e-4)], dt=0.01).qd
+    >>> np.abs(arm.forward_kinematics(q) - goal).max() < 1e-4
+    np.True_
+    """
+    try:
+        import daqp
+    except ImportError:
+        raise MissingExtraError("daqp", "qp", "differential inverse kinematics with limits") from None
+    position = _vector(q, robot.n, "q")
+    rates = np.zeros(robot.n) if qd is None else _vector(qd, robot.n, "qd")
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
+    if not tasks:
+        raise ArgumentError("there is no task; to stand still is one: DampingTask()")
+    # A trace of damping makes the program strictly convex where tasks leave joints free.
+    H, f = 1e-12 * np.eye(robot.n), np.zeros(robot.n)
+    for task in tasks:
+        J, b, weight = task.equation(robot, position)
+        H += J.T @ (weight[:, None] * J)
+        f -= J.T @ (weight * b)
+    lower, upper = np.full(robot.n, -1e30), np.full(robot.n, 1e30)
+    for limit in limits:
+        low, high = limit.bounds(robot, position, rates, dt)
+        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
+    if (lower > upper).any():
+        names = ", ".join(name for name, bad in zip(robot.joint_names, lower > upper, strict=True) if bad)
+        message = f"the limits contradict each other at {names}: no rate keeps all of them in this step"
+        return JointRates(np.zeros(robot.n), False, message, lower > upper)
+    solution, _, flag, _ = daqp.solve(
+        np.ascontiguousarray(H), f, np.zeros((0, robot.n)), upper, lower, np.zeros(robot.n, dtype=np.intc)
+    )
+    if flag != _SOLVED:
+        return JointRates(np.zeros(robot.n), False, f"DAQP gave up (exit flag {flag})", np.zeros(robot.n, dtype=bool))
+    solution = np.clip(solution, lower, upper)
+    return JointRates(solution, True, "solved", (solution <= lower) | (solution >= upper))
+
+
+def _vector(values: ArrayLike, n: int, name: str) -> Vector:
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != (n,) or not np.isfinite(vector).all():
+        raise ArgumentError(f"{name} must have shape ({n},) and be finite, not {vector.shape}")
+    return vector
