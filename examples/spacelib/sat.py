@@ -59,7 +59,7 @@ def main() -> None:
     print("\n*** Results ***")
     sl.printv("The rototranslation axis is :", found.u, 3)
     print(f"\nThe rotation angle about this axis is :{sl.deg(found.fi):f} [deg]")
-    print(f"\nThe translation about this axis is :{found.h:f}")
+    print(f"\nThe translation about this axis is :{found.h:zf}")
     sl.printv("The point P of the axis is :", found.P, 4)
 
 

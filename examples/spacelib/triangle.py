@@ -42,7 +42,7 @@ def main() -> None:
     print(f"\nRotation angle: {found.phi:.5f}")
     sl.printv("Axis direction", found.u, 3)
     sl.printv("Point", found.P, 4)
-    print(f"\nTranslation: {found.h:.5f}")
+    print(f"\nTranslation: {found.h:z.5f}")
 
 
 if __name__ == "__main__":

@@ -167,9 +167,11 @@ def test_check_examines_rotations():
     assert np.array_equal(rotate(np.eye(3), X, check=True, out=np.empty(3)), X)
     batch = np.tile(np.eye(3), (2, 3, 1, 1))
     batch[1, 2] *= 1.0 + 1e-6
-    with pytest.raises(ArgumentError, match=r"rotate: R_ab is not a rotation matrix: sample \(1, 2\) of it is 1.73e-06"):
+    with pytest.raises(
+        ArgumentError, match=r"rotate: R_ab is not a rotation matrix: sample \(1, 2\) of it is 1.73e-06"
+    ):
         rotate(batch, X, check=True)
-    with pytest.raises(ArgumentError, match="it is 2 away from one .*`project_rotation`"):
+    with pytest.raises(ArgumentError, match=r"it is 2 away from one .*`project_rotation`"):
         rotate(np.diag([1.0, 1.0, -1.0]), X, check=True)
     assert np.isfinite(rotate(batch, X)).all()
 
@@ -238,7 +240,7 @@ def test_symbols_give_formulas_over_batches():
 def test_symbols_go_without_check_and_out():
     a = sympy.Symbol("a")
     for keywords in ({"check": True}, {"out": np.empty(3)}):
-        with pytest.raises(ArgumentError, match="combine: .*without `check` and `out`"):
+        with pytest.raises(ArgumentError, match=r"combine: .*without `check` and `out`"):
             combine([a, 0, 0], y=X, **keywords)
     with pytest.raises(ArgumentError, match=r"combine\(x, factor, y, mode\): x has shape \(2,\)"):
         combine([a, 0], y=X)

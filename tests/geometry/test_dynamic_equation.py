@@ -160,7 +160,7 @@ def test_bodies_that_cannot_be() -> None:
     askew[3, 1] = 1.0
     solution = solve_dynamic_equation(askew, none, pull, ALL_ACCELERATIONS)
     assert (solution.solved, solution.physical) == (False, False)
-    assert solution.status == "the data are not finite, or J is not symmetric"
+    assert solution.status == "the data or the solution are not finite, or J is not symmetric"
 
 
 def test_a_pair_of_unknowns_leaves_another_pair_without() -> None:
@@ -184,7 +184,13 @@ def test_nan_stays_in_its_sample() -> None:
     assert solution.physical.tolist() == [False, True, True, True]
     assert np.isnan(twist_from_velocity_matrix(solution.W_rate[[0, 2]])).all()
     assert_allclose(solution.W_rate[[1, 3]], expected[[1, 3]], rtol=1e-14)
-    assert solution.status == "sample (0,), one of 2 of 4: the data are not finite, or J is not symmetric"
+    assert solution.status.startswith("2 of 4 samples are not well; the first, (0,): the data or the solution are not")
+
+
+def test_overflow_is_no_solution() -> None:
+    light, shove = 1e-100 * np.eye(4), action_matrix([0.0, 0.0, 0.0, 1e250, 0.0, 0.0])
+    solution = solve_dynamic_equation(light, np.zeros((4, 4)), shove, ALL_ACCELERATIONS)
+    assert (solution.rank, solution.solved, solution.physical) == (6, False, True)
 
 
 def test_wrong_arguments() -> None:

@@ -153,6 +153,10 @@ def test_bodies_without_mass() -> None:
     both = add_mass_properties(mass, [1.0, 0.0, 0.0], about_center, mass, [3.0, 0.0, 0.0], np.eye(3))
     assert both.center_of_mass.tolist() == [1.0, 0.0, 0.0]
     assert np.array_equal(both.rotational_inertia, np.eye(3))
+    cancelled = add_mass_properties(2.0, [1.0, 0.0, 0.0], np.eye(3), -2.0, [3.0, 0.0, 0.0], -np.eye(3))
+    assert cancelled.mass == 0.0
+    assert cancelled.center_of_mass.tolist() == [1.0, 0.0, 0.0]
+    assert not cancelled.rotational_inertia.any()
     for output in ("mass", "center_of_mass", "rotational_inertia"):
         assert np.isfinite(mass_properties_from_spatial_inertia.jacobian(output)(nothing)).all()
 

@@ -153,7 +153,7 @@ def test_derivatives_of_integration(frame: str) -> None:
 
 
 def test_unknown_frames_and_quaternions_that_are_not_units_are_refused() -> None:
-    with pytest.raises(UnknownNameError, match="no frame 'base'.*space, body"):
+    with pytest.raises(UnknownNameError, match=r"no frame 'base'.*space, body"):
         quaternion_rate_from_angular_velocity([1.0, 0.0, 0.0, 0.0], np.zeros(3), frame="base")
     with pytest.raises(ArgumentError, match="q_ab is not a unit quaternion"):
         integrate_quaternion([1.0, 1.0, 0.0, 0.0], np.zeros(3), 1.0, check=True)

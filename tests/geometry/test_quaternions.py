@@ -147,7 +147,7 @@ def test_canonical_half_turns_have_the_axes_of_the_logarithm() -> None:
 
 @pytest.mark.parametrize("scalar", [0.0, -1.3, 2.0])
 def test_exponential_against_its_power_series(scalar: float) -> None:
-    h = HARD + [scalar, 0.0, 0.0, 0.0]
+    h = HARD + scalar * IDENTITY
     with mpmath.workdps(exact.DIGITS):
         expected = np.array([exact.exponential(precise(x)).astype(float) for x in h])
     np.testing.assert_allclose(exp_quaternion(h), expected, rtol=0.0, atol=3 * EPS * math.exp(scalar))
@@ -167,7 +167,7 @@ def test_logarithm_to_sixty_digits(length: float) -> None:
 
 @pytest.mark.parametrize("scalar", [0.0, 0.7])
 def test_logarithm_undoes_the_exponential(scalar: float) -> None:
-    h = HARD[:-3] + [scalar, 0.0, 0.0, 0.0]  # near pi the quaternion itself no longer tells its direction
+    h = HARD[:-3] + scalar * IDENTITY  # near pi the quaternion itself no longer tells its direction
     back = log_quaternion(exp_quaternion(h))
     assert relative_error(back[:, 1:], h[:, 1:]) < 1e-14
     np.testing.assert_allclose(back[:, 0], scalar, rtol=0.0, atol=4 * EPS)

@@ -25,9 +25,9 @@ CLOSED_FORMS = {
     "fifth_quotient": lambda t: (t**3 / 6 - t + sympy.sin(t)) / t**5,
     "inverse_quotient": lambda t: (1 - t / 2 * sympy.cot(t / 2)) / t**2,
 }
+HARD = [0.0, 5e-324, 1e-300, 1e-30, 1e-16, 1e-8, 1e-3, 39.4]
 SQUARED_ANGLES = np.concatenate(
-    [[0.0, 5e-324, 1e-300, 1e-30, 1e-16, 1e-8, 1e-3], np.linspace(0.1, 8.9, 30), np.linspace(8.98, 9.02, 9)]
-    + [np.linspace(9.2, 38.0, 30), [39.4]]
+    [HARD, np.linspace(0.1, 8.9, 30), np.linspace(8.98, 9.02, 9), np.linspace(9.2, 38.0, 30)]
 )
 
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from chasles.errors import ArgumentError
 from chasles.geometry import (
     angle_between_rotations,
     axis_angle_from_rotation,
@@ -21,7 +20,6 @@ from chasles.geometry import (
     exp_rotation,
     inverse_rotation,
     log_rotation,
-    mean_rotation,
     project_rotation,
     random_rotation,
     relative_rotation,
@@ -295,7 +293,9 @@ def test_projection_leaves_rotations_alone_and_the_null_matrix_gives_the_identit
 
 def test_derivative_of_the_projection():
     rng = np.random.default_rng(0)
-    A = np.concatenate([rng.normal(size=(20, 3, 3)), exp_rotation(np.pi * AXES), [np.eye(3), np.diag([2.0, 1.0, -0.5])]])
+    A = np.concatenate(
+        [rng.normal(size=(20, 3, 3)), exp_rotation(np.pi * AXES), [np.eye(3), np.diag([2.0, 1.0, -0.5])]]
+    )
     R = project_rotation(A)
     for matrix, rotation, derivative in zip(A, R, project_rotation.jacobian()(A), strict=True):
         S = rotation.T @ matrix  # symmetric; R changes by R [w] with (tr(S) I - S) w = vee(Rᵀ dA - dAᵀ R)
@@ -317,56 +317,6 @@ def test_distance_from_the_rotations():
     assert rotation_distance(-np.eye(3)) == pytest.approx(2.0, rel=1e-15, abs=0.0)  # from every half turn
     assert rotation_distance(np.zeros((3, 3))) == pytest.approx(np.sqrt(3.0), rel=1e-15, abs=0.0)
     assert rotation_distance(np.diag([1.0, np.inf, 1.0])) == np.inf
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_mean_agrees_with_scipy(shape):
-    rng = np.random.default_rng(0)
-    v, weights = rng.normal(size=(*shape, 7, 3)), rng.uniform(0.1, 1.0, size=(*shape, 7))
-    R = exp_rotation(v)
-    for ours, theirs in ((mean_rotation(R), [None]), (mean_rotation(R, weights), weights.reshape(-1, 7))):
-        samples = Rotation.from_rotvec(v.reshape(-1, 3)).as_matrix().reshape(-1, 7, 3, 3)
-        means = [Rotation.from_matrix(s).mean(weights=w) for s, w in zip(samples, [*theirs] * len(samples), strict=False)]
-        np.testing.assert_allclose(ours.reshape(-1, 3, 3), [m.as_matrix() for m in means], rtol=0.0, atol=1e-13)
-
-
-def test_mean_is_halfway_and_turns_with_its_rotations():
-    v = np.array([0.3, -0.4, 0.5])
-    np.testing.assert_allclose(mean_rotation(exp_rotation([v, 3 * v])), exp_rotation(2 * v), rtol=0.0, atol=2e-15)
-    R, T = random_rotation(0, shape=9), random_rotation(1)
-    np.testing.assert_allclose(mean_rotation(T @ R), T @ mean_rotation(R), rtol=0.0, atol=1e-13)
-    assert np.array_equal(mean_rotation(R, np.arange(9) == 4), mean_rotation(R[4:5]))
-
-
-@pytest.mark.parametrize(
-    ("rotations", "weights", "message"),
-    [
-        (np.empty((0, 3, 3)), None, "no rotation to average"),
-        (np.empty((4, 0, 3, 3)), None, "no rotation to average"),
-        (np.eye(3), None, r"shape \(3, 3\)"),
-        (np.ones((2, 4, 4)), None, r"shape \(2, 4, 4\)"),
-        (np.ones((2, 3, 3)), [1.0, 2.0, 3.0], r"weights have shape \(3,\), not \(..., 2\)"),
-        (np.ones((2, 3, 3)), 1.0, r"weights have shape \(\)"),
-        (np.ones((2, 3, 3)), [1.0, -1.0], "negative"),
-        (np.ones((2, 3, 3)), [0.0, 0.0], "not all zero"),
-    ],
-)
-def test_mean_of_impossible_arguments(rotations, weights, message):
-    with pytest.raises(ArgumentError, match=message):
-        mean_rotation(rotations, weights)
-
-
-def test_random_rotations_are_uniform_rotations():
-    R = random_rotation(0, shape=(100, 200))
-    assert rotation_distance(R).max() < 4e-15
-    assert np.array_equal(R, random_rotation(np.random.default_rng(0), shape=(100, 200)))
-    assert random_rotation().shape == (3, 3)
-    assert random_rotation(1, shape=4).shape == (4, 3, 3)
-    # Every entry is uniform in [-1, 1]; the angle has the density (1 - cos) / π, so its mean is π/2 + 2/π.
-    flat = R.reshape(-1, 9)
-    np.testing.assert_allclose(flat.mean(axis=0), 0.0, atol=5 * np.sqrt(1 / 3 / len(flat)))
-    np.testing.assert_allclose((flat**2).mean(axis=0), 1 / 3, atol=5 * np.sqrt(4 / 45 / len(flat)))
-    assert rotation_angle(R).mean() == pytest.approx(np.pi / 2 + 2 / np.pi, abs=5 * 0.65 / np.sqrt(len(flat)))
 
 
 ONE_ARGUMENT = (log_rotation, rotation_angle, inverse_rotation, project_rotation, rotation_distance)

@@ -128,11 +128,11 @@ class DynamicSolution:
         if self.rank[sample] < 6:
             problem = f"the system is singular (rank {self.rank[sample]} of 6)"
         elif not self.solved[sample]:
-            problem = "the data are not finite, or J is not symmetric"
+            problem = "the data or the solution are not finite, or J is not symmetric"
         else:
             problem = "solved, but no body has such an inertia, or a component has two unknowns and another has none"
-        others = f"sample {sample}, one of {int(np.sum(~well))} of {well.size}: " if sample else ""
-        return others + problem
+        which = f"{int(np.sum(~well))} of {well.size} samples are not well; the first, {sample}: " if sample else ""
+        return which + problem
 
 
 def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unknown: ArrayLike) -> DynamicSolution:
@@ -177,10 +177,10 @@ def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unkn
     given = np.where(flags, 0.0, np.concatenate(vectors, axis=-1))
     finite = np.isfinite(S).all(axis=(-1, -2)) & np.isfinite(given).all(axis=-1)
 
-    rank, complete = _completed(np.where(finite[..., None, None], S, np.eye(6)), given, flags)
-    values = np.where(flags, np.where((finite & (rank == 6))[..., None], complete, np.nan), given)
-    found_motion, found_action = velocity_matrix(values[..., :6]), action_matrix(values[..., 6:])
     with np.errstate(invalid="ignore", over="ignore"):
+        rank, complete = _completed(np.where(finite[..., None, None], S, np.eye(6)), given, flags)
+        values = np.where(flags, np.where((finite & (rank == 6))[..., None], complete, np.nan), given)
+        found_motion, found_action = velocity_matrix(values[..., :6]), action_matrix(values[..., 6:])
         satisfied = _satisfied(S, values, found_action - action_matrix_from_acceleration(found_motion, inertia))
     one_of_each = (flags[..., :6] != flags[..., 6:]).all(axis=-1)
     solved = finite & (rank == 6) & satisfied

@@ -141,9 +141,9 @@ def intersect_lines(
 ) -> LineIntersection:
     """Find where two lines meet or come nearest to each other.
 
-    Nearly parallel lines lose no more digits than their data make them lose: the nearest points of lines at an angle of
-    1e-9, a thousand million times as far away as p1 and p2, are found with 15 digits if the directions are unit vectors,
-    taken as the exact numbers that they are.
+    Nearly parallel lines lose no more digits than their data make them lose: if the directions are unit vectors, which
+    are taken as the exact numbers that they are, the nearest points of lines at an angle of 1e-9, a thousand million
+    times as far away as p1 and p2, are found with 15 digits.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The rotation nearest to a matrix, as the unit quaternion of a largest eigenvalue.
 
-For a unit quaternion q, tr(R(q)ᵀ A) = qᵀ K q with a symmetric K (4, 4) that is linear in A, so the nearest rotation
-belongs to the eigenvector of K's largest eigenvalue λ (Horn, Closed-form solution of absolute orientation using unit
-quaternions, J. Opt. Soc. Am. A 4, 1987). With the singular values of A, the smallest one with the sign of det A, it is
+The nearest rotation is the one with the largest tr(Rᵀ A) = qᵀ K q. So its quaternion is the eigenvector of the largest
+eigenvalue λ of the matrix K (Horn, Closed-form solution of absolute orientation using unit quaternions, J. Opt. Soc.
+Am. A 4, 1987). With the singular values of A, the smallest one with the sign of det A, it is
 λ = σ1 + σ2 + σ3, and the others lie below it by 2 (σ2 + σ3), 2 (σ1 + σ3) and 2 (σ1 + σ2). So a negative determinant and
 a singular matrix need no case of their own. These are plain formulas for one sample.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from chasles.engine import maximum, sqrt, where
 from chasles.geometry.elementary import Array
-from chasles.geometry.rotation_quaternion import rotation_of_quaternion
+from chasles.geometry.rotation_quaternion import quaternion_matrix, rotation_of_quaternion
 
 _NEWTON_STEPS = 24
 _SMALLEST_SLOPE = 1e-8  # a double root cannot be found more exactly than to the root of the rounding error
@@ -30,20 +30,8 @@ def nearest_rotation(A: Array) -> Array:
     is_null = largest <= 0.0
     A = A / where(is_null, 1.0, largest) + np.eye(3) * where(is_null, 1.0, 0.0)
     A = A / sqrt((A * A).sum())
-    K = _quaternion_matrix(A)
+    K = quaternion_matrix(A)
     return rotation_of_quaternion(_eigenvector(K, _largest_eigenvalue(A)))
-
-
-def _quaternion_matrix(A: Array) -> Array:
-    (a, b, c), (d, e, f), (g, h, i) = A
-    return np.array(
-        [
-            [a + e + i, h - f, c - g, d - b],
-            [h - f, a - e - i, b + d, c + g],
-            [c - g, b + d, e - a - i, f + h],
-            [d - b, c + g, f + h, i - a - e],
-        ]
-    )
 
 
 def _largest_eigenvalue(A: Array) -> Any:

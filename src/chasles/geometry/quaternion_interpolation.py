@@ -35,7 +35,6 @@ from chasles.geometry.rotation_jacobians import (
     right_jacobian_rotation_rate,
 )
 
-
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 

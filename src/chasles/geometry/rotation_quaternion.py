@@ -10,29 +10,33 @@ from chasles.engine import maximum, where
 from chasles.geometry.elementary import Array
 
 
+def quaternion_matrix(A: Array) -> Array:
+    """Symmetric K (4, 4), linear in a matrix A (3, 3), with qᵀ K q = tr(R(q)ᵀ A) for every unit quaternion q.
+
+    Of a rotation it is K = 4 q qᵀ - I with the rotation's own quaternion.
+    """
+    (a, b, c), (d, e, f), (g, h, i) = A
+    return np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+
+
 def quaternion_multiple(R: Array) -> Array:
     """Quaternion (4,) of a rotation (3, 3), multiplied by four times its component of largest magnitude.
 
-    Sums and differences of R's entries are the products 4 q qᵀ of the quaternion's components; this is the row of them
-    in which nothing cancels (Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1, 1978).
+    It is the row of 4 q qᵀ in which nothing cancels (Shepperd, Quaternion from rotation matrix, J. Guidance and Control
+    1, 1978).
     """
-    (a, b, c), (d, e, f), (g, h, i) = R
-    wx, wy, wz = h - f, c - g, d - b
-    xy, xz, yz = b + d, c + g, f + h
-    rows = {
-        "w": [1.0 + (a + e + i), wx, wy, wz],
-        "x": [wx, 1.0 + (a - e - i), xy, xz],
-        "y": [wy, xy, 1.0 + (e - a - i), yz],
-        "z": [wz, xz, yz, 1.0 + (i - a - e)],
-    }
-    x_beats_y = a > e
-    z_is_largest = i > maximum(a, e)
-    w_is_largest = a + e + i > maximum(maximum(a, e), i)
-    multiple = [
-        where(w_is_largest, from_w, where(z_is_largest, from_z, where(x_beats_y, from_x, from_y)))
-        for from_w, from_x, from_y, from_z in zip(*rows.values(), strict=True)
-    ]
-    return np.array(multiple)
+    of_w, of_x, of_y, of_z = np.eye(4) + quaternion_matrix(R)
+    x, y, z = np.diag(R)
+    of_vector = where(z > maximum(x, y), of_z, where(x > y, of_x, of_y))
+    row: Array = where(x + y + z > maximum(maximum(x, y), z), of_w, of_vector)
+    return row
 
 
 def rotation_of_quaternion(q: Any) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from chasles.engine import cos, sin, where
 from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Array, skew
 from chasles.geometry.kinds import ROTATION, UNIT_VECTOR
 from chasles.geometry.nearest_rotation import nearest_rotation
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
@@ -390,13 +390,6 @@ def rotation_distance(A: Array) -> Any:
 
 def skew_polynomial(a: Array, first: Any, second: Any) -> Array:
     """Return I + first [a] + second [a]², a plain formula; [a] is the skew matrix of a."""
-    x, y, z = a
-    x1, y1, z1 = first * x, first * y, first * z
-    x2, y2, z2 = second * x, second * y, second * z
-    return np.array(
-        [
-            [1.0 - (y2 * y + z2 * z), x2 * y - z1, x2 * z + y1],
-            [x2 * y + z1, 1.0 - (x2 * x + z2 * z), y2 * z - x1],
-            [x2 * z - y1, y2 * z + x1, 1.0 - (x2 * x + y2 * y)],
-        ]
-    )
+    A = skew(a)
+    polynomial: Array = np.eye(3) + first * A + second * (A @ A)
+    return polynomial

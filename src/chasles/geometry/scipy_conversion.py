@@ -23,7 +23,7 @@ def rotation_to_scipy(R: ArrayLike, *, check: bool = False) -> Any:
     Parameters
     ----------
     R
-        Rotation, shape (..., 3, 3). NaN stays NaN.
+        Rotation, shape (..., 3, 3).
     check
         Whether to refuse matrices that are no rotations.
 
@@ -35,8 +35,8 @@ def rotation_to_scipy(R: ArrayLike, *, check: bool = False) -> Any:
     Raises
     ------
     ArgumentError
-        If the shape is wrong, ``check`` finds no rotation, or the batch has several axes and this SciPy (before 1.17)
-        holds one at most.
+        If the shape is wrong, a sample has NaN (SciPy holds none), ``check`` finds no rotation, or the batch has
+        several axes and this SciPy (before 1.17) holds one at most.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def rotation_to_scipy(R: ArrayLike, *, check: bool = False) -> Any:
     array([0.      , 0.      , 1.570796])
     """
     R = _samples(R, ROTATION, "rotation_to_scipy: R", check)
-    return _scipy_rotation(quaternion_from_rotation(R))
+    return _scipy_rotation(quaternion_from_rotation(R), "rotation_to_scipy: R")
 
 
 def quaternion_to_scipy(q: ArrayLike, *, check: bool = False) -> Any:
@@ -53,7 +53,7 @@ def quaternion_to_scipy(q: ArrayLike, *, check: bool = False) -> Any:
     Parameters
     ----------
     q
-        Unit quaternion (w, x, y, z), shape (..., 4). SciPy brings it to unit length. NaN stays NaN.
+        Unit quaternion (w, x, y, z), shape (..., 4). SciPy brings it to unit length.
     check
         Whether to refuse quaternions of another length.
 
@@ -65,15 +65,15 @@ def quaternion_to_scipy(q: ArrayLike, *, check: bool = False) -> Any:
     Raises
     ------
     ArgumentError
-        If the shape is wrong, ``check`` finds another length, or the batch has several axes and this SciPy (before
-        1.17) holds one at most.
+        If the shape is wrong, a sample is null or has NaN (SciPy holds none), ``check`` finds another length, or the
+        batch has several axes and this SciPy (before 1.17) holds one at most.
 
     Examples
     --------
     >>> quaternion_to_scipy([0.0, 0.0, 0.0, 1.0]).as_quat()
     array([0., 0., 1., 0.])
     """
-    return _scipy_rotation(_samples(q, UNIT_QUATERNION, "quaternion_to_scipy: q", check))
+    return _scipy_rotation(_samples(q, UNIT_QUATERNION, "quaternion_to_scipy: q", check), "quaternion_to_scipy: q")
 
 
 def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
@@ -82,7 +82,7 @@ def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
     Parameters
     ----------
     T
-        Pose, shape (..., 4, 4). NaN stays NaN.
+        Pose, shape (..., 4, 4).
     check
         Whether to refuse matrices that are no poses.
 
@@ -94,8 +94,8 @@ def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
     Raises
     ------
     ArgumentError
-        If the shape is wrong, ``check`` finds no pose, the batch has several axes and this SciPy (before 1.17) holds
-        one at most, or this SciPy (before 1.16) has no rigid transforms.
+        If the shape is wrong, a rotation has NaN (SciPy holds none), ``check`` finds no pose, the batch has several
+        axes and this SciPy (before 1.17) holds one at most, or this SciPy (before 1.16) has no rigid transforms.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
     array([1., 2., 3.])
     """
     T = _samples(T, POSE, "pose_to_scipy: T", check)
-    rotation = _scipy_rotation(quaternion_from_rotation(T[..., :3, :3]))
+    rotation = _scipy_rotation(quaternion_from_rotation(T[..., :3, :3]), "pose_to_scipy: T")
     return _rigid_transform_class().from_components(T[..., :3, 3], rotation)
 
 
@@ -211,19 +211,20 @@ def _samples(array: ArrayLike, kind: Kind, where: str, check: bool) -> _Floats:
     return samples
 
 
-def _scipy_rotation(q: _Floats) -> Any:
+def _scipy_rotation(q: _Floats, where: str) -> Any:
     from scipy.spatial.transform import Rotation
 
-    scalar_last = np.roll(q, -1, axis=-1)
+    unusable = ~(np.linalg.norm(q, axis=-1) > 0.0)
+    if np.any(unusable):
+        sample = tuple(map(int, np.argwhere(unusable)[0]))
+        raise ArgumentError(f"{where}: SciPy's rotations hold no NaN and no null quaternion, as in sample {sample}")
     try:
-        return Rotation.from_quat(scalar_last)
+        return Rotation.from_quat(np.roll(q, -1, axis=-1))
     except ValueError as error:
-        if q.ndim > 2:
-            raise ArgumentError(
-                f"this SciPy holds rotations in batches of one axis, not of the shape {q.shape[:-1]} (SciPy 1.17 takes "
-                "any): reshape the batch"
-            ) from error
-        raise ArgumentError(f"SciPy refuses the rotations: {error}") from error
+        raise ArgumentError(
+            f"{where}: this SciPy holds rotations in batches of one axis, not of the shape {q.shape[:-1]}; reshape the "
+            "batch, or take SciPy 1.17"
+        ) from error
 
 
 def _rigid_transform_class() -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.engine import Function, minimum, trace, where
 from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.descent import STEPS, descent, start_of_descent
 from chasles.inverse_kinematics.iteration import State, iteration, restart_direction
 from chasles.inverse_kinematics.objectives import objective_of
 from chasles.inverse_kinematics.ranges import Ranges, reach
@@ -113,12 +114,29 @@ class NumericSolver:
             start, clean, search.tolerance, ranges.lower, ranges.upper, ranges.first, ranges.span, search.shift,
             search.posture, allowed,
         )  # fmt: skip
+        if not done.all():
+            packed = self._settled(packed, done, clean)
         q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
         success = status == SOLVED
         no_branch, no_knowledge = np.full(np.shape(status), -1), np.zeros(np.shape(status), dtype=bool)
         return Solution(
             q, success, Residual(distance, angle), iterations, restarts, margin, status, no_branch, no_knowledge
         )
+
+    def _settled(self, packed: Any, done: Any, goals: Any) -> Any:
+        """States with the closest configurations of failed searches moved downhill to a minimum of the error."""
+        failed = np.asarray(done <= 0.0)
+        settled = np.array(packed)
+        start = start_of_descent(settled[failed][..., self.n : 2 * self.n])
+        goals = np.broadcast_to(goals, (*failed.shape, 4, 4))[failed]
+        ended = self.descent(start, goals, self.ranges.lower, self.ranges.upper, STEPS)[0]
+        settled[failed, self.n : 2 * self.n] = ended[..., : self.n]
+        return settled
+
+    @cached_property
+    def descent(self) -> Function:
+        """The solve kernel for targets without a solution; see `descent`."""
+        return descent(self.kinematics, self.task, self.n, self.length)
 
     @cached_property
     def preparation(self) -> Function:

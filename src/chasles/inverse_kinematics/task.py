@@ -26,6 +26,8 @@ NAMED = {
 }
 #: Largest `pose_defect` of a target: matrices printed with five digits are poses.
 POSE_TOLERANCE = 1e-4
+#: Targets farther away than this, m, are taken for infinite.
+_FARTHEST = 1e100
 #: Keeps the square root of the rotation error differentiable and its reciprocal finite at no error.
 _TINY = 1e-40
 
@@ -140,16 +142,18 @@ _WHOLE_POSE = Task(NAMED["pose"])
 
 @batched(T=(4, 4))
 def pose_defect(T: Array) -> Any:
-    """How far T (..., 4, 4) is from a pose: the largest entry of RᵀR - I, of the last row's error, and 2 for a mirror.
+    """How far T (..., 4, 4) is from a pose: errors of RᵀR = I and of the last row; 2 for mirrors and infinite places.
 
     >>> pose_defect(np.eye(4))
     np.float64(0.0)
     """
     R = T[:3, :3]
     x, y, z = R.T
-    errors = [*(R.T @ R - np.eye(3))[np.triu_indices(3)], *(T[3] - np.array([0.0, 0.0, 0.0, 1.0])), 0.0 * T[0, 3]]
-    mirrored = where(elementary.cross(x, y) @ z > 0.0, 0.0, 2.0)
-    return mirrored + sum(maximum(absolute(e), 0.0) for e in errors)
+    errors = [*(R.T @ R - np.eye(3))[np.triu_indices(3)], *(T[3] - np.array([0.0, 0.0, 0.0, 1.0]))]
+    proper = elementary.cross(x, y) @ z > 0.0
+    for coordinate in T[:3, 3]:
+        proper = proper & (absolute(coordinate) < _FARTHEST)
+    return where(proper, 0.0, 2.0) + sum(absolute(e) for e in errors)
 
 
 def rotation_error(R_goal: Array, R: Array) -> tuple[Array, Any]:

@@ -1,0 +1,167 @@
+"""Closed forms: the drawn configuration is among the branches, every claimed branch reaches the target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import QUARTER, dh_robot, within
+
+import chasles as ch
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics import Status
+
+Q = QUARTER
+TURN = 2.0 * np.pi
+
+
+def robots() -> dict[str, ch.Robot]:
+    """Robots by family; the DH families are ROBOOP's, in both notations."""
+    rng = np.random.default_rng(5)
+    found = {name: ch.load(name) for name in ("puma560", "ur5", "scara")}
+    for signs in range(8):
+        s = [1.0 if signs >> k & 1 else -1.0 for k in range(3)]
+        twists, lengths = [s[0] * Q, 0, s[1] * Q, s[2] * Q, -s[2] * Q, 0], [0, 0.43, 0.02, 0, 0, 0]
+        found[f"puma, twists {s}"] = dh_robot(twists, lengths, [0.1, 0.05, 0.1, 0.43, 0, 0.07])
+        twists, lengths = [0, s[0] * Q, 0, s[1] * Q, s[2] * Q, -s[2] * Q], [0, 0, 0.43, 0.02, 0, 0]
+        found[f"modified puma, twists {s}"] = dh_robot(twists, lengths, [0, 0.1, 0.05, 0.43, 0, 0.1], "modified")
+    found["rhino"] = dh_robot([-Q, 0, 0, -Q, 0], [0, 0.2286, 0.2286, 0.0095, 0], [0.2604, 0, 0, 0, 0.135])
+    found["modified rhino"] = dh_robot(
+        [0, -Q, 0, 0, -Q], [0, 0, 0.2286, 0.2286, 0.0095], [0.2604, 0, 0, 0, 0.135], "modified"
+    )
+    found["schilling"] = dh_robot([Q, 0, 0, -Q, Q, 0], [0.05, 0.8, 0.5, 0.1, 0, 0], [0.2, 0, 0, 0, 0, 0.3])
+    found["modified schilling"] = dh_robot(
+        [0, Q, 0, 0, -Q, Q], [0, 0.05, 0.8, 0.5, 0.1, 0], [0.2, 0, 0, 0, 0, 0.3], "modified"
+    )
+    # Axes 1 and 2 meet under an angle, 2 and 3 are not parallel: an arm with a spherical shoulder and a skew elbow.
+    found["skew elbow"] = dh_robot([1.1, 0.7, Q, Q, -Q, 0], [0, 0.3, 0.1, 0, 0, 0], [0.3, 0.1, 0.05, 0.4, 0, 0.1])
+    found["planar 3R"] = dh_robot(
+        [0, 0, 0], [0.5, 0.4, 0.2], [0.1, 0.2, 0.3], base=ch.geometry.exp_pose(rng.normal(size=6))
+    )
+    found["lift below"] = dh_robot(
+        [0, 0, 0, 0], [0.1, 0.5, 0.4, 0.2], [0, 0.1, 0, 0], kinds=["prismatic", *["revolute"] * 3]
+    )
+    found["antiparallel"] = dh_robot([np.pi, 0, np.pi], [0.5, 0.4, 0.2], [0.1, 0.2, 0.3])
+    return found
+
+
+ROBOTS = robots()
+
+
+def closest(branches: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Distance of the nearest branch to a configuration, up to whole turns."""
+    apart = np.abs((branches - q[:, None] + np.pi) % TURN - np.pi)
+    return apart.max(axis=-1).min(axis=-1)
+
+
+@pytest.mark.parametrize("name", list(ROBOTS))
+def test_all_branches(name: str, rng, confirm) -> None:
+    robot = ROBOTS[name]
+    ik = robot.inverse_kinematics
+    assert ik.family() is not None
+    q = within(robot, rng, 300)
+    T = robot.forward_kinematics(q)
+    every = ik(T, select="all", method="closed form", tolerance=1e-9)
+    assert every.q.shape == (300, len(ik.branches()), robot.n)
+    confirm(robot, every, np.broadcast_to(T[:, None], (*every.q.shape[:2], 4, 4)), 1e-9)
+    assert (closest(np.where(every.success[..., None], every.q, 1e3), q) < 1e-7).all()
+    assert max(every.residual.distance[every.success].max(), every.residual.angle[every.success].max()) < 1e-10
+    nearest = ik(T, q)
+    assert nearest.success.all()
+    assert np.abs(nearest.q - q).max() < 1e-7
+    assert (nearest.iterations == 0).all()
+    different = np.unique(np.round(every.q[0][every.success[0]], 6), axis=0)
+    assert len(different) == every.success[0].sum()  # no branch counts twice
+
+
+def test_general_poses_of_a_puma_have_eight_solutions(rng) -> None:
+    robot = ch.load("puma560")
+    T = robot.forward_kinematics(within(robot, rng, 100))
+    assert robot.inverse_kinematics(T, select="all", limits=False).success.all()
+    assert len(set(robot.inverse_kinematics.branches())) == 8
+
+
+def test_seven_joints_with_an_elbow_angle(rng, confirm) -> None:
+    robot = ch.load("iiwa14")
+    ik = robot.inverse_kinematics
+    q = within(robot, rng, 300)
+    T = robot.forward_kinematics(q)
+    angle = ik.elbow_angle(q)
+    every = ik(T, select="all", elbow_angle=angle)
+    confirm(robot, every, np.broadcast_to(T[:, None], (300, 8, 4, 4)))
+    assert (closest(np.where(every.success[..., None], every.q, 1e3), q) < 1e-7).all()
+    for other in (-2.0, 0.0, 1.0, np.pi):
+        turned = ik(T, elbow_angle=other, limits=False)
+        assert turned.success.all()
+        np.testing.assert_allclose(np.cos(ik.elbow_angle(turned.q) - other), 1.0, atol=1e-12)
+    kept = ik(T, q, method="closed form")  # the elbow angle of q0
+    np.testing.assert_allclose(kept.q, q, atol=1e-7)
+    assert (ik(T[:5]).iterations > 0).all()  # without an angle the search chooses
+
+
+@pytest.mark.parametrize("name", ["panda", "stanford"])
+def test_other_robots_have_none(name: str) -> None:
+    robot = ch.load(name)
+    assert robot.inverse_kinematics.family() is None
+    assert robot.inverse_kinematics.branches() == ()
+    with pytest.raises(ArgumentError, match="no closed form"):
+        robot.inverse_kinematics(robot.forward_kinematics(robot.home), method="closed form")
+
+
+def test_singular_poses_are_reported_as_such(confirm) -> None:
+    robot = ch.load("puma560")
+    q = np.array([[0.3, -0.5, 0.7, 0.2, 0.0, 0.4], [0.3, -0.5, 0.7, 0.2, 0.6, 0.4]])  # the wrist stretched, or not
+    T = robot.forward_kinematics(q)
+    solution = robot.inverse_kinematics(T, q)
+    confirm(robot, solution, T)
+    assert solution.success.all()
+    assert solution.infinite.tolist() == [True, False]
+    np.testing.assert_allclose(solution.q[0, 3] + solution.q[0, 5], 0.6, atol=1e-6)
+    # Above the shoulder the first joint may be turned at will.
+    arm = dh_robot([-Q, 0, Q, -Q, Q, 0], [0, 0.4, 0, 0, 0, 0], [0, 0, 0, 0.4, 0, 0])
+    up = arm.forward_kinematics([0.4, -Q - 0.3, Q + 0.6, 0.2, 0.5, 0.1])
+    assert abs(up[:2, 3]).max() < 1e-12
+    above = arm.inverse_kinematics(up, select="all")
+    assert above.success.any()
+    assert above.infinite[above.success].all()
+
+
+def test_targets_out_of_reach_get_the_closest_configuration(rng) -> None:
+    robot = ch.load("ur5")
+    T = robot.forward_kinematics(within(robot, rng, 20))
+    T[::2, :3, 3] *= 10.0
+    T[1] = np.nan
+    solution = robot.inverse_kinematics(T)
+    assert solution.success.tolist() == [k % 2 == 1 and k != 1 for k in range(20)]
+    assert (solution.status[::2] == Status.OUT_OF_REACH).all()
+    assert solution.status[1] == Status.INVALID_TARGET
+    assert (solution.branch[::2] == -1).all()
+    numeric = robot.inverse_kinematics(T, method="numeric")
+    np.testing.assert_allclose(solution.residual.distance[::2], numeric.residual.distance[::2])
+
+
+def test_limits_choose_among_branches(rng) -> None:
+    robot = dh_robot([-Q, 0, Q, -Q, Q, 0], [0, 0.43, 0.02, 0, 0, 0], [0.1, 0.05, 0.1, 0.43, 0, 0.07], limits=(0.2, 1.4))
+    q = rng.uniform(0.2, 1.4, (200, 6))
+    T = robot.forward_kinematics(q)
+    every = robot.inverse_kinematics(T, select="all")
+    assert (every.success.sum(axis=1) >= 1).all()
+    assert every.success.mean() < 0.5
+    assert robot.inverse_kinematics(T).success.all()
+    best = robot.inverse_kinematics(T, select="best")
+    np.testing.assert_allclose(best.limit_margin, np.where(every.success, every.limit_margin, -np.inf).max(axis=1))
+
+
+def test_planar_arm_with_two_joints_reaches_positions() -> None:
+    robot = ch.load("planar2r")
+    T = np.eye(4)
+    T[:2, 3] = 0.5, 0.25
+    both = robot.inverse_kinematics(T, mask="position", select="all")
+    np.testing.assert_allclose(sorted(both.q.tolist()), [[0.0, Q], [2.0 * np.arctan2(0.25, 0.5), -Q]], atol=1e-12)
+
+
+def test_branches_work_on_the_numpy_target_too(monkeypatch: pytest.MonkeyPatch, rng) -> None:
+    monkeypatch.setenv("CHASLES_JIT", "0")
+    robot = ch.Robot(ch.load("puma560").description)
+    q = within(robot, rng, 5)
+    solution = robot.inverse_kinematics(robot.forward_kinematics(q), q)
+    np.testing.assert_allclose(solution.q, q, atol=1e-7)

@@ -1,0 +1,171 @@
+"""Closed-loop inverse kinematics and the layer of tasks and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import chasles as ch
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics import (
+    AccelerationLimit,
+    ClosedLoopInverseKinematics,
+    ConfigurationLimit,
+    DampingTask,
+    FrameTask,
+    PostureTask,
+    VelocityLimit,
+    solve_rates,
+)
+
+HOME = np.array([0.1, -0.4, 0.2, -1.8, 0.1, 1.6, 0.6])
+
+
+def test_errors_decay_at_the_gains() -> None:
+    robot = ch.load("panda")
+    rates = ClosedLoopInverseKinematics(robot, position_gain=5.0, orientation_gain=3.0)
+    goal = robot.forward_kinematics(HOME + 0.02)
+    q, dt = HOME.copy(), 1e-3
+    start = robot.forward_kinematics(q)
+    for _ in range(1000):
+        q = q + dt * rates(q, goal)
+    end = robot.forward_kinematics(q)
+    left = np.linalg.norm(goal[:3, 3] - end[:3, 3]) / np.linalg.norm(goal[:3, 3] - start[:3, 3])
+    angles = [np.linalg.norm(ch.geometry.log_rotation(goal[:3, :3] @ T[:3, :3].T)) for T in (start, end)]
+    assert left == pytest.approx(np.exp(-5.0), rel=0.02)
+    assert angles[1] / angles[0] == pytest.approx(np.exp(-3.0), rel=0.02)
+
+
+def test_a_moving_pose_is_followed_without_lag() -> None:
+    robot = ch.load("panda")
+    rates = ClosedLoopInverseKinematics(robot, position_gain=20.0, orientation_gain=20.0)
+    T0 = robot.forward_kinematics(HOME)
+    twist = np.array([0.1, -0.2, 0.1, 0.05, 0.02, -0.05])
+    q, dt = HOME.copy(), 1e-3
+    for k in range(500):
+        goal = T0.copy()
+        goal[:3, :3] = ch.geometry.exp_rotation(twist[:3] * k * dt) @ T0[:3, :3]
+        goal[:3, 3] = T0[:3, 3] + twist[3:] * k * dt
+        q = q + dt * rates(q, goal, twist)
+    goal[:3, 3] += twist[3:] * dt
+    assert np.linalg.norm(robot.forward_kinematics(q)[:3, 3] - goal[:3, 3]) < 1e-5
+
+
+def test_rates_stay_bounded_in_singular_configurations() -> None:
+    robot = ch.load("planar2r")
+    rates = ClosedLoopInverseKinematics(robot)
+    stretched = np.array([0.0, 0.0])
+    goal = robot.forward_kinematics(stretched)
+    goal[0, 3] -= 0.1
+    for q in (stretched, stretched + 1e-9, stretched + 1e-4):
+        qd = rates(q, goal)
+        assert np.isfinite(qd).all()
+        assert np.abs(qd).max() < 30.0
+
+
+def test_it_can_be_part_of_a_simulated_control_law() -> None:
+    robot = ch.load("panda")
+    rates = ClosedLoopInverseKinematics(robot, position_gain=10.0, orientation_gain=10.0)
+    goal = robot.forward_kinematics(HOME + 0.1)
+
+    @ch.function(q=(7,))
+    def step(q):
+        return q + 0.01 * rates(q, goal)
+
+    q = np.tile(HOME, (3, 1))
+    np.testing.assert_allclose(step(q), q + 0.01 * rates(q, goal), rtol=1e-12)
+
+
+def test_linearisation_of_the_frame_task() -> None:
+    robot = ch.load("panda")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        q, goal = rng.uniform(-1, 1, 7), robot.forward_kinematics(rng.uniform(-1, 1, 7))
+        task = FrameTask(goal, gain=1.0)
+        J = task.equation(robot, q).J
+        h = 1e-6
+        for k, unit in enumerate(np.eye(7)):
+            slope = (task.equation(robot, q + h * unit).b - task.equation(robot, q - h * unit).b) / (2.0 * h)
+            np.testing.assert_allclose(-J[:, k], slope, atol=1e-8)
+
+
+def test_the_program_is_solved(rng: np.random.Generator) -> None:
+    robot = ch.load("panda")
+    for _ in range(20):
+        q = rng.uniform(-1, 1, 7) * 0.3 + HOME
+        tasks = [
+            FrameTask(robot.forward_kinematics(q + rng.normal(size=7))),
+            PostureTask(HOME, cost=0.1),
+            DampingTask(0.05),
+        ]
+        limit = VelocityLimit(0.5)
+        step = solve_rates(robot, q, tasks, 0.01, limits=[limit])
+        rows = [task.equation(robot, q) for task in tasks]
+        A = np.concatenate([np.sqrt(row.weight)[:, None] * row.J for row in rows])
+        b = np.concatenate([np.sqrt(row.weight) * row.b for row in rows])
+        oracle = lsq_linear(A, b, bounds=(-0.5, 0.5), method="bvls", tol=1e-14)
+        assert step.success
+        np.testing.assert_allclose(step.qd, oracle.x, atol=1e-6)
+        np.testing.assert_array_equal(step.active, np.abs(step.qd) >= 0.5)
+
+
+def test_position_limits_are_never_passed() -> None:
+    robot = ch.load("panda")
+    q, qd, dt = HOME.copy(), np.zeros(7), 0.01
+    limits = [ConfigurationLimit(), VelocityLimit(), AccelerationLimit(15.0)]
+    task = PostureTask(robot.upper_limits + 0.5, cost=1.0, gain=10.0)
+    speeds = []
+    for _ in range(800):
+        step = solve_rates(robot, q, [task], dt, qd=qd, limits=limits)
+        assert step.success
+        assert np.abs(step.qd - qd).max() <= 15.0 * dt + 1e-9
+        qd = step.qd
+        speeds.append(qd)
+        q = q + dt * qd
+        assert (q <= robot.upper_limits + 1e-12).all()
+    assert (np.abs(speeds) <= robot.velocity_limits + 1e-12).all()
+    np.testing.assert_allclose(q, robot.upper_limits, atol=1e-2)
+
+
+def test_a_joint_outside_its_limits_comes_back() -> None:
+    robot = ch.load("panda")
+    q = HOME.copy()
+    q[0] = robot.upper_limits[0] + 0.1
+    for _ in range(100):
+        q = q + 0.01 * solve_rates(robot, q, [DampingTask()], 0.01, limits=[ConfigurationLimit(0.5)]).qd
+    assert q[0] <= robot.upper_limits[0] + 1e-9
+
+
+def test_contradicting_limits_are_named() -> None:
+    robot = ch.load("panda")
+    q = HOME.copy()
+    q[2] = robot.upper_limits[2] + 0.5
+    step = solve_rates(robot, q, [DampingTask()], 0.001)
+    assert not step.success
+    assert robot.joint_names[2] in step.message
+    assert (step.qd == 0.0).all()
+
+
+def test_wrong_arguments() -> None:
+    robot = ch.load("panda")
+    task = DampingTask()
+    for call in (
+        lambda: solve_rates(robot, np.zeros(3), [task], 0.01),
+        lambda: solve_rates(robot, np.full(7, np.nan), [task], 0.01),
+        lambda: solve_rates(robot, HOME, [], 0.01),
+        lambda: solve_rates(robot, HOME, [task], 0.0),
+        lambda: solve_rates(robot, HOME, [FrameTask(np.eye(3))], 0.01),
+        lambda: solve_rates(robot, HOME, [PostureTask([0.0])], 0.01),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit([1.0, 2.0])]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit(-1.0)]),
+        lambda: ClosedLoopInverseKinematics(robot, position_gain=np.nan),
+    ):
+        with pytest.raises(ArgumentError):
+            call()
+
+
+def test_a_missing_solver_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "daqp", None)
+    with pytest.raises(ch.ChaslesError, match=r"chasles\[qp\]"):
+        solve_rates(ch.load("panda"), HOME, [DampingTask()], 0.01)
