@@ -159,6 +159,8 @@ def test_bodies_without_mass() -> None:
     assert not cancelled.rotational_inertia.any()
     for output in ("mass", "center_of_mass", "rotational_inertia"):
         assert np.isfinite(mass_properties_from_spatial_inertia.jacobian(output)(nothing)).all()
+    backwards = mass_properties_from_spatial_inertia.specialize().vjp()
+    assert np.isfinite(backwards(nothing, 1.0, np.ones(3), np.ones((3, 3)))).all()
 
 
 def test_nan_stays_in_its_sample() -> None:

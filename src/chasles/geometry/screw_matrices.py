@@ -10,13 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, maximum, where
+from chasles.engine import where
+from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import UNIT_VECTOR
 from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix, velocity_matrix
 from chasles.geometry.screws import Screw, screw_from_twist, twist_from_screw
+from chasles.geometry.vectors import euclidean_norm
 
 ScrewJoint = Literal["revolute", "prismatic"]
 SCREW_JOINTS: tuple[ScrewJoint, ...] = ("revolute", "prismatic")
@@ -103,7 +105,8 @@ def screw_from_velocity_matrix(W: Array, tolerance: float = 0.0) -> Screw:
     W
         Shape (..., 4, 4).
     tolerance
-        Angular speeds up to this many times the linear speed, 1/m, count as rounding errors of a pure translation.
+        Angular speeds up to this many times the linear speed, 1/m, count as rounding errors of a pure
+        translation. It has no effect on symbols.
 
     Returns
     -------
@@ -156,7 +159,8 @@ def unit_screw_matrix(W: Array, tolerance: float = 0.0) -> Array:
     W
         Shape (..., 4, 4).
     tolerance
-        Angular speeds up to this many times the linear speed, 1/m, count as rounding errors of a pure translation.
+        Angular speeds up to this many times the linear speed, 1/m, count as rounding errors of a pure
+        translation. It has no effect on symbols.
 
     Returns
     -------
@@ -178,11 +182,7 @@ def unit_screw_matrix(W: Array, tolerance: float = 0.0) -> Array:
 
 def _without_negligible_turning(W: Array, tolerance: float) -> Array:
     twist = twist_from_velocity_matrix(W)
-    if tolerance == 0.0:
+    if tolerance == 0.0 or any(map(is_symbol, twist)):
         return twist
-    negligible = _largest(twist[:3]) <= tolerance * _largest(twist[3:])
+    negligible = euclidean_norm(twist[:3]) <= tolerance * euclidean_norm(twist[3:])
     return np.concatenate([where(negligible, 0.0, twist[:3]), twist[3:]])
-
-
-def _largest(a: Array) -> Any:
-    return maximum(maximum(absolute(a[0]), absolute(a[1])), absolute(a[2]))

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.geometry.pose_interpolation import PoseMotion
+
+__all__ = ["Motion", "PoseMotion", "Reference"]
+
 
 class Motion(NamedTuple):
     """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for sliding joints).
