@@ -268,3 +268,14 @@ def test_functions_are_found_again_by_name():
     assert (split.__name__, split.__doc__, split.__module__) == ("split", "Take a vector apart.", __name__)
     assert repr(combine) == "<combine(x, factor, y, mode) over batches>"
     assert split.formula is split.__wrapped__
+
+
+def test_batches_of_one_option_leave_direct_calls_to_the_others() -> None:
+    @batched(v=(3,))
+    def scaled(v: Any, factor: float) -> Any:
+        return factor * v
+
+    for _ in range(50):  # each falls through to the general call, and must not use up a place among the direct ones
+        scaled(np.ones((4, 3)), factor=2.0)
+    scaled(np.ones(3), factor=3.0)
+    assert scaled._dispatcher._table[0] == 2

@@ -93,6 +93,7 @@ class Batched(Generic[Result]):
         self._dtypes = dict(dtypes)
         self._functions: dict[tuple[Any, ...], Function] = {}
         self._dispatcher: Any = None
+        self._direct: set[tuple[Any, ...]] = set()
         self.__call__ = self.general_call
 
     def general_call(self, *arguments: Any, out: Any = None, check: bool = False, **keywords: Any) -> Any:
@@ -202,6 +203,10 @@ class Batched(Generic[Result]):
 
     def _choose_directly(self, function: Function, keywords: Mapping[str, Any]) -> None:
         """From now on let calls with these keywords go straight to machine code."""
+        key = tuple(keywords.items())
+        if key in self._direct:
+            return
+        self._direct.add(key)
         if not self._options:
             self.__call__ = function.direct_call(self.general_call)
             return
