@@ -14,6 +14,8 @@ from chasles.inverse_kinematics import (
     ConfigurationLimit,
     DampingTask,
     FrameTask,
+    OrientationTask,
+    PositionTask,
     PostureTask,
     VelocityLimit,
     solve_rates,
@@ -77,17 +79,46 @@ def test_it_can_be_part_of_a_simulated_control_law() -> None:
     np.testing.assert_allclose(step(q), q + 0.01 * rates(q, goal), rtol=1e-12)
 
 
-def test_linearisation_of_the_frame_task() -> None:
+def test_simulated_arm_draws_its_tool_to_a_pose() -> None:
+    robot = ch.load("panda")
+    rates = ClosedLoopInverseKinematics(robot, position_gain=6.0, orientation_gain=6.0)
+    goal = robot.forward_kinematics(HOME + 0.15)
+
+    def law(t, q, qd, reference, state, parameters):
+        wanted = rates(q, goal)
+        return robot.inverse_dynamics(q, qd, 50.0 * (wanted - qd)), state
+
+    still = ch.PointToPoint(HOME, HOME + 1e-3, duration=2.0)
+    run = ch.simulate(robot, ch.PythonLaw(law), still, vary={"reference.start": np.tile(HOME, (3, 1))})
+    end = robot.forward_kinematics(run["q"].values[:, -1])
+    np.testing.assert_allclose(end, np.tile(goal, (3, 1, 1)), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [FrameTask, PositionTask, OrientationTask])
+def test_linearisation_of_tasks(kind) -> None:
     robot = ch.load("panda")
     rng = np.random.default_rng(0)
+    part = {FrameTask: np.s_[:, :], PositionTask: np.s_[:3, 3], OrientationTask: np.s_[:3, :3]}[kind]
     for _ in range(5):
         q, goal = rng.uniform(-1, 1, 7), robot.forward_kinematics(rng.uniform(-1, 1, 7))
-        task = FrameTask(goal, gain=1.0)
+        task = kind(goal[part], gain=1.0)
         J = task.equation(robot, q).J
         h = 1e-6
         for k, unit in enumerate(np.eye(7)):
             slope = (task.equation(robot, q + h * unit).b - task.equation(robot, q - h * unit).b) / (2.0 * h)
             np.testing.assert_allclose(-J[:, k], slope, atol=1e-8)
+
+
+def test_position_and_orientation_alone() -> None:
+    robot = ch.load("panda")
+    goal = robot.forward_kinematics(HOME + 0.3)
+    for task, part in ((PositionTask(goal[:3, 3]), np.s_[:3, 3]), (OrientationTask(goal[:3, :3]), np.s_[:3, :3])):
+        q = HOME.copy()
+        for _ in range(300):
+            q = q + 0.01 * solve_rates(robot, q, [task, DampingTask(1e-4)], 0.01).qd
+        reached = robot.forward_kinematics(q)
+        np.testing.assert_allclose(reached[part], goal[part], atol=1e-6)
+        assert np.abs(reached - goal).max() > 1e-3
 
 
 def test_the_program_is_solved(rng: np.random.Generator) -> None:

@@ -3,7 +3,14 @@
 from chasles.inverse_kinematics.differential.closed_loop import ClosedLoopInverseKinematics
 from chasles.inverse_kinematics.differential.limits import AccelerationLimit, ConfigurationLimit, Limit, VelocityLimit
 from chasles.inverse_kinematics.differential.step import JointRates, solve_rates
-from chasles.inverse_kinematics.differential.tasks import DampingTask, FrameTask, PostureTask, Task
+from chasles.inverse_kinematics.differential.tasks import (
+    DampingTask,
+    FrameTask,
+    OrientationTask,
+    PositionTask,
+    PostureTask,
+    Task,
+)
 
 __all__ = [
     "AccelerationLimit",
@@ -13,6 +20,8 @@ __all__ = [
     "FrameTask",
     "JointRates",
     "Limit",
+    "OrientationTask",
+    "PositionTask",
     "PostureTask",
     "Task",
     "VelocityLimit",

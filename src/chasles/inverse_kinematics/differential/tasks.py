@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
-from chasles.geometry import inverse_left_jacobian_pose, log_pose
+from chasles.geometry import inverse_left_jacobian_pose, inverse_left_jacobian_rotation, log_pose, log_rotation
 from chasles.geometry.elementary import Array, inverse_pose
 from chasles.robot import Robot
 
@@ -45,7 +45,7 @@ class FrameTask:
         Name of the frame.
     position_cost, orientation_cost
         Costs of missing 1 m/s and 1 rad/s of the wanted twist; one number or three for the frame's axes. 0 leaves a
-        direction free: position or orientation alone.
+        direction free; see also `PositionTask` and `OrientationTask`.
     gain
         Rate at which the error decays, 1/s.
 
@@ -66,15 +66,83 @@ class FrameTask:
 
     def equation(self, robot: Robot, q: Vector) -> Equation:
         """Return the equation for the frame's error in its own axes."""
-        goal = np.asarray(self.T_world_goal, dtype=np.float64)
-        if goal.shape != (4, 4) or not np.isfinite(goal).all():
-            raise ArgumentError(f"T_world_goal must be a pose of shape (4, 4) without NaN, not of shape {goal.shape}")
+        goal = _goal(self.T_world_goal, (4, 4), "T_world_goal")
         key = (robot, self.target)
         if key not in self._functions:
             self._functions[key] = _error_function(robot, self.target)
         error, J = self._functions[key](q, goal)
-        costs = [np.broadcast_to(np.asarray(c, dtype=float), (3,)) for c in (self.orientation_cost, self.position_cost)]
-        return Equation(J, self.gain * error, np.concatenate(costs) ** 2)
+        weight = np.concatenate([_costs(self.orientation_cost), _costs(self.position_cost)])
+        return Equation(J, self.gain * error, weight)
+
+
+@dataclass
+class PositionTask:
+    """Bring a frame's origin to a place, whatever its orientation.
+
+    Parameters
+    ----------
+    p_world_goal
+        Place to reach, shape (3,), m; it may be replaced between steps.
+    target
+        Name of the frame.
+    cost
+        Of missing 1 m/s of the wanted velocity; one number or three for the world's axes.
+    gain
+        Rate at which the error decays, 1/s.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> PositionTask([0.75, 0.1, 0.0], gain=2.0).equation(ch.load("planar2r"), np.zeros(2)).b
+    array([0. , 0.2, 0. ])
+    """
+
+    p_world_goal: ArrayLike
+    target: str = "tool"
+    cost: float | ArrayLike = 1.0
+    gain: float = 10.0
+
+    def equation(self, robot: Robot, q: Vector) -> Equation:
+        """Return the equation for the velocity of the frame's origin, in world axes."""
+        goal = _goal(self.p_world_goal, (3,), "p_world_goal")
+        T, J = robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
+        return Equation(J[3:], self.gain * (goal - T[:3, 3]), _costs(self.cost))
+
+
+@dataclass
+class OrientationTask:
+    """Bring a frame to an orientation, wherever it is.
+
+    Parameters
+    ----------
+    R_world_goal
+        Rotation to reach, shape (3, 3); it may be replaced between steps.
+    target
+        Name of the frame.
+    cost
+        Of missing 1 rad/s of the wanted angular velocity; one number or three for the frame's axes.
+    gain
+        Rate at which the error decays, 1/s.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> OrientationTask(np.eye(3)).equation(ch.load("planar2r"), np.array([0.1, 0.0])).b.round(6) + 0.0
+    array([ 0.,  0., -1.])
+    """
+
+    R_world_goal: ArrayLike
+    target: str = "tool"
+    cost: float | ArrayLike = 1.0
+    gain: float = 10.0
+
+    def equation(self, robot: Robot, q: Vector) -> Equation:
+        """Return the equation for the frame's angular velocity, in its own axes."""
+        goal = _goal(self.R_world_goal, (3, 3), "R_world_goal")
+        T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
+        error = log_rotation(T[:3, :3].T @ goal)
+        # The rotation vector e of Rᵀ goal changes by -J_l⁻¹(e) ω with the body's angular velocity ω.
+        return Equation(inverse_left_jacobian_rotation(error) @ J[:3], self.gain * error, _costs(self.cost))
 
 
 @dataclass
@@ -92,9 +160,7 @@ class PostureTask:
 
     def equation(self, robot: Robot, q: Vector) -> Equation:
         """Return one row for each joint."""
-        posture = np.asarray(self.posture, dtype=np.float64)
-        if posture.shape != q.shape or not np.isfinite(posture).all():
-            raise ArgumentError(f"the posture must have shape {q.shape} and be finite, not {posture.shape}")
+        posture = _goal(self.posture, q.shape, "posture")
         return Equation(np.eye(len(q)), self.gain * (posture - q), np.full(len(q), self.cost**2))
 
 
@@ -112,6 +178,21 @@ class DampingTask:
     def equation(self, robot: Robot, q: Vector) -> Equation:
         """Return one row for each joint."""
         return Equation(np.eye(len(q)), np.zeros(len(q)), np.full(len(q), self.cost**2))
+
+
+def _goal(values: ArrayLike, shape: tuple[int, ...], name: str) -> Vector:
+    goal = np.asarray(values, dtype=np.float64)
+    if goal.shape != shape or not np.isfinite(goal).all():
+        raise ArgumentError(f"{name} must have shape {shape} and be finite, not shape {goal.shape}")
+    return goal
+
+
+def _costs(cost: float | ArrayLike) -> Vector:
+    """Weights (3,) of three rows: squared costs."""
+    try:
+        return np.broadcast_to(np.asarray(cost, dtype=np.float64), (3,)) ** 2
+    except ValueError:
+        raise ArgumentError(f"a cost must be one number or three, not of shape {np.shape(cost)}") from None
 
 
 def _error_function(robot: Robot, target: str) -> Function:
