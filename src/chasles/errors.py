@@ -42,7 +42,7 @@ class UnknownNameError(ChaslesError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        close = difflib.get_close_matches(name, names, n=5)
+        close = difflib.get_close_matches(str(name), names, n=5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         listing = ", ".join(names) if names else "none"
         if len(names) > _LISTED:

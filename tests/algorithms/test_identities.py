@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from chasles import algorithms as alg
 from chasles.algorithms.linear_solve import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.geometry.reference_frames import REFERENCE_FRAMES
 from chasles.model.tree import Tree
 
 SEEDS = range(6)
@@ -199,7 +200,7 @@ def test_jacobian_is_the_derivative_of_the_pose(tree: Tree, state: np.ndarray, t
     dT = trees.central_difference(lambda x: alg.forward_kinematics(tree, x, "tip5"), q)
     for k in range(tree.n):
         spatial, body = dT[..., k] @ np.linalg.inv(T), np.linalg.inv(T) @ dT[..., k]
-        space, own, aligned = (alg.jacobian(tree, q, "tip5", frame)[:, k] for frame in alg.REFERENCE_FRAMES)
+        space, own, aligned = (alg.jacobian(tree, q, "tip5", frame)[:, k] for frame in REFERENCE_FRAMES)
         for twist, column in ((spatial, space), (body, own)):
             screw = [twist[2, 1], twist[0, 2], twist[1, 0], *twist[:3, 3]]
             assert column == pytest.approx(screw, rel=1e-9, abs=1e-9)
@@ -207,7 +208,7 @@ def test_jacobian_is_the_derivative_of_the_pose(tree: Tree, state: np.ndarray, t
         assert aligned[3:] == pytest.approx(dT[:3, 3, k], rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("frame", alg.REFERENCE_FRAMES)
+@pytest.mark.parametrize("frame", REFERENCE_FRAMES)
 def test_jacobian_derivative(tree: Tree, state: np.ndarray, trees: SimpleNamespace, frame: str) -> None:
     q, qd, _ = state
     numeric = trees.central_difference(lambda t: alg.jacobian(tree, q + t[0] * qd, "tip5", frame), np.zeros(1))
@@ -222,7 +223,7 @@ def test_frames_on_the_base(trees: SimpleNamespace) -> None:
     tree = trees.random(0)
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, tree.n))
     place = tree.frames["base"]
-    for frame in alg.REFERENCE_FRAMES:
+    for frame in REFERENCE_FRAMES:
         assert not alg.jacobian(tree, q, "base", frame).any()
         assert not alg.jacobian_derivative(tree, q, qd, "base", frame).any()
         assert alg.pose_and_jacobian(tree, q, "base", frame)[0][:3, :3] == pytest.approx(place.R_body_frame)

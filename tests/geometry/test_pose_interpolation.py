@@ -175,7 +175,7 @@ def test_names_and_poses_are_checked() -> None:
     T = np.eye(4)
     with pytest.raises(UnknownNameError, match=r"path 'straight'.*screw, decoupled"):
         interpolate_pose(T, T, 0.5, path="straight")
-    with pytest.raises(UnknownNameError, match=r"reference frame 'world'.*body, space, world-aligned"):
+    with pytest.raises(UnknownNameError, match=r"reference frame 'world'.*space, body, world-aligned"):
         interpolate_pose_motion(T, T, 0.5, 1.0, 0.0, frame="world")
     with pytest.raises(ArgumentError, match="T1 is not a pose"):
         interpolate_pose(T, 2.0 * T, 0.5, check=True)

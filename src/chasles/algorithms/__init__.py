@@ -31,13 +31,12 @@ from chasles.algorithms.energy import kinetic_energy, potential_energy
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix, forward_dynamics, inverse_mass_matrix
 from chasles.algorithms.friction import friction_torque
 from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, gravity_torque, inverse_dynamics
-from chasles.algorithms.jacobian import REFERENCE_FRAMES, jacobian, jacobian_derivative, pose_and_jacobian
+from chasles.algorithms.jacobian import jacobian, jacobian_derivative, pose_and_jacobian
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import inverse_dynamics_derivatives, linearize
 from chasles.algorithms.mass_matrix import mass_matrix
 
 __all__ = [
-    "REFERENCE_FRAMES",
     "accelerations_by_mass_matrix",
     "all_frames",
     "articulated_body_accelerations",

@@ -9,20 +9,17 @@ Column k of a Jacobian is the twist (omega, v) of the target frame per unit rate
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, joint_positions, joint_rates, poses_in_parent
 from chasles.algorithms.kinematics import body_poses, frame_pose, placement_of
-from chasles.errors import UnknownNameError
 from chasles.geometry.elementary import Array, cross, inverse_pose, pose, twist_cross
+from chasles.geometry.reference_frames import require_reference_frame
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
-
-ReferenceFrame = Literal["space", "body", "world-aligned"]
-REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("space", "body", "world-aligned")
 
 
 class _Chain(NamedTuple):
@@ -140,8 +137,7 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
 
 
 def _chain(tree: Tree, q: Array, target: str, frame: str) -> _Chain:
-    if frame not in REFERENCE_FRAMES:
-        raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)
+    require_reference_frame(frame)
     placement = placement_of(tree, target)
     bodies = _carriers(tree, placement.body)
     if frame == "body":

@@ -185,7 +185,7 @@ class Batched(Generic[Result]):
         for box, (name, kind) in zip(boxes, self._kinds.items(), strict=True):
             axes = box.ndim - len(kind.shape)
             if axes < 0 or box.shape[axes:] != kind.shape:
-                raise ArgumentError(f"{self._usage()}: {name} has shape {box.shape}, not (…, {str(kind.shape)[1:]}")
+                raise ArgumentError(f"{self._usage()}: {name} has shape {box.shape}, not {kind.shape_text}")
             leads.append(box.shape[:axes])
         lead = np.broadcast_shapes(*leads)
         spread = [np.broadcast_to(b, lead + k.shape) for b, k in zip(boxes, self._kinds.values(), strict=True)]

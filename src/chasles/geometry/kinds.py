@@ -35,9 +35,17 @@ class Kind:
     distance: Callable[[Any], Any] | None = None
     remedy: str = ""
 
+    @property
+    def shape_text(self) -> str:
+        """Shape of a batch of samples, as the docstrings write it: (..., 3, 3)."""
+        return f"({', '.join(['...', *map(str, self.shape)])})"
+
     def check(self, array: Any, where: str) -> None:
-        """Raise `ArgumentError` with the distance of the worst sample if one is not of this kind; NaN passes."""
-        if self.distance is None:
+        """Raise `ArgumentError` with the distance of the worst sample if one is not of this kind.
+
+        NaN passes, and so does what is no array of numbers of this shape: the call that follows tells of it.
+        """
+        if self.distance is None or not self._fits(array):
             return
         distances = np.asarray(self.distance(array))
         if not np.any(distances > CHECK_TOLERANCE):
@@ -48,6 +56,13 @@ class Kind:
             f"{where} is not a {self.noun}: {sample} is {distances[worst]:.3g} away from one "
             f"(allowed {CHECK_TOLERANCE:g}). {self.remedy}"
         )
+
+    def _fits(self, array: Any) -> bool:
+        try:
+            samples = np.asarray(array)
+        except ValueError:  # rows of different lengths
+            return False
+        return samples.dtype.kind in "biuf" and samples.shape[samples.ndim - len(self.shape) :] == self.shape
 
 
 def _from_rotation(R: Any) -> Any:
@@ -63,7 +78,8 @@ def _from_pose(T: Any) -> Any:
 
 
 def _from_unit(vector: Any) -> Any:
-    return np.abs(np.linalg.norm(np.asarray(vector, dtype=np.float64), axis=-1) - 1.0)
+    with np.errstate(over="ignore"):
+        return np.abs(np.linalg.norm(np.asarray(vector, dtype=np.float64), axis=-1) - 1.0)
 
 
 ROTATION = Kind((3, 3), "rotation matrix", _from_rotation, "`project_rotation` gives the nearest rotation")

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import maximum, sqrt, where
+from chasles.engine.symbols import is_symbol
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotation_quaternion import quaternion_matrix, rotation_of_quaternion
 
@@ -24,6 +26,8 @@ _SHIFT = 1e-13  # makes the factorised matrix positive definite in spite of roun
 
 def nearest_rotation(A: Array) -> Array:
     """Rotation (3, 3) nearest to a matrix (3, 3) in the Frobenius norm; see `chasles.geometry.project_rotation`."""
+    if any(map(is_symbol, A.flat)):
+        raise ArgumentError("the rotation nearest to a matrix is found step by step: no formula of symbols gives it")
     largest: Any = 0.0
     for entry in A.flat:
         largest = maximum(largest, abs(entry))

@@ -11,14 +11,8 @@ from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
 from chasles.geometry.kinds import POSE
-from chasles.geometry.rigid_motions import (
-    REFERENCE_FRAMES,
-    ReferenceFrame,
-    compose_poses,
-    exp_pose,
-    log_pose,
-    relative_pose,
-)
+from chasles.geometry.reference_frames import ReferenceFrame, require_reference_frame
+from chasles.geometry.rigid_motions import compose_poses, exp_pose, log_pose, relative_pose
 from chasles.geometry.rotations import exp_rotation, log_rotation
 
 Path = Literal["screw", "decoupled"]
@@ -78,7 +72,7 @@ def interpolate_pose(T0: Array, T1: Array, s: Any, path: Path = "screw") -> Arra
     >>> interpolate_pose(T0, T1, 0.5, path="decoupled")[:3, 3].round(6)
     array([0.5, 0.5, 0. ])
     """
-    _require("path", path, PATHS)
+    _require_path(path)
     if path == "screw":
         return compose_poses(T0, exp_pose(s * log_pose(relative_pose(T0, T1))))
     p0, p1 = translation_of(T0), translation_of(T1)
@@ -130,8 +124,8 @@ def interpolate_pose_motion(
     >>> motion.acceleration.round(12) + 0.0  # towards the centre
     array([ 0.,  0.,  0., -1.,  0.,  0.])
     """
-    _require("path", path, PATHS)
-    _require("reference frame", frame, REFERENCE_FRAMES)
+    _require_path(path)
+    require_reference_frame(frame)
     T = interpolate_pose(T0, T1, s, path=path)
     R = rotation_of(T)
     if path == "screw":
@@ -167,6 +161,6 @@ def _seen_from(
     return np.concatenate([omega, velocity]), np.concatenate([alpha, acceleration])
 
 
-def _require(kind: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise UnknownNameError(kind, name, known)
+def _require_path(path: str) -> None:
+    if path not in PATHS:
+        raise UnknownNameError("path", path, PATHS)

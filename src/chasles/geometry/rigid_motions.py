@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine import sqrt
-from chasles.errors import UnknownNameError
+from chasles.engine import where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION
 from chasles.geometry.quotients import cosine_quotient, inverse_quotient, third_quotient
+from chasles.geometry.reference_frames import ReferenceFrame, require_reference_frame
 from chasles.geometry.rotations import exp_rotation, log_rotation, project_rotation, rotation_distance
-
-ReferenceFrame = Literal["body", "space", "world-aligned"]
-REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("body", "space", "world-aligned")
-"""Frames of the twist of a frame b that moves seen from a world frame: about b's origin in b's axes, about the world's
-origin in the world's axes, about b's origin in the world's axes."""
+from chasles.geometry.vectors import euclidean_norm
 
 
 @batched(R_ab=ROTATION, p_ab=(3,))
@@ -300,8 +296,7 @@ def relative_twist(T_world_a: Array, T_world_b: Array, frame: ReferenceFrame = "
     >>> relative_twist(T_world_a, T_world_b, frame="space").round(12) + 0.0
     array([0. , 0. , 0.5, 0.5, 0. , 0. ])
     """
-    if frame not in REFERENCE_FRAMES:
-        raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)
+    require_reference_frame(frame)
     twist_a = log_pose(relative_pose(T_world_a, T_world_b))
     if frame == "body":
         return twist_a
@@ -349,13 +344,13 @@ def pose_distance(A: Array) -> Any:
     Returns
     -------
     ndarray
-        Shape (...); 0 for a pose.
+        Shape (...); infinite where an entry is. Its derivative at a pose, which has none, is taken as 0.
 
     Examples
     --------
     >>> pose_distance(np.diag([1.0, 1.0, 1.0, 4.0]))
     np.float64(3.0)
     """
-    from_rotation = rotation_distance(A[:3, :3])
     from_last_row = A[3] - np.array([0.0, 0.0, 0.0, 1.0])
-    return sqrt(from_rotation * from_rotation + from_last_row @ from_last_row)
+    distance = euclidean_norm(np.array([rotation_distance(A[:3, :3]), *from_last_row]))
+    return where(euclidean_norm(A[:3, 3]) >= np.inf, np.inf, distance)

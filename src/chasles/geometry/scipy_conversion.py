@@ -203,9 +203,7 @@ def pose_from_scipy(transform: Any) -> _Floats:
 def _samples(array: ArrayLike, kind: Kind, where: str, check: bool) -> _Floats:
     samples = np.asarray(array, dtype=np.float64)
     if samples.shape[max(samples.ndim - len(kind.shape), 0) :] != kind.shape:
-        raise ArgumentError(
-            f"{where} must have the shape (..., {str(kind.shape)[1:-1].rstrip(',')}), not {samples.shape}"
-        )
+        raise ArgumentError(f"{where} must have the shape {kind.shape_text}, not {samples.shape}")
     if check:
         kind.check(samples, where)
     return samples

@@ -78,7 +78,7 @@ def screw_from_twist(twist: Array) -> Screw:
     return Screw(
         axis=axis,
         point=where(translates, 0.0, elementary.cross(axis, v) / divisor),
-        pitch=where(translates, where(rests, 0.0, math.inf * speed), slide / divisor),
+        pitch=where(translates, where(speed > 0.0, math.inf, speed), slide / divisor),
         angle=angle,
         translation=where(translates, speed, slide),
     )

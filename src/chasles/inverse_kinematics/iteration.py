@@ -5,7 +5,8 @@ It runs as a *solve* kernel: lanes work on different targets, and a lane whose t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,13 +91,20 @@ def restart_direction(n: int) -> Array:
     return root ** -np.arange(1.0, n + 1.0)
 
 
-def iteration(kinematics: Kinematics, task: Task, n: int, length: float, objective: Objective | None) -> Function:
+def iteration(
+    kinematics: Kinematics,
+    task: Task,
+    n: int,
+    length: float,
+    objective: Objective | None = None,
+    parameters: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+) -> Function:
     """Solve kernel for one target after another.
 
     Parameters
     ----------
     kinematics
-        Pose and world-aligned Jacobian of the frame at q (n,).
+        Pose and world-aligned Jacobian of the frame at q (n,) and the parameters.
     task
         What counts of the error.
     n
@@ -105,21 +113,24 @@ def iteration(kinematics: Kinematics, task: Task, n: int, length: float, objecti
         Size of the robot, m: displacements are compared with angles in this unit.
     objective
         Secondary direction, or None.
+    parameters
+        Names and shapes of what else the kinematics take, so that one program serves a family of robots.
 
     Returns
     -------
     Function
-        (state, T_world_goal, tolerance (angle, distance), lower, upper, first_start, span, shift, posture)
+        (state, T_world_goal, tolerance (angle, distance), lower, upper, first, span, shift, posture, *parameters)
         -> (state, done).
     """
     direction = restart_direction(n)
 
     def step(
-        packed: Any, goal: Any, tolerance: Any, lower: Any, upper: Any, first: Any, span: Any, shift: Any, posture: Any
-    ) -> tuple[Any, Any]:
+        packed: Any, goal: Any, tolerance: Any, lower: Any, upper: Any, first: Any, span: Any, shift: Any, posture: Any,
+        *values: Any,
+    ) -> tuple[Any, Any]:  # fmt: skip
         state = State.unpacked(packed, n)
         q = state.q
-        error = task.error(goal, kinematics(q), length)
+        error = task.error(goal, kinematics(q, *values), length)
         cost = error.twist @ error.twist
         closer = cost < state.smallest
         descent = error.jacobian.T @ error.twist
@@ -162,6 +173,7 @@ def iteration(kinematics: Kinematics, task: Task, n: int, length: float, objecti
         "span": vector,
         "shift": vector,
         "posture": vector,
+        **parameters,
     }
     program = trace(step, inputs, name="inverse_kinematics", outputs=["state_next", "done"])
     return Function(program, shape="solve")

@@ -120,7 +120,7 @@ def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float
         raise ArgumentError("the Jacobian must be an array of numbers, shape (..., m, n)") from None
     if matrix.ndim < 2 or 0 in matrix.shape[-2:]:
         raise ArgumentError(f"the Jacobian must have shape (..., m, n), not {matrix.shape}")
-    finite: NDArray[np.bool_] = np.isfinite(matrix).all(axis=(-2, -1), keepdims=True)[..., 0]
+    finite = np.asarray(np.isfinite(matrix).all(axis=(-2, -1)))[..., None]
     U, sigma, Vt = np.linalg.svd(np.where(finite[..., None], matrix, 0.0), full_matrices=False)
     return U, np.where(finite, sigma, np.nan), Vt
 

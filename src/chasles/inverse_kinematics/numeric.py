@@ -15,7 +15,7 @@ from chasles.inverse_kinematics.descent import STEPS, descent, start_of_descent
 from chasles.inverse_kinematics.iteration import State, iteration, restart_direction
 from chasles.inverse_kinematics.objectives import objective_of
 from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution
+from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution, every, whole
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
@@ -27,7 +27,7 @@ OUT_OF_REACH_ITERATIONS = 100.0
 _SMALLEST_LENGTH = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Search:
     """How to search, for each target.
 
@@ -68,10 +68,12 @@ class Search:
         """The same search from several starts, along a new last batch axis: q0, and others spread over the ranges."""
         numbers = np.arange(starts)[:, None]
         direction = restart_direction(len(ranges.first))
-        others = ranges.first + ranges.span * np.modf(numbers * direction + self.shift)[0]
+        q0 = self.q0[..., None, :]
+        first, span = ranges.starting(q0)
+        others = first + span * np.modf(numbers * direction + self.shift)[0]
         return replace(
             self,
-            q0=np.where(numbers == 0, self.q0[..., None, :], others),
+            q0=np.where(numbers == 0, q0, others),
             near=self.near[..., None, :],
             # Restarts lie off the starts, and off those of the other starts.
             shift=self.shift + (numbers / starts + 0.5) * direction,
@@ -99,9 +101,9 @@ class NumericSolver:
         self.n, self.task = robot.n, task
         self.first_shift = np.full(robot.n, 0.5)
         self.kinematics = robot.pose_and_jacobian.specialize(frame="world-aligned", target=target)
-        _, stretched = reach(tree, target, Ranges.of(robot, True, 0.0))
+        _, stretched = reach(tree, target, Ranges.of(robot, target, True, 0.0))
         self.length = max(0.5 * stretched if np.isfinite(stretched) else 1.0, _SMALLEST_LENGTH)
-        self.ranges = Ranges.of(robot, limits, self.length)
+        self.ranges = Ranges.of(robot, target, limits, self.length)
         forward_kinematics = robot.forward_kinematics.specialize(target=target)
         self.verification = Verification(forward_kinematics, task, self.ranges, *reach(tree, target, self.ranges))
         self.objective = objective_of(objective, robot, target, self.ranges)
@@ -109,18 +111,26 @@ class NumericSolver:
     def solve(self, goals: NDArray[np.float64], search: Search) -> Solution:
         """Solve for targets (..., 4, 4)."""
         ranges = self.ranges
+        first, span = ranges.starting(search.q0)
         start, clean, allowed = self.preparation(goals, search.q0, float(search.max_iterations))
         packed, iterations, done = self.search(
-            start, clean, search.tolerance, ranges.lower, ranges.upper, ranges.first, ranges.span, search.shift,
-            search.posture, allowed,
+            start, clean, search.tolerance, ranges.lower, ranges.upper, first, span, search.shift, search.posture,
+            allowed,
         )  # fmt: skip
-        if not done.all():
+        if not every(done):
             packed = self._settled(packed, done, clean)
         q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
         success = status == SOLVED
-        no_branch, no_knowledge = np.full(np.shape(status), -1), np.zeros(np.shape(status), dtype=bool)
         return Solution(
-            q, success, Residual(distance, angle), iterations, restarts, margin, status, no_branch, no_knowledge
+            q=q,
+            success=success,
+            residual=Residual(distance, angle),
+            iterations=whole(iterations),
+            restarts=whole(restarts),
+            limit_margin=margin,
+            status=whole(status),
+            branch=whole(0.0 * status - 1.0),
+            infinite=success & False,
         )
 
     def _settled(self, packed: Any, done: Any, goals: Any) -> Any:

@@ -56,4 +56,5 @@ def objective_of(name: str | None, robot: Robot, target: str, ranges: Ranges) ->
         return None
     if name not in _OBJECTIVES:
         raise UnknownNameError("objective", name, _OBJECTIVES)
-    return _OBJECTIVES[name](robot, target, ranges)
+    direction = _OBJECTIVES[name](robot, target, ranges)
+    return lambda q, arguments: ranges.moving * direction(q, arguments)

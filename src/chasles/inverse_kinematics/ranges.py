@@ -32,6 +32,8 @@ class Ranges:
         Searches start in [first, first + span]: the limits, or one turn where they are infinite.
     turning
         Whether a whole turn of the coordinate leaves the robot's pose as it is, (n,).
+    moving
+        Whether the coordinate moves the frame, (n,). The others stay where they are.
     """
 
     lower: NDArray[np.float64]
@@ -39,10 +41,11 @@ class Ranges:
     first: NDArray[np.float64]
     span: NDArray[np.float64]
     turning: NDArray[np.bool_]
+    moving: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, robot: Robot, limits: bool, length: float) -> Ranges:
-        """Ranges of a robot, with or without its limits."""
+    def of(cls, robot: Robot, target: str, limits: bool, length: float) -> Ranges:
+        """Ranges of a robot for one of its frames, with or without its limits."""
         tree = build_tree(robot.description)
         lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)
         if limits:
@@ -56,7 +59,13 @@ class Ranges:
         for body in tree.bodies:
             slides[body.coordinate] |= not body.angular
             turning[body.coordinate] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
-        return cls(lower, upper, *_starting(lower, upper, np.where(slides, 2.0 * length, TURN)), turning)
+        moving = np.zeros(robot.n, dtype=bool)
+        index = tree.frames[target].body
+        while index != WORLD:
+            moving[tree.bodies[index].coordinate] = True
+            index = tree.bodies[index].parent
+        first, span = _starting(lower, upper, np.where(slides, 2.0 * length, TURN))
+        return cls(lower, upper, first, span, turning, moving)
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:
@@ -66,6 +75,16 @@ class Ranges:
     def inside(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Configurations moved to the nearest limits where they are outside."""
         return np.minimum(np.maximum(q, self.lower), self.upper)
+
+    def starting(self, q0: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """First and span for searches that begin at q0 (..., n) and leave joints alone that do not move the frame."""
+        if self._all_move:
+            return self.first, self.span
+        return np.where(self.moving, self.first, q0), np.where(self.moving, self.span, 0.0)
+
+    @cached_property
+    def _all_move(self) -> bool:
+        return bool(self.moving.all())
 
     def margin(self, q: Array) -> Any:
         """Smallest distance of q (n,) to a limit, negative outside; it can be traced."""

@@ -74,7 +74,8 @@ class Solution:
     status
         Shape (...): the number of a `Status` for each target.
     branch
-        Shape (...): number of the branch of a closed form (`InverseKinematics.branches` names them), -1 without one.
+        Shape (...): number of the branch of a closed form, an index to the names that `InverseKinematics.branches`
+        gives; -1 without one.
     infinite
         Shape (...): whether a closed form found the solution to be one of infinitely many, at a singular pose.
 
@@ -131,6 +132,16 @@ class Solution:
             if count and kind is not Status.SOLVED:
                 lines.append(f"{count}: {kind.sentence}")
         return "\n".join(lines)
+
+
+def every(conditions: Any) -> bool:
+    """Whether all conditions hold; for a single one much faster than its method ``all``."""
+    return bool(conditions.all() if conditions.ndim else conditions)
+
+
+def whole(values: Any) -> Any:
+    """Numbers of an array of floats, or of a single float, as integers."""
+    return values.astype(np.int64) if values.ndim else int(values)
 
 
 def _part(value: Any, index: Any) -> Any:

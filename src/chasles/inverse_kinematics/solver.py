@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from functools import cache
 from typing import Any, Literal
@@ -13,20 +14,22 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.inverse_kinematics.closed_form.solver import ClosedFormSolver
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
-from chasles.inverse_kinematics.solution import Solution
+from chasles.inverse_kinematics.solution import Solution, every
 from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")
+_NUMBERS = (int, float, np.integer)
 
 
 class InverseKinematics:
     """Inverse kinematics of one robot; called as ``robot.inverse_kinematics(T, ...)``."""
 
     def __init__(self, robot: Robot) -> None:
+        if robot.n == 0:
+            raise ArgumentError(f"robot '{robot.name}' has no joints to move")
         self._robot = robot
-        self._zeros = np.zeros(robot.n)
         self._solvers: dict[Hashable, NumericSolver] = {}
         self._closed_forms: dict[Hashable, ClosedFormSolver] = {}
 
@@ -60,8 +63,9 @@ class InverseKinematics:
         T_world_target
             Poses, shape (..., 4, 4), m.
         q0
-            Where to start, shape (..., n); moved into the limits. Default: the middle of the limits. Joints that turn
-            freely end within half a turn of it (of zero by default).
+            Where to start, shape (..., n); moved into the limits. Default: the middle of the limits, zero where there
+            are none. Joints that turn freely end within half a turn of it. Joints that do not move the frame stay
+            there.
         target
             Name of the link or frame that is to reach the pose.
         mask
@@ -89,10 +93,10 @@ class InverseKinematics:
         posture
             Shape (..., n); default q0.
         elbow_angle
-            Of seven joints with a shoulder and a wrist: where on its circle the elbow is, shape (...), rad; see
-            `elbow_angle`. Default that of q0.
+            Of seven joints with a shoulder and a wrist: where on its circle the elbow must be, shape (...), rad; see
+            `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
         seed
-            Whole number that selects another sequence of starts.
+            Whole number, not negative, that selects another sequence of starts.
 
         Returns
         -------
@@ -125,11 +129,13 @@ class InverseKinematics:
         n = self._robot.n
         goals = _targets(T_world_target)
         task = Task.of(mask)
-        near = None if q0 is None else _configurations(q0, n, "q0")
+        near = None if q0 is None else _configurations(q0, n, "q0", goals)
         if select not in SELECTIONS:
             raise UnknownNameError("selection", select, SELECTIONS)
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
+        if elbow_angle is not None:
+            elbow_angle = _fitting(_numbers(elbow_angle, "elbow_angle"), "elbow_angle", goals, 0)
         allowed = _tolerance(tolerance if isinstance(tolerance, float) else _pair(tolerance))
         closed = None
         if method != "numeric" and objective is None:
@@ -137,12 +143,14 @@ class InverseKinematics:
         if method == "closed form" or (closed and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")
-            nearby = self._zeros if near is None else near
-            solution = closed.solve(goals, nearby, allowed, select, elbow_angle)
-            if method == "closed form" or select == "all" or solution.success.all():
+            solution = closed.solve(goals, near, allowed, select, elbow_angle)
+            if method == "closed form" or select == "all" or elbow_angle is not None or every(solution.success):
                 return solution
         elif elbow_angle is not None:
-            raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
+            raise ArgumentError(
+                "an elbow angle is for the closed form of seven joints with shoulder, elbow and wrist, the whole pose "
+                "and no objective"
+            )
         else:
             solution = None
         solver = self._solver(target, task, bool(limits), objective)
@@ -150,17 +158,17 @@ class InverseKinematics:
         begin = ranges.middle if near is None else ranges.inside(near)
         search = Search(
             q0=begin,
-            near=self._zeros if near is None else near,
+            near=ranges.middle if near is None else near,
             tolerance=allowed,
-            max_iterations=_positive(max_iterations, "max_iterations"),
-            shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(n),
-            posture=begin if posture is None else _configurations(posture, n, "posture"),
+            max_iterations=_whole(max_iterations, 1, "max_iterations"),
+            shift=solver.first_shift if seed == 0 else np.random.default_rng(_whole(seed, 0, "seed")).random(n),
+            posture=begin if posture is None else _configurations(posture, n, "posture", goals),
         )
         if solution is not None:  # what has no exact solution gets the closest configuration
             return solution.filled_by(lambda failed: solver.solve(*search.part(goals, failed)))
         if select == "first":
             return solver.solve(goals, search)
-        several = search.spread(_positive(starts, "starts"), ranges)
+        several = search.spread(_whole(starts, 1, "starts"), ranges)
         solutions = solver.solve(goals[..., None, :, :], several)
         return solutions if select == "all" else best_of(solutions, select, search.near)
 
@@ -196,7 +204,7 @@ class InverseKinematics:
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
         np.float64(0.0)
         """
-        return self._closed_form(target, Task.of(None), True).elbow_angle(_configurations(q, self._robot.n, "q"))
+        return self._closed_form(target, Task.of(None), True).elbow_angle(_configurations(q, self._robot.n, "q", None))
 
     def _closed_form(self, target: str, task: Task, limits: bool) -> ClosedFormSolver:
         key = (target, task, limits)
@@ -232,16 +240,35 @@ def _targets(T_world_target: ArrayLike) -> NDArray[np.float64]:
     return goals
 
 
-def _configurations(values: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
-    try:
-        q = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be an array of numbers, shape (..., {n})") from None
+def _configurations(values: ArrayLike, n: int, name: str, goals: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return configurations (..., n) whose batch axes go with those of the targets, if there are any."""
+    q = _numbers(values, name)
     if q.shape[-1:] != (n,):
         raise ArgumentError(f"{name} must have shape (..., {n}), not {q.shape}")
-    if not np.isfinite(q).all():
+    return q if goals is None else _fitting(q, name, goals, 1)
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be an array of numbers, not {values!r}") from None
+    if not np.isfinite(numbers).all():
         raise ArgumentError(f"{name} must be finite")
-    return q
+    return numbers
+
+
+def _fitting(values: NDArray[np.float64], name: str, goals: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
+    """Return values, of so many axes for one target, if they broadcast against the targets."""
+    batch, targets = values.shape[: values.ndim - axes], goals.shape[:-2]
+    if batch and targets:
+        try:
+            np.broadcast_shapes(batch, targets)
+        except ValueError:
+            raise ArgumentError(
+                f"the batch axes {batch} of {name} do not broadcast against {targets} of the targets"
+            ) from None
+    return values
 
 
 @cache
@@ -261,7 +288,7 @@ def _pair(tolerance: ArrayLike) -> tuple[float, ...]:
         raise ArgumentError(f"tolerance must be a number, or an angle and a distance, not {tolerance!r}") from None
 
 
-def _positive(count: int, name: str) -> int:
-    if not (np.ndim(count) == 0 and count == int(count) and count >= 1):
-        raise ArgumentError(f"{name} must be a whole number of at least 1, not {count!r}")
-    return int(count)
+def _whole(value: Any, least: int, name: str) -> int:
+    if not (isinstance(value, _NUMBERS) and math.isfinite(value) and value == int(value) >= least):
+        raise ArgumentError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)

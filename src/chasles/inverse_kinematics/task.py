@@ -72,7 +72,10 @@ class Task:
             if mask not in NAMED:
                 raise UnknownNameError("mask", mask, NAMED)
             return cls(NAMED[mask])
-        weights = np.asarray(mask, dtype=np.float64)
+        try:
+            weights = np.asarray(mask, dtype=np.float64)
+        except (TypeError, ValueError):
+            weights = np.empty(0)
         if weights.shape != (6,) or not np.isfinite(weights).all() or (weights < 0.0).any() or not weights.any():
             raise ArgumentError(
                 "mask must be six weights (three rotations, then three displacements, in the target's axes), "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chasles import algorithms
+from chasles.geometry.reference_frames import REFERENCE_FRAMES
 from chasles.model import Description, Tree
 from chasles.robot.computation import OneOf, computes
 
-REFERENCE_FRAMES = OneOf(("space", "body", "world-aligned"))
+FRAME = OneOf(REFERENCE_FRAMES)
 
 
 def _tool(description: Description) -> str:
@@ -77,7 +78,7 @@ class Kinematics:
         """
         return algorithms.all_frames(tree, q)
 
-    @computes("q", outputs=["J"], frame=REFERENCE_FRAMES, target=_tool)
+    @computes("q", outputs=["J"], frame=FRAME, target=_tool)
     @staticmethod
     def jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """Jacobian of a frame, angular part first: ``jacobian(q, frame="body", target="tool")``.
@@ -115,7 +116,7 @@ class Kinematics:
         """
         return algorithms.jacobian(tree, q, target, frame)
 
-    @computes("q", "qd", outputs=["Jdot"], frame=REFERENCE_FRAMES, target=_tool)
+    @computes("q", "qd", outputs=["Jdot"], frame=FRAME, target=_tool)
     @staticmethod
     def jacobian_derivative(tree: Tree, q: Any, qd: Any, frame: str, target: str) -> Any:
         """Time derivative of `jacobian` along a motion: ``jacobian_derivative(q, qd, frame="body", target="tool")``.
@@ -144,7 +145,7 @@ class Kinematics:
         """
         return algorithms.jacobian_derivative(tree, q, qd, target, frame)
 
-    @computes("q", outputs=["T_world_frame", "J"], frame=REFERENCE_FRAMES, target=_tool)
+    @computes("q", outputs=["T_world_frame", "J"], frame=FRAME, target=_tool)
     @staticmethod
     def pose_and_jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """`forward_kinematics` and `jacobian` in one call, which costs little more than either.

@@ -15,7 +15,8 @@ from chasles.engine import Function, trace
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
 from chasles.simulation.integrators import runge_kutta_4
-from chasles.trajectories import Motion, Reference
+from chasles.simulation.references import LoopReference
+from chasles.trajectories import Motion
 
 #: What is recorded at each sample, in this order.
 RECORDED = ("q", "qd", "tau", "q_reference", "qd_reference")
@@ -44,7 +45,7 @@ class ClosedLoop:
 
     robot: Robot
     controller: Controller
-    reference: Reference
+    reference: LoopReference
     varied: tuple[str, ...]
     period: float
     substeps: int
@@ -73,30 +74,31 @@ class ClosedLoop:
 
     @cached_property
     def scan(self) -> Function:
-        """One compiled loop over time: (state, t (S, k), *values) -> (final state, *recorded)."""
+        """One compiled loop over time: (state, given (S, k, …), *values) -> (final state, *recorded)."""
 
-        def period(state: Any, t: Any, *arguments: Any) -> tuple[Any, ...]:
+        def period(state: Any, given: Any, *arguments: Any) -> tuple[Any, ...]:
             values = dict(zip(self.shapes, arguments, strict=True))
             q, qd, memory = self.split(state)
-            tau, following, motion = self.control(t, q, qd, memory, values)
+            tau, following, motion = self.control(given, q, qd, memory, values)
             q_next, qd_next = self.advance(q, qd, tau, values)
             return np.concatenate([q_next, qd_next, following]), q, qd, tau, motion.q, motion.qd
 
-        inputs = {"state": (self.state_size,), "t": (), **self.shapes}
+        inputs = {"state": (self.state_size,), "given": self.reference.given_shape, **self.shapes}
         program = trace(period, inputs, name="closed_loop", outputs=["state_next", *RECORDED])
         return Function(program, shape="scan")
 
     @cached_property
     def controller_function(self) -> Function:
-        """The controller alone: (t, q, qd, memory, *values) -> (tau, next memory, q_reference, qd_reference)."""
+        """The controller alone: (given, q, qd, memory, *values) -> (tau, next memory, q_reference, qd_reference)."""
 
-        def law(t: Any, q: Any, qd: Any, memory: Any, *arguments: Any) -> tuple[Any, ...]:
-            tau, following, motion = self.control(t, q, qd, memory[:-1], dict(zip(self.shapes, arguments, strict=True)))
+        def law(given: Any, q: Any, qd: Any, memory: Any, *arguments: Any) -> tuple[Any, ...]:
+            values = dict(zip(self.shapes, arguments, strict=True))
+            tau, following, motion = self.control(given, q, qd, memory[:-1], values)
             return tau, np.append(following, 0.0), motion.q, motion.qd
 
         n = self.robot.n  # one spare element of memory, for arrays of length 0 have no place in a ufunc
         memory = self.controller.initial_state.size + 1
-        inputs = {"t": (), "q": (n,), "qd": (n,), "memory": (memory,), **self.shapes}
+        inputs = {"given": self.reference.given_shape, "q": (n,), "qd": (n,), "memory": (memory,), **self.shapes}
         outputs = ["tau", "memory_next", "q_reference", "qd_reference"]
         return Function(trace(law, inputs, name="controller", outputs=outputs))
 
@@ -111,9 +113,9 @@ class ClosedLoop:
         inputs = {"q": (n,), "qd": (n,), "tau": (n,), **self.shapes}
         return Function(trace(step, inputs, name="plant", outputs=["q_next", "qd_next"]))
 
-    def control(self, t: Any, q: Any, qd: Any, memory: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Motion]:
+    def control(self, given: Any, q: Any, qd: Any, memory: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Motion]:
         """Call reference and controller once; on numbers or traced scalars."""
-        motion = self.reference.motion(t, _part("reference", values))
+        t, motion = self.reference.at(given, _part("reference", values))
         tau, following = self.controller.law(t, q, qd, motion, memory, _part("controller", values), self.period)
         for name, value, shape in (("torques", tau, np.shape(q)), ("memory", following, np.shape(memory))):
             if np.shape(value) != shape:

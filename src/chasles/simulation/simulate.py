@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,14 +16,15 @@ from chasles.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.closed_loop import RECORDED, ClosedLoop
 from chasles.simulation.progress import progress_bar, somebody_looks
+from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import warn_if_stiff
-from chasles.trajectories import Reference
+from chasles.trajectories import JointTrajectory, Reference
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
 INTEGRATORS = ("rk4", *stepping.ADAPTIVE)
-_PIECES = 50  # of a compiled loop between two updates of the progress bar
+_PARTS = 50  # of a compiled loop between two updates of the progress bar
 _LONG_WORK = 2e10  # scalar operations, some seconds
 
 
@@ -37,7 +39,7 @@ class DivergenceWarning(UserWarning):
 def simulate(
     robot: Robot,
     controller: Controller | Callable[..., Any],
-    reference: Reference,
+    reference: Reference | JointTrajectory,
     *,
     duration: float | None = None,
     period: float = 1e-3,
@@ -63,7 +65,10 @@ def simulate(
         A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
         compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
     reference
-        The planned motion, for example `chasles.PointToPoint`.
+        The planned motion: any joint trajectory. The simulation begins when it does, at its ``start_time``. One with a
+        formula (a method ``motion``, as `chasles.PointToPoint` has) is compiled together with controller and plant, and
+        its parameters can be varied; any other is evaluated beforehand at the times at which the controller is called.
+        A batch of trajectories is a batch of runs.
     duration
         Simulated time, s; default the reference's. It is rounded to whole periods.
     period
@@ -113,26 +118,25 @@ def simulate(
     (3, 1001)
     """
     controller = _as_controller(controller)
-    if not hasattr(reference, "motion"):
-        raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")
+    in_loop = loop_reference(reference)
     model = getattr(controller, "robot", robot)
     if model.n != robot.n:
         raise ArgumentError(f"the controller's model has {model.n} joints, but robot '{robot.name}' has {robot.n}")
     if integrator not in INTEGRATORS:
         raise UnknownNameError("integrator", integrator, INTEGRATORS)
-    times = _times(reference.duration if duration is None else duration, period, save_every)
+    times = in_loop.start_time + _times(in_loop.duration if duration is None else duration, period, save_every)
     if not isinstance(substeps, int) or substeps < 1:
         raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
     given = {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
     own = {f"controller.{name}" for name in controller.parameters} | {
-        f"reference.{name}" for name in reference.parameters
+        f"reference.{name}" for name in in_loop.parameters
     }
     loop = ClosedLoop(
-        robot, controller, reference, tuple(name for name in given if name not in own), float(period), substeps
+        robot, controller, in_loop, tuple(name for name in given if name not in own), float(period), substeps
     )
     given = {name: _with_core(value, loop.shapes[name]) for name, value in given.items()}
     values = {name: given.get(name, loop.nominal.get(name)) for name in loop.shapes}
-    state = _initial_state(loop, values, q0, qd0)
+    state = _initial_state(loop, values, given, q0, qd0)
 
     compiled = _is_traceable(loop)
     if progress is None:
@@ -150,7 +154,7 @@ def simulate(
                 f"the integrator '{integrator}' simulates one run at a time; this batch has shape {state.shape[:-1]}"
             )
         recorded = _step(loop, state, times, values, compiled, integrator, (rtol, atol), progress)
-    return _label(loop, times, recorded, given, integrator)
+    return _label(loop, repr(reference), times, recorded, given, integrator)
 
 
 def _as_controller(controller: Any) -> Controller:
@@ -162,7 +166,7 @@ def _as_controller(controller: Any) -> Controller:
 
 
 def _times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
-    """Times of the controller's calls, shape (samples, calls from one sample to the next)."""
+    """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
     for name, value in (("duration", duration), ("period", period)):
         if not (np.isfinite(value) and value > 0):
             raise ArgumentError(f"the {name} must be a positive number of seconds, not {value!r}")
@@ -175,7 +179,9 @@ def _times(duration: float, period: float, save_every: int) -> NDArray[np.float6
     return period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
 
 
-def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: Any) -> NDArray[np.float64]:
+def _initial_state(
+    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], q0: Any, qd0: Any
+) -> NDArray[np.float64]:
     """State of every run at the start, shape (*batch, state)."""
     n = loop.robot.n
     batches = []
@@ -186,19 +192,20 @@ def _initial_state(loop: ClosedLoop, values: Mapping[str, Any], q0: Any, qd0: An
             wanted = ", ".join(map(str, shape))
             raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
         batches.append(values[name].shape[:core])
-    start = loop.reference.motion(0.0, loop.reference.parameters)
-    if np.shape(start.q) != (n,):
-        raise ArgumentError(f"the reference moves {np.size(start.q)} joints, but robot '{loop.robot.name}' has {n}")
+    if loop.reference.n != n:
+        raise ArgumentError(f"the reference moves {loop.reference.n} joints, but robot '{loop.robot.name}' has {n}")
+    parameters = {name: values[f"reference.{name}"] for name in loop.reference.parameters}
+    start = loop.reference.start(parameters, varied=any(f"reference.{name}" in varied for name in parameters))
     parts = []
-    for name, given, default in (("q0", q0, _reference_start(loop, values)), ("qd0", qd0, start.qd)):
+    for name, given, default in (("q0", q0, start.q), ("qd0", qd0, start.qd)):
         array = np.asarray(default if given is None else given, dtype=float)
         if array.ndim < 1 or array.shape[-1] != n:
             raise ArgumentError(f"{name} must have shape (..., {n}), not {array.shape}")
         parts.append(array)
     try:
-        batch = np.broadcast_shapes(*batches, *(part.shape[:-1] for part in parts))
+        batch = np.broadcast_shapes(*batches, loop.reference.batch, *(part.shape[:-1] for part in parts))
     except ValueError:
-        raise ArgumentError("the batch axes of q0, qd0 and the varied parameters do not broadcast") from None
+        raise ArgumentError("the batch axes of q0, qd0, varied parameters and reference do not broadcast") from None
     parts.append(loop.controller.initial_state)
     return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
 
@@ -207,12 +214,6 @@ def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np
     """Repeat a single value for all joints, of shape (..., 1), for each of them."""
     one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
     return np.repeat(value, shape[0], axis=-1) if one_for_all else value
-
-
-def _reference_start(loop: ClosedLoop, values: Mapping[str, Any]) -> Any:
-    """Where the reference of each run starts."""
-    start = values.get("reference.start")
-    return loop.reference.motion(0.0, loop.reference.parameters).q if start is None else start
 
 
 def _is_traceable(loop: ClosedLoop) -> bool:
@@ -234,15 +235,17 @@ def _is_traceable(loop: ClosedLoop) -> bool:
 def _scan(
     loop: ClosedLoop, state: NDArray[np.float64], times: NDArray[np.float64], values: Mapping[str, Any], show: bool
 ) -> list[NDArray[np.float64]]:
-    """Run the compiled loop, in pieces if a progress bar is shown."""
+    """Run the compiled loop, in parts if a progress bar is shown or the samples of the reference are many."""
     batch, samples, n = state.shape[:-1], times.shape[0], loop.robot.n
     recorded = [np.empty((*batch, samples, n)) for _ in RECORDED]
-    pieces = min(_PIECES, samples) if show else 1
-    bounds = np.linspace(0, samples, pieces + 1).astype(int)
-    for k in progress_bar("simulating", pieces, show)(range(pieces)):
-        rows = slice(bounds[k], bounds[k + 1])
-        out = (np.empty_like(state), *(array[..., rows, :] for array in recorded))
-        state = loop.scan(state, times[rows], *values.values(), out=out)[0]
+    bounds = loop.reference.bounds(*times.shape)
+    if show:
+        bounds = sorted({*bounds, *(round(bound) for bound in np.linspace(0, samples, min(_PARTS, samples) + 1))})
+    parts = [slice(*ends) for ends in pairwise(bounds)]
+    for k in progress_bar("simulating", len(parts), show)(range(len(parts))):
+        given = loop.reference.given(times[parts[k]])
+        out = (np.empty_like(state), *(array[..., parts[k], :] for array in recorded))
+        state = loop.scan(state, given, *values.values(), out=out)[0]
     return recorded
 
 
@@ -274,6 +277,7 @@ def _step(
 
 def _label(
     loop: ClosedLoop,
+    reference: str,
     times: NDArray[np.float64],
     recorded: list[NDArray[np.float64]],
     varied: Mapping[str, NDArray[np.float64]],
@@ -283,7 +287,7 @@ def _label(
 
     attributes = {
         "controller": loop.controller.name,
-        "reference": repr(loop.reference),
+        "reference": reference,
         "integrator": integrator,
         "period": loop.period,
         "substeps": loop.substeps,

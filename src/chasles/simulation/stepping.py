@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.references import rows
 
 Values = Mapping[str, NDArray[np.float64]]
-Control = Callable[[float, Any, Any, Any], tuple[Any, Any, Any, Any]]
+Control = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]]
 Advance = Callable[[float, Any, Any, Any], tuple[Any, Any]]
 
 #: Integrators of `scipy.integrate.solve_ivp` with a variable step.
@@ -34,13 +35,13 @@ def run(
 ) -> NDArray[np.float64]:
     """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
     q, qd, memory = loop.split(state)
-    for row in progress(range(times.shape[0])):
-        for column in range(times.shape[1]):
-            t = float(times[row, column])
-            tau, following, q_reference, qd_reference = control(t, q, qd, memory)
+    batch = len(loop.reference.batch)
+    for row, given in zip(progress(range(times.shape[0])), rows(loop.reference, times), strict=True):
+        for column, at_once in enumerate(np.moveaxis(given, batch, 0)):
+            tau, following, q_reference, qd_reference = control(at_once, q, qd, memory)
             if column == 0:
                 record(row, (q, qd, tau, q_reference, qd_reference))
-            q, qd = advance(t, q, qd, tau)
+            q, qd = advance(float(times[row, column]), q, qd, tau)
             memory = following
     return np.concatenate([q, qd, memory], axis=-1)
 
@@ -49,9 +50,9 @@ def compiled_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the compiled controller, over all runs at once."""
     function = loop.controller_function
 
-    def control(t: float, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
+    def control(given: Any, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
         spare = np.zeros((*memory.shape[:-1], 1))
-        tau, following, *motion = function(t, q, qd, np.concatenate([memory, spare], axis=-1), *values.values())
+        tau, following, *motion = function(given, q, qd, np.concatenate([memory, spare], axis=-1), *values.values())
         return tau, following[..., :-1], motion[0], motion[1]
 
     return control
@@ -60,14 +61,15 @@ def compiled_control(loop: ClosedLoop, values: Values) -> Control:
 def plain_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the controller as plain Python, called for one run after another."""
 
-    def control(t: float, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
+    def control(given: Any, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
         batch = q.shape[:-1]
+        each = np.broadcast_to(given, (*batch, *loop.reference.given_shape))
         taus, memories = np.empty(q.shape), np.empty(memory.shape)
         references, rates = np.empty(q.shape), np.empty(q.shape)
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
-            tau, following, motion = loop.control(t, q[run].copy(), qd[run].copy(), memory[run].copy(), own)
+            tau, following, motion = loop.control(each[run], q[run].copy(), qd[run].copy(), memory[run].copy(), own)
             taus[run], memories[run], references[run], rates[run] = tau, following, motion.q, motion.qd
         return taus, memories, references, rates
 

@@ -65,10 +65,10 @@ class PiecewisePolynomial(JointTrajectory):
         inside = np.clip(t, self.knots[0], self.knots[-1])
         piece = np.clip(np.searchsorted(self.knots, inside, side="right") - 1, 0, count - 1)
         function = _polynomial(order, n)
-        if self.batch:
-            results = function(*self._gathered(inside, piece))
-        else:
+        if all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
             results = self._by_piece(function, inside, piece)
+        else:
+            results = function(*self._gathered(inside, piece))
         resting = (t < self.knots[0]) | (t > self.knots[-1])
         if resting.any():
             resting = np.broadcast_to(resting, results[0].shape[:-1])
@@ -84,21 +84,22 @@ class PiecewisePolynomial(JointTrajectory):
         return t - self.knots[piece], np.take_along_axis(own, index, axis=-3)[..., 0, :, :]
 
     def _by_piece(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
-        """Results of one trajectory, piece by piece: its coefficients need not be repeated for every time."""
+        """Results at times that the whole batch shares, piece by piece: coefficients need not be repeated."""
         flat_t, flat_piece = t.ravel(), piece.ravel()
         order = None if (np.diff(flat_piece) >= 0).all() else np.argsort(flat_piece, kind="stable")
         if order is not None:
             flat_t, flat_piece = flat_t[order], flat_piece[order]
-        results = tuple(np.empty((flat_t.size, self.n)) for _ in range(_DERIVATIVES))
+        results = tuple(np.empty((flat_t.size, *self.batch, self.n)) for _ in range(_DERIVATIVES))
         bounds = np.searchsorted(flat_piece, np.arange(len(self.knots)))
         for k, (first, last) in enumerate(pairwise(bounds)):
             if last > first:
-                out = tuple(part[first:last] for part in results)
-                function(flat_t[first:last] - self.knots[k], self.coefficients[k], out=out)
+                u = (flat_t[first:last] - self.knots[k]).reshape(-1, *(1,) * len(self.batch))
+                function(u, self.coefficients[..., k, :, :], out=tuple(part[first:last] for part in results))
         if order is not None:
             for part in results:
                 part[order] = part.copy()
-        return tuple(part.reshape(*t.shape, self.n) for part in results)
+        lead = t.shape[: max(t.ndim - len(self.batch), 0)]
+        return tuple(part.reshape(*lead, *self.batch, self.n) for part in results)
 
 
 @cache

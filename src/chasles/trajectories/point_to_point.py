@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import Any, Literal
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.engine import Function, maximum, minimum, trace, where
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine import Function, trace, where
+from chasles.errors import ArgumentError
 from chasles.trajectories.motion import Motion
+from chasles.trajectories.profiles import fastest_profile, magnitudes
+from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named, time_scaling
+from chasles.trajectories.trajectory import JointTrajectory
 
-Scaling = Literal["cubic", "quintic"]
-
-
-def _cubic(x: Any) -> tuple[Any, Any, Any]:
-    """s(x) with zero velocity at both ends (Lynch and Park, Modern Robotics, section 9.2), and its derivatives."""
-    return x**2 * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x), 6.0 - 12.0 * x
+FloatArray = NDArray[np.float64]
 
 
-def _quintic(x: Any) -> tuple[Any, Any, Any]:
-    """s(x) with zero velocity and acceleration at both ends (Modern Robotics, section 9.2), and its derivatives."""
-    rest = 1.0 - x
-    return x**3 * (10.0 - x * (15.0 - 6.0 * x)), 30.0 * (x * rest) ** 2, 60.0 * x * rest * (1.0 - 2.0 * x)
-
-
-_SCALINGS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {"cubic": _cubic, "quintic": _quintic}
-
-
-class PointToPoint:
+class PointToPoint(JointTrajectory):
     """Straight line in joint space from ``start`` to ``goal``, every joint with the same time scaling.
 
     Before its time the motion rests at the start, after its duration at the goal. Called with times of any shape it
@@ -39,16 +29,28 @@ class PointToPoint:
     Parameters
     ----------
     start, goal
-        Configurations, shape (n,), rad or m.
+        Configurations, shape (..., n), rad or m. Leading axes make a batch of motions.
     duration
-        Time from start to goal, s, positive.
+        Time from start to goal, s, shape (...), positive; 0 where the start is the goal.
     scaling
-        ``"quintic"`` (acceleration vanishes at the ends) or ``"cubic"`` (velocity does).
+        How it progresses, see `time_scaling`: ``"quintic"`` (acceleration vanishes at the ends), ``"cubic"`` (velocity
+        does), ``"trapezoid"``, ``"s-curve"``, …
+    ramp
+        Share of the duration in which a trapezoid or an S-curve accelerates, shape (...), from 0 (excluded) to 1/2;
+        default 1/4.
+    rounding
+        Share of this time in which the acceleration of an S-curve rises, shape (...), from 0 to 1/2; default 1/3.
+    synchronized
+        False to give each joint its own duration, ramp and rounding, of shape (..., n): the joints still start
+        together, but the line in joint space is not straight.
 
     Raises
     ------
     ArgumentError
-        If shapes differ, numbers are not finite, or the duration is not positive.
+        If shapes differ, numbers are not finite, the duration is not positive, or a scaling is given a ramp or
+        rounding that it does not have.
+    UnknownNameError
+        For another scaling.
 
     Examples
     --------
@@ -59,66 +61,236 @@ class PointToPoint:
     (3, 2)
     """
 
-    def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, *, scaling: Scaling = "quintic") -> None:
-        self.start, self.goal = _configuration(start, "start"), _configuration(goal, "goal")
-        if self.start.shape != self.goal.shape:
-            raise ArgumentError(f"start has {self.start.size} joints, goal {self.goal.size}; they must be equally many")
-        if not (np.isfinite(duration) and duration > 0):
-            raise ArgumentError(f"the duration must be a positive number of seconds, not {duration!r}")
-        if scaling not in _SCALINGS:
-            raise UnknownNameError("scaling", scaling, _SCALINGS)
-        self.duration = float(duration)
-        self.scaling = scaling
+    def __init__(
+        self,
+        start: ArrayLike,
+        goal: ArrayLike,
+        duration: ArrayLike,
+        *,
+        scaling: Scaling = "quintic",
+        ramp: ArrayLike | None = None,
+        rounding: ArrayLike | None = None,
+        synchronized: bool = True,
+    ) -> None:
+        law = law_named(scaling)
+        self.scaling: Scaling = scaling
+        self.synchronized = bool(synchronized)
+        self.start, self.goal = _ends(start, goal)
+        self._duration = self._times(duration)
+        given = {"ramp": ramp, "rounding": rounding}
+        for name, value in given.items():
+            if value is not None and name not in law.parameters:
+                raise ArgumentError(f"the scaling '{scaling}' has no {name}")
+        self._shape = {
+            name: self._share(RAMP if name == "ramp" else ROUNDING, name) if value is None else self._share(value, name)
+            for name, value in given.items()
+            if name in law.parameters
+        }
+        self.batch = self._common_batch()
+        self.knots = self._knots()
+
+    @classmethod
+    def within_limits(
+        cls,
+        start: ArrayLike,
+        goal: ArrayLike,
+        *,
+        velocity: ArrayLike = math.inf,
+        acceleration: ArrayLike = math.inf,
+        jerk: ArrayLike = math.inf,
+        scaling: Scaling = "s-curve",
+        synchronized: bool = True,
+    ) -> PointToPoint:
+        """Return the fastest motion of its kind that keeps limits.
+
+        Parameters
+        ----------
+        start, goal
+            Configurations, shape (..., n), rad or m.
+        velocity, acceleration, jerk
+            Largest magnitudes, positive, shape (..., n), or one number for all joints; infinite where there is no
+            limit.
+        scaling
+            How it progresses, see `time_scaling`. Along its line no motion that keeps the limits is faster than the
+            S-curve, nor, without a limit of jerk, than the trapezoid, which the S-curve then is.
+        synchronized
+            True for a straight line in joint space: all joints start, cruise and stop together, and the slowest one
+            at each stage decides. False to let each joint be as fast as its own limits allow.
+
+        Returns
+        -------
+        PointToPoint
+            The motion. It takes no time if the start is the goal; a joint that need not move stays.
+
+        Raises
+        ------
+        ArgumentError
+            If a limit is not positive, if nothing limits the speed, or if the scaling cannot keep a limit, because
+            what it limits is infinite where a lower derivative jumps.
+
+        Examples
+        --------
+        >>> fast = PointToPoint.within_limits([0.0, 0.0], [4.0, 1.0], velocity=1.0, acceleration=[0.5, 2.0])
+        >>> fast.duration, fast(3.0).qd
+        (6.0, array([1.  , 0.25]))
+        """
+        q0, q1 = _ends(start, goal)
+        n = q0.shape[-1]
+        distance = np.abs(q1 - q0)
+        limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        arrays = {name: magnitudes(limit, name, positive=True) for name, limit in limits.items()}
+        for name, limit in arrays.items():
+            if limit.ndim and limit.shape[-1] not in (1, n):
+                raise ArgumentError(f"{name} must be one number or have shape (..., {n}), not {limit.shape}")
+        if synchronized:
+            arrays = {name: _along_line(limit, distance, name) for name, limit in arrays.items()}
+            distance = np.asarray((distance > 0.0).any(axis=-1), dtype=np.float64)
+        profile = fastest_profile(distance, **arrays, scaling=scaling)
+        shape = {name: getattr(profile, name) for name in law_named(scaling).parameters}
+        return cls(q0, q1, profile.duration, scaling=scaling, synchronized=synchronized, **shape)
 
     @property
-    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """Start, goal and duration."""
-        return {"start": self.start, "goal": self.goal, "duration": np.asarray(self.duration)}
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.start.shape[-1])
+
+    @property
+    def duration(self) -> Any:
+        """Time from the start to the goal, s; that of the slowest joint if each has its own."""
+        longest = self._duration if self.synchronized else self._duration.max(axis=-1)
+        return np.broadcast_to(longest, self.batch) if self.batch else float(longest)
+
+    @property
+    def parameters(self) -> Mapping[str, FloatArray]:
+        """Start, goal and duration; ramp and rounding where the scaling has them."""
+        return {"start": self.start, "goal": self.goal, "duration": self._duration, **self._shape}
 
     def motion(self, t: Any, parameters: Mapping[str, Any]) -> Motion:
         """Motion at one time; it can be traced."""
-        start, goal, duration = (parameters[name] for name in ("start", "goal", "duration"))
-        rate = 1.0 / duration
-        progress = minimum(maximum(t * rate, 0.0), 1.0)
-        moving = (t >= 0.0) & (t <= duration)  # the cubic's acceleration does not vanish at its ends, only beyond
-        s, ds, dds = _SCALINGS[self.scaling](progress)
-        return Motion(
-            start + s * (goal - start),
-            where(moving, ds * rate, 0.0) * (goal - start),
-            where(moving, dds * rate**2, 0.0) * (goal - start),
+        return Motion(*_derivatives(t, self.scaling, **parameters)[:3])
+
+    def derivatives(self, t: FloatArray) -> tuple[Any, Any, Any, Any]:
+        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
+        function = _compiled(self.scaling, self.n, self.synchronized)
+        results: tuple[Any, Any, Any, Any] = function(t, *self.parameters.values())
+        return results
+
+    def _times(self, duration: ArrayLike) -> FloatArray:
+        """Durations: of the motion (...), or of each joint (..., n)."""
+        try:
+            array = self._for_joints(duration)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"the duration must be a number of seconds, not {duration!r}") from None
+        moving = self.goal != self.start
+        if self.synchronized:
+            moving = moving.any(axis=-1)
+        bad = ~np.isfinite(array) | (array < 0.0) | ((array == 0.0) & moving)
+        if bad.any():
+            value = np.broadcast_to(array, bad.shape)[bad][0]
+            raise ArgumentError(f"the duration must be a positive number of seconds, not {value}")
+        return array
+
+    def _share(self, value: ArrayLike, name: str) -> FloatArray:
+        array = self._for_joints(magnitudes(value, name))
+        if (array > 0.5).any() or (name == "ramp" and (array == 0.0).any()):
+            raise ArgumentError(f"{name} must be from 0 to 0.5{' and not 0' if name == 'ramp' else ''}, not {value}")
+        return array
+
+    def _for_joints(self, values: ArrayLike) -> FloatArray:
+        array = np.array(values, dtype=np.float64)
+        if not self.synchronized:
+            array = np.array(np.broadcast_to(array, np.broadcast_shapes(array.shape, (self.n,))))
+        array.flags.writeable = False
+        return array
+
+    def _common_batch(self) -> tuple[int, ...]:
+        own = 0 if self.synchronized else 1
+        shapes = {name: value.shape for name, value in self.parameters.items()}
+        leads = [shape[: len(shape) - (1 if name in ("start", "goal") else own)] for name, shape in shapes.items()]
+        try:
+            return np.broadcast_shapes(*leads)
+        except ValueError:
+            listing = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ArgumentError(f"the leading axes do not broadcast: {listing}") from None
+
+    def _knots(self) -> FloatArray:
+        """Where pieces meet, shape (*batch, k); in a batch some may coincide."""
+        core = () if self.synchronized else (self.n,)
+        shape = (*self.batch, *core)
+        ramp, rounding = (
+            np.broadcast_to(self._shape.get(name, np.zeros(())), shape) for name in ("ramp", "rounding")
         )
-
-    @cached_property
-    def _evaluate(self) -> Function:
-        shapes = {"t": (), **{name: value.shape for name, value in self.parameters.items()}}
-        names = list(self.parameters)
-        program = trace(
-            lambda t, *values: tuple(self.motion(t, dict(zip(names, values, strict=True)))),
-            shapes,
-            name="point_to_point",
-            outputs=Motion._fields,
-        )
-        return Function(program)
-
-    def __call__(self, t: ArrayLike) -> Motion:
-        """Motion at times of any shape."""
-        return Motion(*self._evaluate(np.asarray(t, dtype=float), *self.parameters.values()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
+        first_half = LAWS[self.scaling].knots(ramp, rounding)
+        x = np.stack([*first_half, *(1.0 - knot for knot in reversed(first_half))], axis=-1)
+        knots = np.broadcast_to(self._duration, shape)[..., None] * x
+        if not self.batch:
+            knots = np.unique(knots)
+            knots = knots if len(knots) > 1 else np.zeros(2)
+        else:
+            knots = np.sort(knots.reshape(*self.batch, -1), axis=-1)
+        knots.flags.writeable = False
+        return np.asarray(knots)
 
     def __repr__(self) -> str:
+        if self.batch:
+            return f"<PointToPoint of {self.n} joints, batch {self.batch}, {self.scaling}>"
         return f"PointToPoint({self.start.tolist()} -> {self.goal.tolist()} in {self.duration:g} s, {self.scaling})"
 
 
-def _configuration(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _derivatives(
+    t: Any, scaling: Scaling, start: Any, goal: Any, duration: Any, ramp: Any = RAMP, rounding: Any = ROUNDING
+) -> tuple[Any, Any, Any, Any]:
+    """Positions (n,) and their first three derivatives at one time; the numbers from `duration` on may be (n,) too."""
+    progress = time_scaling(t, duration, scaling, ramp=ramp, rounding=rounding)
+    way = goal - start
+    early = progress.s < progress.remaining
+    q = where(early, start + progress.s * way, goal - progress.remaining * way)  # both ends are exact
+    return q, progress.sd * way, progress.sdd * way, progress.sddd * way
+
+
+@cache
+def _compiled(scaling: Scaling, n: int, synchronized: bool) -> Function:
+    each = () if synchronized else (n,)
+    names = ("start", "goal", "duration", *LAWS[scaling].parameters)
+    shapes = {"t": (), "start": (n,), "goal": (n,), "duration": each, **dict.fromkeys(LAWS[scaling].parameters, each)}
+
+    def compute(t: Any, *values: Any) -> tuple[Any, ...]:
+        return _derivatives(t, scaling, **dict(zip(names, values, strict=True)))
+
+    return Function(trace(compute, shapes, name="point_to_point", outputs=["q", "qd", "qdd", "qddd"]))
+
+
+def _ends(start: ArrayLike, goal: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    ends = _configuration(start, "start"), _configuration(goal, "goal")
+    n = [end.shape[-1] for end in ends]
+    if n[0] != n[1]:
+        raise ArgumentError(f"start has {n[0]} joints, goal {n[1]}; they must be equally many")
+    try:
+        np.broadcast_shapes(ends[0].shape, ends[1].shape)
+    except ValueError:
+        raise ArgumentError(f"the leading axes of start {ends[0].shape} and goal {ends[1].shape} differ") from None
+    return ends
+
+
+def _configuration(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be an array of numbers, shape (n,)") from None
-    if array.ndim != 1:
-        raise ArgumentError(f"{name} must have shape (n,), not {array.shape}")
+        raise ArgumentError(f"{name} must be an array of numbers, shape (..., n)") from None
+    if array.ndim < 1 or array.shape[-1] < 1:
+        raise ArgumentError(f"{name} must have shape (..., n), not {array.shape}")
     if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite, not {array.tolist()}")
+        place = "" if array.ndim == 1 else f" ({name}{[int(i) for i in np.argwhere(~np.isfinite(array))[0]]} is not)"
+        raise ArgumentError(f"{name} must be finite, not {array.tolist()}" if not place else f"{name} must be finite{place}")
     array.flags.writeable = False
     return array
+
+
+def _along_line(limit: FloatArray, distance: FloatArray, name: str) -> FloatArray:
+    """Limit of the progress along a line from 0 to 1 that keeps those of all joints on it."""
+    try:
+        shape = np.broadcast_shapes(limit.shape, distance.shape)
+    except ValueError:
+        raise ArgumentError(f"{name} of shape {limit.shape} does not broadcast with the distance {distance.shape}") from None
+    ratio = np.divide(limit, distance, out=np.full(shape, math.inf), where=np.broadcast_to(distance > 0.0, shape))
+    return np.asarray(ratio.min(axis=-1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from chasles.engine import atan2, cos, maximum, sin, sqrt
 from chasles.geometry.elementary import Array, cross
-from chasles.inverse_kinematics.closed_form.chain import Branch, Chain, any_of
+from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.six_joints import ELBOW, SHOULDER, WRIST, planar_arm
 from chasles.inverse_kinematics.closed_form.subproblems import (
     Turn,
@@ -48,7 +48,9 @@ class PlanarArm:
         turning = len(chain) - int(chain.slides.sum())
         if turning not in (2, 3) or chain.slides.sum() > 1 or not chain.parallel(*range(len(chain))):
             return None
-        return cls(chain)
+        solver = cls(chain)
+        upper, fore = solver.links[:2]
+        return solver if min(upper @ upper, fore @ fore) > (PARALLEL * chain.size) ** 2 else None
 
     def branches(self, T_world_target: Array) -> list[Branch]:
         """Joint positions of both branches."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import Function, trace, where
+from chasles.engine import Function, maximum, minimum, trace, where
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
 from chasles.inverse_kinematics.closed_form.families import Family, family_of
 from chasles.inverse_kinematics.closed_form.other_arms import PlanarArm, ShoulderElbowWrist
 from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution
+from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution, whole
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
@@ -50,7 +50,7 @@ class ClosedFormSolver:
         family = family_of(self.chain)
         enough = task.whole or (isinstance(family, PlanarArm) and len(family.links) == 2 and not task.rotations)
         self.family = family if enough else None
-        ranges = Ranges.of(robot, limits, 1.0)
+        ranges = Ranges.of(robot, target, limits, 1.0)
         forward_kinematics = robot.forward_kinematics.specialize(target=target)
         self.verification = Verification(forward_kinematics, task, ranges, *reach(tree, target, ranges))
 
@@ -73,23 +73,33 @@ class ClosedFormSolver:
     def solve(
         self,
         goals: NDArray[np.float64],
-        near: NDArray[np.float64],
+        near: NDArray[np.float64] | None,
         tolerance: NDArray[np.float64],
         select: str,
-        elbow_angle: Any,
+        elbow_angle: NDArray[np.float64] | None,
     ) -> Solution:
         """Solve for targets (..., 4, 4); with ``select="all"`` the branches are one more axis of the result."""
+        near = self.verification.ranges.middle if near is None else near
         arguments = [goals, near, tolerance]
         if self.redundant:
-            arguments.append(self.elbow_angle(near) if elbow_angle is None else np.asarray(elbow_angle, dtype=float))
+            arguments.append(self.elbow_angle(near) if elbow_angle is None else elbow_angle)
         elif elbow_angle is not None:
             raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
         function = {"all": self.all_branches, "best": self.branch_with_margin}.get(select, self.nearest_branch)
         q, angle, distance, margin, status, branch, free = function(*arguments)
-        nothing = 0.0 * status
         success = status == SOLVED
+        number = whole(status)
+        nothing = 0 * number
         return Solution(
-            q, success, Residual(distance, angle), nothing, nothing, margin, status, branch, (free > 0.0) & success
+            q=q,
+            success=success,
+            residual=Residual(distance, angle),
+            iterations=nothing,
+            restarts=nothing,
+            limit_margin=margin,
+            status=number,
+            branch=whole(branch),
+            infinite=(free > 0.0) & success,
         )
 
     @cached_property
@@ -131,10 +141,11 @@ class ClosedFormSolver:
     def _verified(self, goal: Array, near: Array, tolerance: Array, *angle: Any) -> list[tuple[Any, ...]]:
         """Verdict, number and freedom of each branch."""
         family, chain = self.formulas
+        ranges = self.verification.ranges
         branches: list[Branch] = family.branches(goal, *angle)
         rows = []
         for number, branch in enumerate(branches):
-            q = list(near)
+            q = list(minimum(maximum(near, ranges.lower), ranges.upper))
             for k, position in zip(chain.coordinates, branch.positions, strict=True):
                 q[k] = position
             rows.append((*self.verification(np.array(q), goal, tolerance, near), float(number), branch.free))

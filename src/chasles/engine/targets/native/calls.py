@@ -1,9 +1,9 @@
 """The way from Python into machine code for one sample, without NumPy's dispatch.
 
 A generalized ufunc takes most of a microsecond to find out what it was given, several times what a robot's dynamics
-take. Beside each map kernel stands a function with CPython's calling convention that looks only for the common case,
-contiguous arrays of the core shapes and plain numbers, computes it directly, and leaves everything else (batches,
-lists, keywords, casts, errors) to the general call.
+take. Beside each map and solve kernel stands a function with CPython's calling convention that looks only for the
+common case, contiguous arrays of the core shapes and plain numbers, computes it directly, and leaves everything else
+(batches, lists, keywords, casts, errors) to the general call.
 
 It relies on layouts that are part of the binary interfaces of CPython and NumPy 2: the head of an object, the fields of
 an array, the value of a float.
@@ -12,9 +12,11 @@ an array, the value of a float.
 from __future__ import annotations
 
 import ctypes
+import math
 import sysconfig
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ TABLE = "chasles_table"
 # Places in the table that Python fills with addresses after loading: they differ from process to process.
 _TABLE = (
     "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
-    "new tuple", "set item",
+    "new tuple", "set item", "release", "acquire",
 )  # fmt: skip
 _TYPE, _DATA, _RANK, _DIMENSIONS, _DTYPE, _FLAGS, _FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 _CONTIGUOUS_AND_ALIGNED = 0x101
@@ -48,7 +50,7 @@ def supported() -> bool:
 
 
 def write_call(kernel: Kernel, module: Module, function: str) -> str:
-    """Return the LLVM assembly of the direct call of a map kernel's program."""
+    """Return the LLVM assembly of the direct call of a map or solve kernel's program."""
     w = _CallWriter(kernel, module)
     return "\n".join([f"@{TABLE} = global [{len(_TABLE)} x ptr] zeroinitializer", *w.shapes(), w.write(function)])
 
@@ -77,9 +79,11 @@ class _CallWriter(Writer):
             data.append(self._array_data(argument, array) if array.dims else self._number(argument))
         source = self._buffer(sum(a.size for a in self._kernel.program.inputs))
         target = self._buffer(len(self._kernel.program.results))
-        self._spread(data, source)
-        self.emit(f"call void @{function}(ptr {source}, ptr {target})")
-        self._deliver(target)
+        self._spread(data[: len(self._kernel.program.inputs)], source)
+        run = f"call void @{function}(ptr {source}, ptr {target})"
+        self._deliver(
+            self._mapped(run, target) if self._kernel.shape == "map" else self._solved(run, source, target, data[-1])
+        )
         self.block("general")
         general = self._table("general call")
         result = self.value(f"call ptr {general}(ptr %self, ptr %args, i64 %count, ptr %names)")
@@ -123,7 +127,7 @@ class _CallWriter(Writer):
         """Put every number into all lanes of its vector."""
         element, real, lanes = self._module.element, self._module.real, self._module.lanes
         position = 0
-        for address, array, argument in zip(data, self._kernel.inputs, self._kernel.program.inputs, strict=True):
+        for address, array, argument in zip(data, self._kernel.inputs, self._kernel.program.inputs, strict=False):
             stored = element if array.dims else "double"
             width = np.dtype(self._module.dtype).itemsize
             with self.loop(argument.size) as k:
@@ -136,24 +140,59 @@ class _CallWriter(Writer):
                 self.emit(f"store {real} {vector}, ptr {place}")
             position += argument.size
 
-    def _deliver(self, source: str) -> None:
-        """Make the outputs' arrays, fill them from the first lane and return them."""
+    def _mapped(self, run: str, target: str) -> list[str]:
+        """Run the program once and return the addresses of the outputs' vectors."""
+        self.emit(run)
+        first = accumulate((argument.size for argument in self._kernel.program.outputs), initial=0)
+        return [self._vector(target, position) for position in list(first)[:-1]]
+
+    def _solved(self, run: str, source: str, target: str, limit_address: str) -> list[str]:
+        """Repeat the step until it is done, without holding the interpreter; return the addresses of the outputs."""
+        element, real = self._module.element, self._module.real
+        state = self._kernel.program.inputs[0].size
+        limit = self.value(f"load double, ptr {limit_address}")
+        self._require(self.value(f"fcmp oge double {limit}, 1.0"))
+        steps, count, going = self.value("alloca double"), self._buffer(1), self.value("alloca i64")
+        self.emit(f"store double 0.0, ptr {steps}")
+        self.emit(f"store i64 1, ptr {going}")
+        thread = self.value(f"call ptr {self._table('release')}()")
+        with self.loop_while_positive(going):
+            self.emit(run)
+            with self.loop(state) as k:
+                vector = self.value(f"load {real}, ptr {self._vector(target, k)}")
+                self.emit(f"store {real} {vector}, ptr {self._vector(source, k)}")
+            taken = self.value(f"fadd double {self.value(f'load double, ptr {steps}')}, 1.0")
+            self.emit(f"store double {taken}, ptr {steps}")
+            is_done = self.value(f"load {element}, ptr {self._vector(target, state)}")
+            finished = self.value(f"fcmp ogt {element} {is_done}, 0.0")
+            spent = self.value(f"fcmp oge double {taken}, {limit}")
+            with self.when(self.value(f"or i1 {finished}, {spent}")):
+                self.emit(f"store i64 0, ptr {going}")
+        self.emit(f"call void {self._table('acquire')}(ptr {thread})")
+        number = self.value(f"load double, ptr {steps}")
+        if element != "double":
+            number = self.value(f"fptrunc double {number} to {element}")
+        self.emit(f"store {element} {number}, ptr {count}")
+        return [source, count, self._vector(target, state)]
+
+    def _vector(self, buffer: str, position: str | int) -> str:
+        return self.address(buffer, (position, self._module.vector_size))
+
+    def _deliver(self, sources: list[str]) -> None:
+        """Make the outputs' arrays, fill them from the first lane of the vectors at some addresses and return them."""
         element, width = self._module.element, np.dtype(self._module.dtype).itemsize
         dtype = self._table("dtype")
         arrays = []
-        position = 0
-        for k, (core, argument) in enumerate(zip(self._kernel.outputs, self._kernel.program.outputs, strict=True)):
+        for k, (core, source) in enumerate(zip(self._kernel.outputs, sources, strict=True)):
             self.emit(f"call void {self._table('increment')}(ptr {dtype})")
             array = self.value(
                 f"call ptr {self._table('new array')}(i32 {len(core.dims)}, ptr @chasles.shape{k}, ptr {dtype}, i32 0)"
             )
             self.return_if(self.value(f"icmp eq ptr {array}, null"), "ptr null")
             data = self._field("ptr", array, _DATA)
-            with self.loop(argument.size) as i:
-                place = self.address(source, (self.value(f"add i64 {i}, {position}"), self._module.vector_size))
-                number = self.value(f"load {element}, ptr {place}")
+            with self.loop(math.prod(dim for dim in core.dims if isinstance(dim, int))) as i:
+                number = self.value(f"load {element}, ptr {self._vector(source, i)}")
                 self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
-            position += argument.size
             arrays.append(array if core.dims else self.value(f"call ptr {self._table('scalar')}(ptr {array})"))
         if len(arrays) == 1:
             self.emit(f"ret ptr {arrays[0]}")
@@ -196,6 +235,8 @@ def fill_table(table: int, dtype: str) -> None:
         "scalar": numpy_api[_PY_ARRAY_RETURN],
         "new tuple": place(api.PyTuple_New),
         "set item": place(api.PyTuple_SetItem),
+        "release": place(api.PyEval_SaveThread),
+        "acquire": place(api.PyEval_RestoreThread),
     }
     entries = (ctypes.c_void_p * len(_TABLE)).from_address(table)
     for k, key in enumerate(_TABLE):

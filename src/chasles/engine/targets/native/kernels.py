@@ -34,7 +34,7 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
 
 def has_direct_call(kernel: Kernel) -> bool:
     """Whether a kernel comes with a direct call for single samples; see `chasles.engine.targets.native.calls`."""
-    return kernel.shape == "map" and calls.supported()
+    return kernel.shape in ("map", "solve") and calls.supported()
 
 
 _FLAG_FUNCTIONS = {

@@ -1,0 +1,170 @@
+"""Paths of a frame on lines, circles and helices: geometry without time."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.geometry import elementary
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import ROTATION
+from chasles.geometry.rigid_motions import log_pose, relative_pose
+from chasles.geometry.rotation_jacobians import left_jacobian_rotation
+from chasles.geometry.rotations import exp_rotation, log_rotation, relative_rotation
+from chasles.trajectories.motion import PoseMotion
+from chasles.trajectories.pose_waypoints import Numbers, numbers, single_pose, vectors
+
+Orientation = Literal["constant", "turning"]
+ORIENTATIONS: tuple[Orientation, ...] = ("constant", "turning")
+#: Sine of the angle between two directions that count as one.
+_PARALLEL = 1e-9
+
+
+class HelicalPath(NamedTuple):
+    """A frame that turns about a fixed axis while its origin runs along a line, a circle or a helix.
+
+    All are curves whose tangent turns evenly: the origin's derivative by the progress s, from 0 to 1, is ``velocity`` at
+    first and turns by the rotation vector ``bend`` until the end; without one the curve is a line.
+
+    Attributes
+    ----------
+    T_start
+        First pose, (..., 4, 4).
+    turn
+        Rotation vector of the frame from start to end, in world axes, (..., 3), rad.
+    bend
+        Rotation vector of the tangent from start to end, in world axes, (..., 3), rad.
+    velocity
+        First derivative of the origin by s, in world axes, (..., 3), m.
+    """
+
+    T_start: Array
+    turn: Array
+    bend: Array
+    velocity: Array
+
+    @property
+    def length(self) -> Numbers:
+        """Length of the origin's path, (...), m."""
+        return np.asarray(np.linalg.norm(self.velocity, axis=-1))
+
+    @property
+    def angle(self) -> Numbers:
+        """Angle by which the frame turns, (...), rad."""
+        return np.asarray(np.linalg.norm(self.turn, axis=-1))
+
+    @property
+    def curvature(self) -> Numbers:
+        """Length of the origin's second derivative by s, (...), m; it is perpendicular to the first."""
+        return np.asarray(np.linalg.norm(np.cross(self.bend, self.velocity), axis=-1))
+
+    def motion(self, s: Any, s_rate: Any, s_acceleration: Any) -> PoseMotion:
+        """Pose, world-aligned twist and its rate, of one sample, from the progress and its derivatives by time."""
+        R = exp_rotation(s * self.turn) @ elementary.rotation_of(self.T_start)
+        p = elementary.translation_of(self.T_start) + s * (left_jacobian_rotation(s * self.bend) @ self.velocity)
+        tangent = exp_rotation(s * self.bend) @ self.velocity
+        towards_center = elementary.cross(self.bend, tangent)
+        twist = np.concatenate([s_rate * self.turn, s_rate * tangent])
+        acceleration = s_acceleration * tangent + s_rate * s_rate * towards_center
+        return PoseMotion(elementary.pose(R, p), twist, np.concatenate([s_acceleration * self.turn, acceleration]))
+
+
+def line_path(T_start: ArrayLike, T_end: ArrayLike) -> HelicalPath:
+    """Line from origin to origin while the frame turns about a fixed axis, by the smaller angle."""
+    T0, T1 = single_pose(T_start, "T_start"), single_pose(T_end, "T_end")
+    return _path(T0, _turn(T0, T1[..., :3, :3]), np.zeros(3), T1[..., :3, 3] - T0[..., :3, 3])
+
+
+def screw_path(T_start: ArrayLike, T_end: ArrayLike) -> HelicalPath:
+    """Screw motion between two poses (Lynch and Park, Modern Robotics, section 9.2.1)."""
+    T0, T1 = single_pose(T_start, "T_start"), single_pose(T_end, "T_end")
+    twist = log_pose(relative_pose(T0, T1))
+    turn = _rotated(T0, twist[..., :3])
+    return _path(T0, turn, turn, _rotated(T0, twist[..., 3:]))
+
+
+def circle_path(
+    T_start: ArrayLike,
+    center: ArrayLike,
+    axis: ArrayLike,
+    angle: ArrayLike,
+    rise: ArrayLike,
+    orientation: Orientation | ArrayLike,
+) -> HelicalPath:
+    """Circle about an axis through a centre, by an angle, or a helix that rises along the axis."""
+    T0, middle = single_pose(T_start, "T_start"), vectors(center, 3, "center")
+    direction = vectors(axis, 3, "axis")
+    size = np.linalg.norm(direction, axis=-1, keepdims=True)
+    if not size.all():
+        raise ArgumentError("axis must not be zero")
+    unit = direction / size
+    bend = unit * numbers(angle, "angle")[..., None]
+    velocity = np.cross(bend, T0[..., :3, 3] - middle) + unit * numbers(rise, "rise")[..., None]
+    return _path(T0, _turn_of(orientation, T0, bend), bend, velocity)
+
+
+def arc_path(
+    T_start: ArrayLike, p_via: ArrayLike, end: ArrayLike, orientation: Orientation | ArrayLike | None
+) -> HelicalPath:
+    """Arc from a start through a point to an end, which is a pose or a point."""
+    T0, via = single_pose(T_start, "T_start"), vectors(p_via, 3, "p_via")
+    if np.shape(end)[-2:] == (4, 4):
+        T1 = single_pose(end, "end")
+        if orientation is not None:
+            raise ArgumentError("the orientation at the end comes from the pose `end`; leave out `orientation`")
+        last, orientation = T1[..., :3, 3], T1[..., :3, :3]
+    else:
+        last = vectors(end, 3, "end")
+    first = T0[..., :3, 3]
+    to_via, to_end, onward = via - first, last - first, last - via
+    for chord, names in ((to_via, "T_start and p_via"), (to_end, "T_start and end"), (onward, "p_via and end")):
+        if not np.linalg.norm(chord, axis=-1).all():
+            raise ArgumentError(f"an arc needs three points: {names} coincide; a whole turn is a Circle")
+    normal = np.cross(to_via, to_end)
+    squares = (to_via**2).sum(axis=-1, keepdims=True), (to_end**2).sum(axis=-1, keepdims=True)
+    squared_normal = (normal**2).sum(axis=-1, keepdims=True)
+    if (squared_normal <= _PARALLEL**2 * squares[0] * squares[1]).any():
+        raise ArgumentError("T_start, p_via and end lie on a line: no circle passes through them; see StraightLine")
+    to_center = np.cross(squares[0] * to_end - squares[1] * to_via, normal) / (2.0 * squared_normal)
+    unit = normal / np.sqrt(squared_normal)
+    # From chord to chord the direction turns by half of what it does along the arc.
+    sine = (np.cross(to_via, onward) * unit).sum(axis=-1)
+    half = np.arctan2(sine, (to_via * onward).sum(axis=-1))
+    bend = unit * (2.0 * half)[..., None]
+    turn = _turn_of("constant" if orientation is None else orientation, T0, bend)
+    return _path(T0, turn, bend, -np.cross(bend, to_center))
+
+
+def _turn_of(orientation: Orientation | ArrayLike, T_start: Numbers, bend: Numbers) -> Numbers:
+    """Rotation vector of the frame, in world axes."""
+    if isinstance(orientation, str):
+        if orientation not in ORIENTATIONS:
+            raise UnknownNameError("orientation", orientation, [*ORIENTATIONS, "a rotation matrix at the end"])
+        return bend if orientation == "turning" else np.zeros(3)
+    R_end = numbers(orientation, "orientation")
+    if R_end.shape[-2:] != (3, 3):
+        raise ArgumentError(f"orientation must be a name or a rotation at the end (..., 3, 3), not {R_end.shape}")
+    ROTATION.check(R_end, "orientation")
+    return _turn(T_start, R_end)
+
+
+def _turn(T_start: Numbers, R_end: Numbers) -> Numbers:
+    return _rotated(T_start, log_rotation(relative_rotation(T_start[..., :3, :3], R_end)))
+
+
+def _rotated(T: Numbers, v: Any) -> Numbers:
+    rotated: Numbers = (T[..., :3, :3] @ np.asarray(v)[..., None])[..., 0]
+    return rotated
+
+
+def _path(T_start: Numbers, turn: Numbers, bend: Numbers, velocity: Numbers) -> HelicalPath:
+    """Path with the batch axes of all its parts."""
+    try:
+        batch = np.broadcast_shapes(T_start.shape[:-2], turn.shape[:-1], bend.shape[:-1], velocity.shape[:-1])
+    except ValueError:
+        raise ArgumentError("the batch axes of the path's poses, points and angles do not broadcast") from None
+    parts = [np.broadcast_to(part, (*batch, 3)) for part in (turn, bend, velocity)]
+    return HelicalPath(np.broadcast_to(T_start, (*batch, 4, 4)), *parts)

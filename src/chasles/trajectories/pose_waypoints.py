@@ -1,0 +1,124 @@
+"""Checks of waypoints: their times, poses and orientations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.geometry.kinds import CHECK_TOLERANCE
+from chasles.geometry.quaternion_rotations import rotation_from_quaternion
+from chasles.geometry.quaternions import normalize_quaternion
+from chasles.geometry.rigid_motions import pose_distance, project_pose
+from chasles.geometry.rotations import project_rotation, rotation_distance
+
+Numbers = NDArray[np.float64]
+
+
+def numbers(values: ArrayLike, name: str) -> Numbers:
+    """Return an array of finite numbers.
+
+    >>> numbers([1.0, float("nan")], "duration")
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: duration must be finite
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be an array of numbers, not {values!r}") from None
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name} must be finite")
+    return array
+
+
+def vectors(values: ArrayLike, size: int, name: str) -> Numbers:
+    """Return vectors (..., size)."""
+    array = numbers(values, name)
+    if array.shape[-1:] != (size,):
+        raise ArgumentError(f"{name} must have shape (..., {size}), not {array.shape}")
+    return array
+
+
+def single_pose(values: ArrayLike, name: str) -> Numbers:
+    """Return poses (..., 4, 4), each the nearest one to what was given, without the errors of rounding."""
+    T = numbers(values, name)
+    if T.shape[-2:] != (4, 4):
+        raise ArgumentError(f"{name} must be a pose, shape (..., 4, 4), not {T.shape}")
+    distance = float(np.max(pose_distance(T), initial=0.0))
+    if distance > CHECK_TOLERANCE:
+        raise ArgumentError(f"{name} is not a pose: it is {distance:.3g} away from one; `project_pose` gives the nearest")
+    return np.asarray(project_pose(T))
+
+
+def pose_waypoints(values: ArrayLike, fewest: int = 2) -> Numbers:
+    """Return poses (*batch, n, 4, 4) of waypoints."""
+    T = _waypoints(values, "poses", (4, 4), fewest, 3)
+    _require_near(pose_distance(T), "pose", "project_pose")
+    return np.asarray(project_pose(T))
+
+
+def rotation_waypoints(values: ArrayLike) -> Numbers:
+    """Return rotations (*batch, n, 3, 3) of waypoints given as such or as unit quaternions (*batch, n, 4)."""
+    shape = np.shape(values)
+    if shape[-1:] == (4,):
+        q = _waypoints(values, "quaternions", (4,), 2, 2)
+        _require_near(np.abs(np.linalg.norm(q, axis=-1) - 1.0), "unit quaternion", "normalize_quaternion")
+        return np.asarray(rotation_from_quaternion(normalize_quaternion(q)))
+    R = _waypoints(values, "orientations", (3, 3), 2, 3)
+    _require_near(rotation_distance(R), "rotation matrix", "project_rotation")
+    return np.asarray(project_rotation(R))
+
+
+def waypoint_times(values: ArrayLike, count: int) -> Numbers:
+    """Return times (n,) that increase from waypoint to waypoint.
+
+    >>> waypoint_times([0.0, 2.0, 2.0], 3)
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: times must increase: waypoint 2, at 2 s, does not come after waypoint 1, at 2 s
+    """
+    times = numbers(values, "times")
+    if times.shape != (count,):
+        raise ArgumentError(f"{count} waypoints need times of shape ({count},), not {times.shape}")
+    late = np.flatnonzero(np.diff(times) <= 0.0)
+    if late.size:
+        k = int(late[0])
+        raise ArgumentError(
+            f"times must increase: waypoint {k + 1}, at {times[k + 1]:g} s, does not come after waypoint {k}, "
+            f"at {times[k]:g} s"
+        )
+    return times
+
+
+def _waypoints(values: ArrayLike, name: str, shape: tuple[int, ...], fewest: int, axes: int) -> Numbers:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} of waypoints must be an array of numbers, shape (..., n, {str(shape)[1:]}") from None
+    if array.ndim < axes or array.shape[-len(shape) :] != shape:
+        raise ArgumentError(f"{name} of waypoints must have shape (..., n, {str(shape)[1:]}, not {array.shape}")
+    count = array.shape[-axes]
+    if count < fewest:
+        raise ArgumentError(f"a motion needs {fewest} waypoints at least, not {count}")
+    bad = ~np.isfinite(array).all(axis=tuple(range(-len(shape), 0)))
+    if bad.any():
+        raise ArgumentError(f"{waypoint(np.argwhere(bad)[0])} is not finite")
+    return array
+
+
+def _require_near(distances: ArrayLike, noun: str, remedy: str) -> None:
+    far = np.argwhere(np.asarray(distances) > CHECK_TOLERANCE)
+    if len(far):
+        where, distance = tuple(far[0]), np.asarray(distances)[tuple(far[0])]
+        raise ArgumentError(f"{waypoint(where)} is not a {noun}: it is {distance:.3g} away from one; `{remedy}` helps")
+
+
+def waypoint(index: ArrayLike) -> str:
+    """Name of a waypoint by its index: the batch's axes, then its number.
+
+    >>> waypoint([4]), waypoint([0, 4])
+    ('waypoint 4', 'waypoint 4 of trajectory (0,)')
+    """
+    *batch, number = (int(k) for k in np.asarray(index))
+    return f"waypoint {number}" + (f" of trajectory {tuple(batch)}" if batch else "")
