@@ -14,7 +14,16 @@ from pathlib import Path
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_variable] = "1"  # read by the peers when they are imported
 
-SECTIONS = ("dynamics", "geometry", "simulation", "startup", "tree")
+#: Names of the sections, and the modules that print them.
+SECTIONS = {
+    "dynamics": "dynamics",
+    "geometry": "geometry",
+    "ik": "inverse_kinematics",
+    "modern-robotics": "modern_robotics",
+    "simulation": "simulation",
+    "startup": "startup",
+    "tree": "tree",
+}
 PACKAGES = (
     "numpy",
     "scipy",
@@ -23,6 +32,8 @@ PACKAGES = (
     "mujoco",
     "roboticstoolbox-python",
     "modern_robotics",
+    "pytracik",
+    "EAIK",
     "example-robot-data",
 )
 
@@ -44,7 +55,7 @@ def main() -> int:
     complete = True
     for name in arguments.sections or SECTIONS:
         try:
-            for table in importlib.import_module(f"benchmarks.{name}").tables():
+            for table in importlib.import_module(f"benchmarks.{SECTIONS[name]}").tables():
                 print(table.markdown() if arguments.markdown else table.text(), flush=True)
         except MissingPeerError as error:
             complete = False

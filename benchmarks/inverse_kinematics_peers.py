@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,23 +155,13 @@ def eaik_branches(solutions: list[Any]) -> list[np.ndarray]:
     return [np.asarray(s.Q)[~np.asarray(s.is_LS, dtype=bool)] for s in solutions]
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Hide what C++ libraries print."""
-    with open(os.devnull, "w") as nowhere:
-        kept = os.dup(1)
-        os.dup2(nowhere.fileno(), 1)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-
-
 def _urdf(arm: Arm) -> str:
     joints = []
     steps = np.diff(arm.points, axis=0, prepend=np.zeros((1, 3)))
-    limits = zip(arm.robot.lower_limits, arm.robot.upper_limits, strict=True)
+    # TRAC-IK keeps limits in single precision.
+    lower = np.nextafter(arm.robot.lower_limits.astype(np.float32), np.float32(np.inf))
+    upper = np.nextafter(arm.robot.upper_limits.astype(np.float32), np.float32(-np.inf))
+    limits = zip(lower, upper, strict=True)
     for k, (axis, step, (low, high)) in enumerate(zip(arm.axes, steps[:-1], limits, strict=True)):
         joints.append(
             f'<link name="link{k + 1}"/><joint name="joint{k + 1}" type="revolute"><parent link="link{k}"/>'

@@ -22,13 +22,17 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Arms:
-    """Arms of n turning joints in the standard notation: arrays (count, n), and a target (count, 4, 4) for each."""
+    """Arms of n turning joints in the standard notation, and for each a target that it reaches at a configuration.
+
+    The targets are poses (count, 4, 4), all else are arrays (count, n).
+    """
 
     alpha: np.ndarray
     a: np.ndarray
     d: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    configurations: np.ndarray
     targets: np.ndarray
 
     @classmethod
@@ -38,12 +42,13 @@ class Arms:
         alpha = rng.uniform(-np.pi, np.pi, shape)
         a, d = rng.uniform(-LONGEST, LONGEST, (2, *shape))
         lower, upper = rng.uniform(-np.pi, -0.5 * np.pi, shape), rng.uniform(0.5 * np.pi, np.pi, shape)
-        return cls(alpha, a, d, lower, upper, tool_pose(rng.uniform(lower, upper), alpha, a, d))
+        q = rng.uniform(lower, upper)
+        return cls(alpha, a, d, lower, upper, q, tool_pose(q, alpha, a, d))
 
     @property
     def n(self) -> int:
         """Number of joints."""
-        return self.alpha.shape[1]
+        return int(self.alpha.shape[1])
 
     def robot(self, index: int) -> ch.Robot:
         """One of the arms as a robot of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -49,13 +50,23 @@ def ratio(value: float) -> str:
     return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
 
 
-def at_least(required: float, measured: float) -> str:
-    """Whether a ratio is reached."""
+def rate(value: float) -> str:
+    """How many in a second, with three digits."""
+    return f"{float(f'{value:.3g}'):,.0f}/s"
+
+
+def percent(share: float) -> str:
+    """A share of 10,000 to the last of them."""
+    return f"{100.0 * share:.2f} %"
+
+
+def at_least(required: float, measured: float, show: Callable[[float], str] = ratio) -> str:
+    """Whether a ratio, or whatever is shown so, is reached."""
     verdict = "met" if measured >= required else "NOT MET"
-    return f"{required:g}x required, {ratio(measured)} measured: {verdict}"
+    return f"{show(required)} required, {show(measured)} measured: {verdict}"
 
 
-def at_most(required: float, measured: float) -> str:
-    """Whether a time is kept."""
-    verdict = "met" if measured <= required else "NOT MET"
-    return f"{seconds(required)} allowed, {seconds(measured)} measured: {verdict}"
+def at_most(allowed: float, measured: float, show: Callable[[float], str] = seconds) -> str:
+    """Whether a time, or whatever is shown so, is kept."""
+    verdict = "met" if measured <= allowed else "NOT MET"
+    return f"{show(allowed)} allowed, {show(measured)} measured: {verdict}"

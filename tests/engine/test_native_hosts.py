@@ -57,7 +57,8 @@ def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     llvm.initialize_all_asmprinters()
     monkeypatch.setattr(kernels, "is_x86", lambda: False)
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
-    for shape, program in (("map", ch.load("panda").inverse_dynamics.program), ("scan", _counter())):
+    programs = {"map": ch.load("panda").inverse_dynamics.program, "scan": _counter(), "solve": _halving()}
+    for shape, program in programs.items():
         module = llvm.parse_assembly(kernels.write_kernel(Kernel(program, shape), "float64", 2))
         module.verify()
         assert "v0.2d" in target.emit_assembly(module)
@@ -66,4 +67,10 @@ def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
 def _counter() -> ch.Program:
     return ch.trace(
         lambda state, t: (state + t, state * t), {"state": (2,), "t": ()}, name="counter", outputs=["next", "record"]
+    )
+
+
+def _halving() -> ch.Program:
+    return ch.trace(
+        lambda state: (0.5 * state, 2.0 - state[0]), {"state": (2,)}, name="halving", outputs=["next", "done"]
     )

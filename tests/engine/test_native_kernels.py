@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+import threading
 import weakref
 
 import numpy as np
@@ -267,6 +268,32 @@ def test_solve_stops_at_its_limit() -> None:
     np.testing.assert_array_equal(iterations, [3, 1, 2])
     np.testing.assert_array_equal(done, [0, 1, 0])
     np.testing.assert_array_equal(result[:, 1], iterations)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_solve_of_one_sample_equals_that_of_a_batch(dtype: str) -> None:
+    solve = Function(square_root(), shape="solve", dtype=dtype)
+    a, limits = np.array([2.0, 1e6, 1e-8, 1.0], dtype=dtype), [50.0, 50.0, 3.0, 1.0]
+    batch = solve(np.tile(np.array([1.0, 0.0], dtype=dtype), (4, 1)), a, limits)
+    for k, limit in enumerate(limits):
+        one = solve(np.array([1.0, 0.0], dtype=dtype), float(a[k]), limit)
+        for own, row in zip(one, batch, strict=True):
+            assert own.dtype == dtype
+            np.testing.assert_array_equal(own, row[k])
+        for form in (solve([1.0, 0.0], a[k : k + 1], [limit]), solve(np.array([[1.0, 0.0]]), float(a[k]), limit)):
+            np.testing.assert_array_equal(form[0][0], batch[0][k])
+
+
+def test_solve_of_one_sample_leaves_the_interpreter_to_others() -> None:
+    endless = trace(lambda state: (0.5 * state, 0.0), {"state": (1,)}, name="endless", outputs=["next", "done"])
+    solve = Function(endless, shape="solve")
+    solve(np.ones(1), 1.0)
+    thread = threading.Thread(target=solve, args=(np.ones(1), 2e7))
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+    assert turns > 100
 
 
 def test_loops_without_a_step_are_refused() -> None:

@@ -13,7 +13,15 @@ import sympy
 import chasles as ch
 from chasles.engine import Function, sqrt, trace, where
 from chasles.errors import ArgumentError
-from chasles.geometry import batched, cross, exp_rotation, rotate, rotation_from_axis_angle
+from chasles.geometry import (
+    batched,
+    cross,
+    exp_rotation,
+    log_pose,
+    rotate,
+    rotate_by_quaternion,
+    rotation_from_axis_angle,
+)
 
 SHAPES = [(), (1,), (3, 1, 2), (0,), (2, 0)]
 X = np.array([1.0, 2.0, 3.0])
@@ -185,6 +193,27 @@ def test_check_examines_unit_vectors_lets_nan_pass_and_takes_empty_batches():
     assert np.array_equal(combine(X, y=X, check=True), 2.0 * X)  # of any array, nothing is demanded
 
 
+@pytest.mark.parametrize("R", [np.eye(2), np.eye(4), 1.0, np.ones((3, 0)), [[1.0, 0.0], [0.0]], "abc", 1j * np.eye(3)])
+def test_check_leaves_what_is_no_array_of_this_shape_to_the_call(R):
+    with pytest.raises((TypeError, ValueError), match="rotate"):
+        rotate(R, X, check=True)
+
+
+@pytest.mark.parametrize("entry", [np.inf, -np.inf, 1e300])
+def test_check_refuses_infinite_and_huge_entries(entry):
+    R, T, q = np.eye(3), np.eye(4), np.array([1.0, 0.0, 0.0, 0.0])
+    R[0, 1] = T[0, 3] = q[2] = entry
+    with pytest.raises(ArgumentError, match="rotate: R_ab is not a rotation matrix"):
+        rotate(R, X, check=True)
+    with pytest.raises(ArgumentError, match=r"q_ab is not a unit quaternion: it is inf away"):
+        rotate_by_quaternion(q, X, check=True)
+    if np.isinf(entry):
+        with pytest.raises(ArgumentError, match=r"T is not a pose: it is inf away"):
+            log_pose(T, check=True)
+    else:
+        assert log_pose(T, check=True)[3] == entry
+
+
 def test_nan_stays_in_its_sample_whatever_the_size_of_the_batch():
     for count in (2, 7, 8, 9, 17, 100):
         x = np.ones((count, 3))
@@ -242,7 +271,7 @@ def test_symbols_go_without_check_and_out():
     for keywords in ({"check": True}, {"out": np.empty(3)}):
         with pytest.raises(ArgumentError, match=r"combine: .*without `check` and `out`"):
             combine([a, 0, 0], y=X, **keywords)
-    with pytest.raises(ArgumentError, match=r"combine\(x, factor, y, mode\): x has shape \(2,\)"):
+    with pytest.raises(ArgumentError, match=r"combine\(x, factor, y, mode\): x has shape \(2,\), not \(..., 3\)"):
         combine([a, 0], y=X)
 
 

@@ -245,6 +245,11 @@ def test_poses_are_at_distance_zero_and_stay() -> None:
     bent = np.eye(4)
     bent[3, 1] = 1e-7
     np.testing.assert_allclose(pose_distance(bent), 1e-7, rtol=1e-8)
+    np.testing.assert_allclose(pose_distance.jacobian()(np.eye(4)), np.zeros((4, 4)), rtol=0.0, atol=EPS)
+    for entry in np.ndindex(4, 4):
+        infinite = np.eye(4)
+        infinite[entry] = -np.inf
+        assert pose_distance(infinite) == np.inf
 
 
 @pytest.mark.parametrize("compute", [inverse_pose, log_pose, adjoint, rotation_of, translation_of])

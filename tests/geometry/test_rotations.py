@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from chasles.errors import ArgumentError
 from chasles.geometry import (
     angle_between_rotations,
     axis_angle_from_rotation,
@@ -352,6 +353,13 @@ def test_symbols_give_the_closed_forms():
     x, y, z = sympy.symbols("rotation_vector:3", real=True)
     values = exp_rotation.program.to_sympy()[0].subs({x: 0, y: 0, z: 0.3})
     np.testing.assert_allclose(np.array(values, dtype=float), rotation_z(0.3), rtol=0.0, atol=1e-15)
+
+
+def test_no_formula_of_symbols_gives_the_nearest_rotation():
+    entries = np.array(sympy.symbols("a:9")).reshape(3, 3)
+    for function in (project_rotation, rotation_distance):
+        with pytest.raises(ArgumentError, match="no formula of symbols"):
+            function(entries)
 
 
 def test_the_formulas_run_on_numbers_as_they_stand():

@@ -181,6 +181,17 @@ def test_derivatives_of_a_screw_motion_at_angle_zero() -> None:
     np.testing.assert_allclose(slopes[:3, 3], axis, rtol=0.0, atol=1e-15)
 
 
+def test_derivative_of_the_pitch() -> None:
+    """The pitch is ω · v / ω²: its derivatives are ω / ω² by v and (v - 2 pitch ω) / ω² by ω."""
+    twist = np.random.default_rng(8).normal(size=(20, 6))
+    omega, v = twist[:, :3], twist[:, 3:]
+    squared = np.sum(omega * omega, axis=1, keepdims=True)
+    pitch = np.sum(omega * v, axis=1, keepdims=True) / squared
+    expected = np.concatenate([(v - 2.0 * pitch * omega) / squared, omega / squared], axis=1)
+    slopes = screw_from_twist.jacobian("pitch", "twist")(twist)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_screw_of_the_logarithm() -> None:
     axis, point, angle, translation = random_screws((50,), 7)
     T = pose_from_screw(axis, point, angle, translation)

@@ -69,6 +69,7 @@ def test_all_branches(name: str, rng, confirm) -> None:
     assert nearest.success.all()
     assert np.abs(nearest.q - q).max() < 1e-7
     assert (nearest.iterations == 0).all()
+    assert {ik.branches()[number] for number in nearest.branch} <= set(ik.branches())
     different = np.unique(np.round(every.q[0][every.success[0]], 6), axis=0)
     assert len(different) == every.success[0].sum()  # no branch counts twice
 
@@ -149,6 +150,44 @@ def test_limits_choose_among_branches(rng) -> None:
     assert robot.inverse_kinematics(T).success.all()
     best = robot.inverse_kinematics(T, select="best")
     np.testing.assert_allclose(best.limit_margin, np.where(every.success, every.limit_margin, -np.inf).max(axis=1))
+
+
+def test_a_given_elbow_angle_is_kept_or_there_is_no_success(rng) -> None:
+    robot = ch.load("iiwa14")
+    T = robot.forward_kinematics(within(robot, rng, 200))
+    solution = robot.inverse_kinematics(T, elbow_angle=0.5)
+    angle = robot.inverse_kinematics.elbow_angle(solution.q[solution.success])
+    np.testing.assert_allclose(angle, 0.5, atol=1e-9)
+    assert 0 < solution.success.sum() < 200  # the limits rule it out for some targets
+    for wrong, message in ((np.nan, "finite"), ("up", "numbers"), (np.zeros(3), "broadcast")):
+        with pytest.raises(ArgumentError, match=message):
+            robot.inverse_kinematics(T, elbow_angle=wrong)
+    with pytest.raises(ArgumentError, match="no objective"):
+        robot.inverse_kinematics(T, elbow_angle=0.5, objective="center")
+
+
+def test_joints_beyond_the_frame_stay_within_their_limits(rng) -> None:
+    robot = dh_robot(
+        [-Q, 0, Q, -Q, Q, 0, 0], [0, 0.43, 0.02, 0, 0, 0, 0.1], [0.1, 0.05, 0.1, 0.43, 0, 0.07, 0],
+        limits=(0.1, 3.0),
+    )  # fmt: skip
+    q = rng.uniform(0.1, 3.0, (50, 7))
+    T = robot.forward_kinematics(q, target="link6")
+    solution = robot.inverse_kinematics(T, target="link6", method="closed form")
+    assert solution.success.all()
+    np.testing.assert_allclose(solution.q[:, 6], 1.55)  # the middle, as there is no q0
+    moved = robot.inverse_kinematics(T, q + 9.0 * np.eye(7)[6], target="link6", method="closed form")
+    assert moved.success.all()
+    assert (moved.q[:, 6] == 3.0).all()
+
+
+def test_coinciding_axes_are_no_planar_arm(rng) -> None:
+    robot = ch.load("planar2r")
+    q = rng.uniform(-1.0, 1.0, (20, 2))
+    hinge = ch.Robot.from_dh([{"a": 0.5, "limits": (-2.0, 2.0)}, {"a": 0.0, "limits": (-2.0, 2.0)}])
+    assert hinge.inverse_kinematics.family() is None  # positions do not tell the second joint's angle
+    np.testing.assert_allclose(hinge.inverse_kinematics(hinge.forward_kinematics(q)).q, q, atol=1e-5)
+    assert robot.inverse_kinematics.family() is not None
 
 
 def test_planar_arm_with_two_joints_reaches_positions() -> None:

@@ -263,9 +263,15 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
         ((T,), {"tolerance": -1.0}, "tolerance"),
         ((T,), {"tolerance": (1.0, 2.0, 3.0)}, "tolerance"),
         ((T,), {"max_iterations": 0}, "max_iterations"),
+        ((T,), {"max_iterations": np.inf}, "max_iterations"),
+        ((T,), {"seed": -1}, "seed"),
+        ((T,), {"seed": "lucky"}, "seed"),
+        ((np.stack([T, T, T]), np.zeros((2, 7))), {}, r"\(2,\) of q0 do not broadcast against \(3,\)"),
+        ((T,), {"objective": "posture", "posture": np.full(7, np.inf)}, "posture must be finite"),
         ((T,), {"select": "nearest", "starts": 0}, "starts"),
         ((T,), {"mask": [1, 2]}, "six weights"),
         ((T,), {"mask": np.zeros(6)}, "six weights"),
+        ((T,), {"mask": object()}, "six weights"),
         ((T,), {"method": "closed form"}, "no closed form"),
         ((T,), {"elbow_angle": 0.1}, "elbow angle"),
         ((T,), {"method": "closed form", "objective": "center"}, "no objective"),
@@ -275,6 +281,7 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
             ik(*arguments, **keywords)
     for keywords in (
         {"target": "nose"},
+        {"target": None},
         {"mask": "smell"},
         {"select": "worst"},
         {"objective": "joy"},
@@ -282,6 +289,33 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
     ):
         with pytest.raises(UnknownNameError):
             ik(T, **keywords)
+
+
+def test_joints_that_do_not_move_the_frame_stay(rng) -> None:
+    """A robot with two arms: each call moves one of them."""
+    rows = "".join(
+        f"""<link name="{side}{k}"/><joint name="{side}_joint{k}" type="revolute">
+        <parent link="{side + str(k - 1) if k else "body"}"/><child link="{side}{k}"/><origin xyz="0.3 0 {0.1 * k}"/>
+        <axis xyz="{"0 1 0" if k % 2 else "0 0 1"}"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>"""
+        for side in ("left", "right")
+        for k in range(4)
+    )
+    robot = ch.Robot(parse_urdf(f'<robot name="twin"><link name="body"/>{rows}</robot>'))
+    q0, q = rng.uniform(-2.0, 2.0, (2, 50, 8))
+    T = robot.forward_kinematics(q, target="left3")
+    others = [name.startswith("right") for name in robot.joint_names]
+    for keywords in ({}, {"select": "nearest"}, {"select": "all", "starts": 3}, {"objective": "center"}):
+        solution = numeric(robot, T, q0, target="left3", mask="position", **keywords)
+        assert solution.success.any()
+        start = q0[:, None] if solution.q.ndim == 3 else q0
+        np.testing.assert_array_equal((solution.q - start)[..., others], 0.0)
+    assert (numeric(robot, T, target="left3").q[:, others] == 0.0).all()  # the middle of the limits
+
+
+def test_a_robot_without_joints_says_so() -> None:
+    block = ch.Robot(parse_urdf('<robot name="block"><link name="block"/></robot>'))
+    with pytest.raises(ArgumentError, match="'block' has no joints"):
+        block.inverse_kinematics(np.eye(4))
 
 
 def test_no_targets_and_another_frame(rng) -> None:

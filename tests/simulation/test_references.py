@@ -16,6 +16,7 @@ ARM = ch.load("planar2r")
 CONTROLLER = ch.ComputedTorque(ARM, kp=400.0, kd=40.0)
 START, GOAL, DURATION = np.array([0.1, -0.2]), np.array([1.0, 0.5]), 0.5
 TRACED = ch.PointToPoint(START, GOAL, DURATION)
+SPRINGS, DAMPERS = np.array([50.0, 5.0]), np.array([10.0, 0.5])
 RECORDED = ("q", "qd", "tau", "q_reference", "qd_reference")
 
 
@@ -45,8 +46,8 @@ def test_sampled_and_traced_references_give_the_same_run() -> None:
 @pytest.mark.parametrize("integrator", ["rk4", "DOP853"])
 def test_so_they_do_step_by_step(integrator: str) -> None:
     def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
-        stiffness = 200.0 if t > 0.02 else 100.0  # a plain law: it cannot be traced
-        return stiffness * (reference.q - q) + 20.0 * (reference.qd - qd) + reference.qdd
+        stiffness = 1.0 if t > 0.02 else 0.5  # a plain law: it cannot be traced
+        return stiffness * SPRINGS * (reference.q - q) + DAMPERS * (reference.qd - qd) + reference.qdd
 
     options = {"period": 0.01, "integrator": integrator, "save_every": 2}
     with pytest.warns(UncompiledWarning):
@@ -67,7 +68,8 @@ def test_the_run_starts_in_the_motion_of_the_reference() -> None:
     np.testing.assert_array_equal(run.q.values[0], [0.3, -0.1])
     np.testing.assert_array_equal(run.qd.values[0], [1.0, -2.0])
     t = run.time.values[:, None]
-    np.testing.assert_allclose(run.q_reference, moving.coefficients[0].T @ [t**0, t, t**2] @ [1.0], atol=1e-15)
+    line, slope, half = moving.coefficients[0]
+    np.testing.assert_allclose(run.q_reference, line + slope * t + half * t**2, atol=1e-15)
 
 
 def test_the_clock_of_the_run_is_that_of_the_reference() -> None:
@@ -75,7 +77,7 @@ def test_the_clock_of_the_run_is_that_of_the_reference() -> None:
 
     def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
         seen.append(float(t))  # refuses to be traced
-        return 100.0 * (reference.q - q) - 20.0 * qd
+        return SPRINGS * (reference.q - q) - DAMPERS * qd
 
     late = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL, begin=2.5))
     now = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL))
@@ -83,7 +85,7 @@ def test_the_clock_of_the_run_is_that_of_the_reference() -> None:
     np.testing.assert_allclose(late.q, now.q, atol=1e-11)
     assert late.sizes["time"] == now.sizes["time"] == 501
     with pytest.warns(UncompiledWarning):
-        ch.simulate(ARM, law, quintic(START, GOAL, begin=2.5), period=0.1)
+        ch.simulate(ARM, law, quintic(START, GOAL, begin=2.5), period=0.01)
     assert seen[0] == 2.5
 
 
@@ -105,7 +107,7 @@ def test_batches_step_by_step() -> None:
     goals = np.array([[[1.0, 0.5]], [[-1.0, 0.2]]])
 
     def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
-        return float(100.0) * (reference.q - q) - np.sqrt(400.0 + float(t) * 0.0) * qd
+        return SPRINGS * (reference.q - q) - DAMPERS * qd if float(t) < 0.3 else 0.0 * q
 
     run = ch.simulate(ARM, law, quintic(START, goals), period=0.01, save_every=4)
     assert run.q.shape[:2] == (2, 1)
@@ -168,7 +170,7 @@ def test_varied_references_start_where_each_of_them_does() -> None:
     assert float(run.time[0]) == 1.5
     np.testing.assert_allclose(run.q.values[:, 0], 0.1 * slopes, atol=1e-15)
     np.testing.assert_allclose(run.qd.values[:, 0], slopes, atol=1e-15)
-    assert float(np.abs(run.error).max()) < 1e-9
+    assert float(np.abs(run.error).max()) < 1e-3
 
 
 class Still(CartesianTrajectory):

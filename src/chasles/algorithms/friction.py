@@ -49,8 +49,19 @@ def joint_friction(body: Body, rate: Any) -> Any:
     >>> float(joint_friction(tree.bodies[0], -4.0))  # -0.5 * 4 - 2
     -4.0
     """
-    direction = sign(rate) if _is_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
-    return body.viscous_friction * rate + body.coulomb_friction * direction
+    return body.viscous_friction * rate + body.coulomb_friction * coulomb_direction(body, rate)
+
+
+def coulomb_direction(body: Body, rate: Any) -> Any:
+    """Torque of a Coulomb friction of 1 N m: sign(rate), or tanh(rate / coulomb_velocity).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> float(coulomb_direction(build_tree(load("planar2r")).bodies[0], -4.0))
+    -1.0
+    """
+    return sign(rate) if _is_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
 
 
 def joint_friction_derivative(body: Body, rate: Any) -> Any:

@@ -40,23 +40,22 @@ def grouped_mass_moments(tree: Tree) -> list[MassMoments]:
     """Moments of all bodies, regrouped so that many vanish while every joint torque stays what it is.
 
     A mass on the axis of a turning joint moves alike on either side of it: it is moved to the parent, or away if the
-    parent is the world. The second moment of a sliding body turns as its parent does: it too is moved. What remains are
-    the base parameters of Gautier & Khalil, "Direct calculation of minimum set of inertial parameters of serial robots"
-    (IEEE Trans. Robotics and Automation 6(3), 1990), before linear relations between bodies are counted. Dynamics seen
-    from the joints is the same; energy and centre of mass are not, so they do not use this.
+    parent is the world. The second moment of a sliding body turns as its parent does: it too is moved; so is the second
+    moment of a body on a screw, if it is spread along the axis only. What remains are the base parameters of Gautier &
+    Khalil, "Direct calculation of minimum set of inertial parameters of serial robots" (IEEE Trans. Robotics and
+    Automation 6(3), 1990), before linear relations between bodies are counted; see `regrouping` for these. Dynamics
+    seen from the joints is the same; energy and centre of mass are not, so they do not use this.
     """
     grouped = [mass_moments(body) for body in tree.bodies]
+    on_axis, off_axis, nowhere = np.diag([0.0, 0.0, 1.0]), np.diag([1.0, 1.0, 0.0]), np.zeros(3)
     for i in reversed(range(len(grouped))):
         body, (mass, first, second) = tree.bodies[i], grouped[i]
         if body.pitch == 0.0:
-            on_axis, off_axis = np.diag([0.0, 0.0, 1.0]), np.diag([1.0, 1.0, 0.0])
             moved = MassMoments(mass, on_axis @ first, on_axis @ second @ on_axis)
             grouped[i] = MassMoments(0.0, off_axis @ first, second - moved.second)
-        elif body.angular == 0.0:
-            moved = MassMoments(0.0, np.zeros(3), second)
-            grouped[i] = MassMoments(mass, first, np.zeros((3, 3)))
         else:
-            continue
+            moved = MassMoments(0.0, nowhere, second if body.angular == 0.0 else on_axis @ second @ on_axis)
+            grouped[i] = MassMoments(mass, first, second - moved.second)
         if body.parent != WORLD:
             grouped[body.parent] = added(grouped[body.parent], seen_from_parent(body, 0.0, moved))
     return grouped

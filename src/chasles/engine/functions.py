@@ -33,7 +33,7 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
                 return traced(*operands)
             if any(map(is_symbol, operands)):
                 return apply(name, *operands)
-            return operation.numpy(*operands)
+            return operation.numpy(*operands)[()]  # NumPy's `where` gives an array for numbers too
         arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):
             with np.errstate(all="ignore"):  # SymPy's work on a NaN is no event in the caller's arithmetic
@@ -64,6 +64,19 @@ floor = _elementwise("floor", folding.floor, "Largest whole number not above the
 minimum = _elementwise("minimum", folding.minimum, "The smaller of two numbers; NaN if either is NaN.")
 maximum = _elementwise("maximum", folding.maximum, "The larger of two numbers; NaN if either is NaN.")
 where = _elementwise("where", folding.where, "The second argument where the condition holds, else the third.")
+
+
+def generally(exception: Any, special: Any, usual: Any) -> Any:
+    """`where` for a condition that symbols of SymPy are taken not to meet: of them the usual formula is wanted alone.
+
+    >>> import sympy
+    >>> x = sympy.Symbol("x")
+    >>> generally(x <= 0.0, 1.0, 1.0 / x), generally(0.0 <= 0.0, 1.0, 2.0)
+    (1.0/x, np.float64(1.0))
+    """
+    if is_symbol(exception):
+        return special if exception == True else usual  # noqa: E712  (SymPy's own truth, if it knows)
+    return where(exception, special, usual)
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:

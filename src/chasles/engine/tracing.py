@@ -34,7 +34,8 @@ def trace(
     name
         Name of the program; default the function's.
     outputs
-        Names of the outputs; default ``result``, or ``result_0``, ``result_1``, … for a tuple.
+        Names of the outputs; default ``result``, or for a tuple ``result_0``, ``result_1``, …, or the fields of a named
+        tuple.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def trace(
     <Program pendulum(q): 2 operations>
     """
     graph = Graph()
-    arguments = [Argument(key, _checked_shape(key, shape)) for key, shape in inputs.items()]
+    arguments = [Argument(key, checked_shape(key, shape)) for key, shape in inputs.items()]
     traced: list[Any] = []
     position = 0
     for argument in arguments:
@@ -58,7 +59,9 @@ def trace(
         traced.append(unflatten(scalars, argument.shape))
     returned = function(*traced)
     values = returned if isinstance(returned, tuple) else (returned,)
-    if outputs is None:
+    if outputs is None and hasattr(returned, "_fields"):
+        outputs = returned._fields
+    elif outputs is None:
         outputs = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
     if len(outputs) != len(values):
         raise ArgumentError(f"the function returned {len(values)} outputs, but {len(outputs)} names were given")
@@ -136,7 +139,8 @@ def _checked_result(value: Any, graph: Graph, name: str) -> Any:
     raise TraceError(f"{name} returned {type(value).__name__} where a number or an array of numbers is expected")
 
 
-def _checked_shape(name: str, shape: Any) -> tuple[int, ...]:
+def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """Return the shape of an argument as a tuple of whole numbers, or say what is wrong with it."""
     if isinstance(shape, tuple | list) and all(isinstance(size, int | np.integer) and size >= 0 for size in shape):
         return tuple(int(size) for size in shape)
     raise ArgumentError(f"the shape of '{name}' must be a tuple of whole numbers such as (3,), or (), not {shape!r}")

@@ -28,6 +28,12 @@ from chasles.geometry.frames import (
     rotation_from_three_points,
     rotation_from_two_vectors,
 )
+from chasles.geometry.inertial_parameters import (
+    inertial_parameters_from_pseudo_inertia,
+    log_cholesky_from_pseudo_inertia,
+    pseudo_inertia_from_inertial_parameters,
+    pseudo_inertia_from_log_cholesky,
+)
 from chasles.geometry.inertias import (
     MassProperties,
     add_mass_properties,
@@ -55,6 +61,7 @@ from chasles.geometry.matrix_dynamics import (
     skew_operator,
     trace_form,
 )
+from chasles.geometry.physical_consistency import is_physically_consistent, nearest_physically_consistent
 from chasles.geometry.planes import (
     LinePlaneIntersection,
     LinePlanePair,
@@ -292,6 +299,7 @@ __all__ = [
     "exp_rotation",
     "gravity_matrix",
     "hybrid_dynamics",
+    "inertial_parameters_from_pseudo_inertia",
     "integrate_quaternion",
     "interpolate_pose",
     "interpolate_pose_motion",
@@ -306,6 +314,7 @@ __all__ = [
     "inverse_right_jacobian_pose",
     "inverse_right_jacobian_rotation",
     "inverse_rotation",
+    "is_physically_consistent",
     "joint_motion_matrices",
     "joint_screw_matrix",
     "kinetic_energy",
@@ -313,6 +322,7 @@ __all__ = [
     "left_jacobian_rotation",
     "left_jacobian_rotation_rate",
     "line_through_points",
+    "log_cholesky_from_pseudo_inertia",
     "log_pose",
     "log_quaternion",
     "log_rotation",
@@ -325,6 +335,7 @@ __all__ = [
     "momentum_matrix",
     "momentum_matrix_from_velocity",
     "multiply_quaternions",
+    "nearest_physically_consistent",
     "newton_euler_wrench",
     "norm",
     "normalize",
@@ -349,6 +360,8 @@ __all__ = [
     "project_pose",
     "project_rotation",
     "pseudo_inertia",
+    "pseudo_inertia_from_inertial_parameters",
+    "pseudo_inertia_from_log_cholesky",
     "pseudo_inertia_from_spatial_inertia",
     "pseudo_scalar_product",
     "quaternion_acceleration_from_angular_acceleration",

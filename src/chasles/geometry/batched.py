@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,6 +14,7 @@ from chasles.engine import Function, Program, trace
 from chasles.engine.function import new_dispatcher
 from chasles.engine.scalar import boxed
 from chasles.engine.symbols import exact, is_symbolic
+from chasles.engine.tracing import checked_shape
 from chasles.errors import ArgumentError
 from chasles.geometry.kinds import Kind
 
@@ -28,8 +29,8 @@ def batched(
     Parameters
     ----------
     outputs
-        Names of the results, for a formula that returns a plain tuple. The fields of a named tuple are taken from the
-        formula's return annotation.
+        Names of the results, for a formula that returns a plain tuple. A named tuple brings its own, and calls return
+        such a tuple.
     dtypes
         Results that are flags or codes instead of real numbers, with the type to which they are turned.
     **inputs
@@ -87,11 +88,16 @@ class Batched(Generic[Result]):
         self.__doc__, self.__module__ = formula.__doc__, formula.__module__
         parameters = inspect.signature(formula).parameters
         self._parameters = tuple(parameters)
-        self._kinds = {name: kind if isinstance(kind, Kind) else Kind(tuple(kind)) for name, kind in inputs.items()}
+        for name in inputs:
+            if name not in parameters:
+                raise ArgumentError(f"batched: {self._usage()} has no argument {name}")
+        self._kinds = {
+            name: kind if isinstance(kind, Kind) else Kind(checked_shape(name, kind)) for name, kind in inputs.items()
+        }
         self._options = {name: parameters[name].default for name in parameters if name not in inputs}
         self._outputs = outputs
         self._dtypes = dict(dtypes)
-        self._functions: dict[tuple[Any, ...], Function] = {}
+        self._functions: dict[tuple[Any, ...], tuple[Function, Any]] = {}
         self._dispatcher: Any = None
         self._direct: set[tuple[Any, ...]] = set()
         self.__call__ = self.general_call
@@ -107,10 +113,10 @@ class Batched(Generic[Result]):
         if check:
             for array, (name, kind) in zip(arrays, self._kinds.items(), strict=True):
                 kind.check(array, f"{self.__name__}: {name}")
-        function = self._function(options)
+        function, named = self._compiled(options)
         values = function.general_call(*arrays, out=out)
-        if self._named or self._dtypes:
-            return self._labelled(values)
+        if named or self._dtypes:
+            return self._labelled(values, function, named)
         if out is None and not check and self._parameters[: len(arguments)] == tuple(self._kinds):
             self._choose_directly(function, keywords)
         return values
@@ -124,7 +130,7 @@ class Batched(Generic[Result]):
         >>> skew.specialize().signature
         '(3)->(3,3)'
         """
-        return self._function(self._complete(options))
+        return self._compiled(self._complete(options))[0]
 
     @property
     def program(self) -> Program:
@@ -141,41 +147,37 @@ class Batched(Generic[Result]):
     def __repr__(self) -> str:
         return f"<{self._usage()} over batches>"
 
-    def _function(self, options: Mapping[str, Any]) -> Function:
+    def _compiled(self, options: Mapping[str, Any]) -> tuple[Function, Any]:
+        """Return the function for a choice of options, and the named tuple that the formula returns, if it does."""
         key = tuple(options.values())
         try:
             known = self._functions.get(key)
         except TypeError:
-            raise ArgumentError(f"{self._usage()}: options must be plain values, not {dict(options)}") from None
+            raise ArgumentError(
+                f"{self._usage()}: options must be plain values, such as tuples in place of lists, not {dict(options)}"
+            ) from None
         if known is None:
             shapes = {name: kind.shape for name, kind in self._kinds.items()}
+            named = None
 
             def compute(*arrays: Any) -> Any:
+                nonlocal named
                 returned = self.formula(**dict(zip(shapes, arrays, strict=True)), **options)
-                return tuple(returned) if isinstance(returned, tuple) else returned
+                named = type(returned) if hasattr(returned, "_fields") else None
+                return returned
 
-            outputs = self._named._fields if self._named else self._outputs
-            known = Function(trace(compute, shapes, name=self.__name__, outputs=outputs), doc=self.__doc__)
-            self._functions[key] = known
+            program = trace(compute, shapes, name=self.__name__, outputs=self._outputs)
+            known = self._functions[key] = Function(program, doc=self.__doc__), named
         return known
 
-    @property
-    def _named(self) -> Any:
-        """The named tuple that the formula returns, if it does."""
-        if "_named_tuple" not in self.__dict__:
-            returned = get_type_hints(self.formula).get("return")
-            self._named_tuple = returned if hasattr(returned, "_fields") else None
-        return self._named_tuple
-
-    def _labelled(self, values: Any) -> Any:
-        names = self._named._fields if self._named else self._outputs or ("result",)
+    def _labelled(self, values: Any, function: Function, named: Any) -> Any:
         several = isinstance(values, tuple)
         turned = [
-            np.asarray(value).astype(self._dtypes[name])[()] if name in self._dtypes else value
-            for name, value in zip(names, values if several else (values,), strict=True)
+            np.asarray(value).astype(self._dtypes[output.name])[()] if output.name in self._dtypes else value
+            for output, value in zip(function.program.outputs, values if several else (values,), strict=True)
         ]
-        if self._named:
-            return self._named(*turned)
+        if named:
+            return named(*turned)
         return tuple(turned) if several else turned[0]
 
     def _symbolic(self, arrays: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -199,7 +201,7 @@ class Batched(Generic[Result]):
         if not isinstance(results[0], tuple):
             return _stacked(results, lead)
         stacks = [_stacked(list(values), lead) for values in zip(*results, strict=True)]
-        return self._named(*stacks) if self._named else tuple(stacks)
+        return type(results[0])(*stacks) if hasattr(results[0], "_fields") else tuple(stacks)
 
     def _choose_directly(self, function: Function, keywords: Mapping[str, Any]) -> None:
         """From now on let calls with these keywords go straight to machine code."""

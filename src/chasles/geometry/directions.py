@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chasles.engine import absolute, maximum, where
+from chasles.engine import absolute, generally, maximum, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
@@ -63,18 +63,20 @@ def same_side(u1: Array, u2: Array) -> Any:
     >>> float(same_side(np.array([1.0, 0.0, 0.0]), np.array([-1.0, 1.0, 0.0])))
     -1.0
     """
-    return where(u1 @ u2 < 0.0, -1.0, 1.0)
+    return generally(u1 @ u2 < 0.0, -1.0, 1.0)
 
 
 def largest_component(*vectors: Array) -> Any:
-    """Largest absolute value of the components of all vectors.
+    """Largest absolute value of the components of all vectors; symbols count as 1, which no formula depends on.
 
     >>> import numpy as np
     >>> float(largest_component(np.array([1.0, -3.0, 2.0]), np.array([0.0, 0.0, 2.0])))
     3.0
     """
+    components = [component for vector in vectors for component in vector]
+    if any(map(is_symbol, components)):
+        return 1.0
     largest: Any = 0.0
-    for vector in vectors:
-        for component in vector:
-            largest = maximum(largest, absolute(component))
+    for component in components:
+        largest = maximum(largest, absolute(component))
     return largest

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import atan2, sqrt, where
+from chasles.engine import atan2, generally, sqrt, where
+from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -236,6 +237,10 @@ def _first_solution(R: Array, sequence: str) -> tuple[Any, Any, Any, Any]:
         entry, sign = R[i, i], orientation
         cosine_third, sine_third = orientation * R[i, n], R[i, j]
         cosine_first, sine_first = -orientation * R[n, i], R[j, i]
+    if any(map(is_symbol, R.flat)):  # what follows is the same away from the singularity
+        distance = sqrt(1.0 - entry * entry)
+        second = atan2(entry, distance) if i != k else atan2(distance, entry)
+        return atan2(sine_first, cosine_first), second, atan2(sine_third, cosine_third), distance
     near = entry * entry > 0.9
     squared = where(near, cosine_third * cosine_third + sine_third * sine_third, 1.0 - entry * entry)
     locked = squared <= _ROUNDING**2
@@ -267,4 +272,4 @@ def _other_solution(angles: Array, sequence: str) -> Array:
 
 
 def _half_turn_positive(angle: Any) -> Any:
-    return where(angle <= -pi, pi, angle)
+    return generally(angle <= -pi, pi, angle)

@@ -165,10 +165,10 @@ def angular_velocity_from_euler_rates(
     return _combined(_axes(angles, sequence, frame), rates)
 
 
-@batched(angles=(3,), angular_velocity=(3,), dtypes={"singular": bool})
+@batched(angles=(3,), omega=(3,), dtypes={"singular": bool})
 def euler_rates_from_angular_velocity(
     angles: Array,
-    angular_velocity: Array,
+    omega: Array,
     sequence: str,
     frame: VelocityFrame = "space",
     tolerance: float = SINGULAR_TOLERANCE,
@@ -179,8 +179,8 @@ def euler_rates_from_angular_velocity(
     ----------
     angles
         The angles, rad, shape (..., 3).
-    angular_velocity
-        omega, rad/s, shape (..., 3).
+    omega
+        Angular velocity, rad/s, shape (..., 3).
     sequence
         One of `EULER_SEQUENCES`.
     frame
@@ -199,7 +199,7 @@ def euler_rates_from_angular_velocity(
     >>> euler_rates_from_angular_velocity([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], "ZYX")
     EulerRates(rates=array([3., 2., 1.]), singular=np.False_)
     """
-    rates, distance = _solve(angles, angular_velocity, sequence, frame)
+    rates, distance = _solve(angles, omega, sequence, frame)
     return EulerRates(rates, where(absolute(distance) <= tolerance, 1.0, 0.0))
 
 
@@ -237,11 +237,11 @@ def angular_acceleration_from_euler_accelerations(
     return _combined(axes, accelerations) + _combined(_axis_products(axes, sequence), _rate_products(rates))
 
 
-@batched(angles=(3,), rates=(3,), angular_acceleration=(3,), dtypes={"singular": bool})
+@batched(angles=(3,), rates=(3,), alpha=(3,), dtypes={"singular": bool})
 def euler_accelerations_from_angular_acceleration(
     angles: Array,
     rates: Array,
-    angular_acceleration: Array,
+    alpha: Array,
     sequence: str,
     frame: VelocityFrame = "space",
     tolerance: float = SINGULAR_TOLERANCE,
@@ -254,8 +254,8 @@ def euler_accelerations_from_angular_acceleration(
         The angles, rad, shape (..., 3).
     rates
         Their first derivatives, rad/s, shape (..., 3); see `euler_rates_from_angular_velocity`.
-    angular_acceleration
-        omega', rad/s², shape (..., 3).
+    alpha
+        Angular acceleration omega', rad/s², shape (..., 3).
     sequence
         One of `EULER_SEQUENCES`.
     frame
@@ -275,7 +275,7 @@ def euler_accelerations_from_angular_acceleration(
     array([0., 0., 5.])
     """
     axes = _axes(angles, sequence, frame)
-    rest = angular_acceleration - _combined(_axis_products(axes, sequence), _rate_products(rates))
+    rest = alpha - _combined(_axis_products(axes, sequence), _rate_products(rates))
     accelerations, distance = _solve(angles, rest, sequence, frame)
     return EulerAccelerations(accelerations, where(absolute(distance) <= tolerance, 1.0, 0.0))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import where
+from chasles.engine import generally
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -149,7 +149,7 @@ def _rotation(v1: Array, v2: Array, axes: str, largest_parallel_sine: Any) -> Ar
     # The part of v2 across v1, from the difference of the directions: exact where they are nearly parallel.
     difference = unit_difference(first, toward)
     across = difference - (difference @ first) * first
-    second = where(norm(across) <= largest_parallel_sine, np.nan, normalize(across))
+    second = generally(norm(across) <= largest_parallel_sine, np.nan, normalize(across))
     third = elementary.cross(first, second) if j == (i + 1) % 3 else elementary.cross(second, first)
     columns = {i: first, j: second, 3 - i - j: third}
     return np.array([columns[0], columns[1], columns[2]]).T

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, maximum, where
+from chasles.engine import absolute, generally, maximum
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.directions import CASE_TOLERANCE, cross_of_directions, largest_component, unit_direction
@@ -169,21 +169,21 @@ def intersect_lines(
     u1, u2 = unit_direction(direction1), unit_direction(direction2)
     normal = cross_of_directions(u1, u2)
     squared_sine = normal @ normal
-    parallel = squared_sine <= tolerance**2
     offset = p2 - p1
+    parallel = squared_sine <= tolerance**2
     beside = elementary.cross(u1, offset)
 
-    along1 = (elementary.cross(offset, u2) @ normal) / where(parallel, 1.0, squared_sine)
-    point1 = p1 + where(parallel, 0.0, along1) * u1
+    along1 = (elementary.cross(offset, u2) @ normal) / generally(parallel, 1.0, squared_sine)
+    point1 = p1 + generally(parallel, 0.0, along1) * u1
     point2 = p2 + ((point1 - p2) @ u2) * u2
 
-    direction = normalize(where(parallel, beside, normal))
-    distance = where(parallel, norm(beside), absolute(offset @ direction))
+    direction = normalize(generally(parallel, beside, normal))
+    distance = generally(parallel, norm(beside), absolute(offset @ direction))
     size = largest_component(p1, p2, point1, point2)
     meeting = distance <= maximum(tolerance * size, absolute_tolerance)
-    kind = where(
+    kind = generally(
         parallel,
-        where(meeting, float(LinePair.SAME), float(LinePair.PARALLEL)),
-        where(meeting, float(LinePair.INTERSECTING), float(LinePair.SKEW)),
+        generally(meeting, float(LinePair.SAME), float(LinePair.PARALLEL)),
+        generally(meeting, float(LinePair.INTERSECTING), float(LinePair.SKEW)),
     )
-    return LineIntersection(kind, distance, point1, point2, where(parallel & meeting, np.nan, direction))
+    return LineIntersection(kind, distance, point1, point2, generally(parallel & meeting, np.nan, direction))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, maximum, where
+from chasles.engine import absolute, generally, maximum, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.directions import (
@@ -226,19 +226,20 @@ def intersect_planes(
     (n1, d1), (n2, d2) = _normal_form(plane1), _normal_form(plane2)
     direction = cross_of_directions(n1, n2)
     squared_sine = direction @ direction
-    parallel = squared_sine <= tolerance**2
     gap = d2 - same_side(n1, n2) * d1
     # This is d2 n1 - d1 n2, by differences that stay exact for nearly parallel planes.
     toward_line = gap * n1 - d1 * unit_difference(n1, n2)
     point = elementary.cross(toward_line, direction) / squared_sine
 
-    same = absolute(gap) <= maximum(tolerance * maximum(absolute(d1), absolute(d2)), absolute_tolerance)
-    kind = where(
+    parallel = squared_sine <= tolerance**2
+    same = absolute(gap) <= maximum(tolerance * largest_component(np.array([d1, d2])), absolute_tolerance)
+    kind = generally(
         parallel,
-        where(same, float(PlanePair.SAME), float(PlanePair.PARALLEL)),
+        generally(same, float(PlanePair.SAME), float(PlanePair.PARALLEL)),
         float(PlanePair.INTERSECTING),
     )
-    return PlaneIntersection(kind, where(parallel, np.nan, point), where(parallel, np.nan, normalize(direction)))
+    line = generally(parallel, np.nan, point), generally(parallel, np.nan, normalize(direction))
+    return PlaneIntersection(kind, *line)
 
 
 @batched(p=(3,), direction=(3,), plane=(4,), dtypes={"kind": int})

@@ -52,8 +52,8 @@ def pseudo_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array) 
            [0. , 0. , 0.5, 0. ],
            [1. , 0. , 0. , 2. ]])
     """
-    second_moment = _second_moment(rotational_inertia) + mass * np.outer(center_of_mass, center_of_mass)
-    return _pseudo(mass, mass * center_of_mass, second_moment)
+    second_moment = second_moments(rotational_inertia) + mass * np.outer(center_of_mass, center_of_mass)
+    return pseudo_inertia_of_moments(mass, mass * center_of_mass, second_moment)
 
 
 @batched(J=(4, 4))
@@ -79,7 +79,7 @@ def mass_properties_from_pseudo_inertia(J: Array) -> MassProperties:
     """
     mass = J[3, 3]
     center = J[:3, 3] * reciprocal_of_mass(mass)
-    return MassProperties(mass, center, _rotational_inertia(J[:3, :3] - mass * np.outer(center, center)))
+    return MassProperties(mass, center, moments_of_inertia(J[:3, :3] - mass * np.outer(center, center)))
 
 
 @batched(J=(4, 4))
@@ -101,7 +101,7 @@ def spatial_inertia_from_pseudo_inertia(J: Array) -> Array:
     >>> np.diag(spatial_inertia_from_pseudo_inertia(np.diag([1.0, 2.0, 3.0, 10.0])))
     array([ 5.,  4.,  3., 10., 10., 10.])
     """
-    return spatial_inertia_from_moments(J[3, 3], J[:3, 3], _rotational_inertia(J[:3, :3]))
+    return spatial_inertia_from_moments(J[3, 3], J[:3, 3], moments_of_inertia(J[:3, :3]))
 
 
 @batched(inertia=(6, 6))
@@ -123,7 +123,7 @@ def pseudo_inertia_from_spatial_inertia(inertia: Array) -> Array:
     >>> np.diag(pseudo_inertia_from_spatial_inertia(np.diag([5.0, 4.0, 3.0, 10.0, 10.0, 10.0])))
     array([ 1.,  2.,  3., 10.])
     """
-    return _pseudo(inertia[5, 5], first_moment_of(inertia), _second_moment(inertia[:3, :3]))
+    return pseudo_inertia_of_moments(inertia[5, 5], first_moment_of(inertia), second_moments(inertia[:3, :3]))
 
 
 @batched(T_ab=POSE, J_b=(4, 4))
@@ -153,22 +153,23 @@ def transform_pseudo_inertia(T_ab: Array, J_b: Array) -> Array:
     mass, turned = J_b[3, 3], R @ J_b[:3, 3]
     middle = turned + 0.5 * mass * p
     second_moment = R @ J_b[:3, :3] @ R.T + np.outer(p, middle) + np.outer(middle, p)
-    return _pseudo(mass, turned + mass * p, mirrored(second_moment))
+    return pseudo_inertia_of_moments(mass, turned + mass * p, mirrored(second_moment))
 
 
-def _pseudo(mass: Any, first_moment: Array, second_moment: Array) -> Array:
+def pseudo_inertia_of_moments(mass: Any, first_moment: Array, second_moment: Array) -> Array:
+    """Pseudo-inertia (4, 4) from the mass and its first (3,) and second moments (3, 3)."""
     rows = [[*row, first] for row, first in zip(second_moment, first_moment, strict=True)]
     return np.array([*rows, [*first_moment, mass]])
 
 
-def _rotational_inertia(second_moment: Array) -> Array:
-    """Moments of inertia from second moments of mass: tr(S) 1 - S."""
+def moments_of_inertia(second_moment: Array) -> Array:
+    """Moments of inertia (3, 3) from second moments of mass: tr(S) 1 - S."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = second_moment
     return np.array([[yy + zz, -xy, -xz], [-yx, xx + zz, -yz], [-zx, -zy, xx + yy]])
 
 
-def _second_moment(rotational_inertia: Array) -> Array:
-    """Second moments of mass from moments of inertia: tr(I) / 2 1 - I."""
+def second_moments(rotational_inertia: Array) -> Array:
+    """Second moments of mass (3, 3) from moments of inertia: tr(I) / 2 1 - I."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rotational_inertia
     return np.array(
         [

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import where
+from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -188,7 +189,7 @@ def transform_point(T_ab: Array, p_b: Array) -> Array:
     return elementary.rotation_of(T_ab) @ p_b + elementary.translation_of(T_ab)
 
 
-def transform_points(T_ab: ArrayLike, points_b: ArrayLike) -> Array:
+def transform_points(T_ab: ArrayLike, points_b: ArrayLike, *, out: Array | None = None, check: bool = False) -> Array:
     """Coordinates in a of a cloud of points given in b.
 
     Parameters
@@ -197,11 +198,18 @@ def transform_points(T_ab: ArrayLike, points_b: ArrayLike) -> Array:
         Pose, shape (..., 4, 4).
     points_b
         Points, m, shape (..., n, 3), with one row for each point; the axes before are broadcast with those of the pose.
+    out, check
+        As for all functions; see `Batched`.
 
     Returns
     -------
     ndarray
         Shape (..., n, 3).
+
+    Raises
+    ------
+    ArgumentError
+        If the points are not rows of a table.
 
     Examples
     --------
@@ -209,7 +217,13 @@ def transform_points(T_ab: ArrayLike, points_b: ArrayLike) -> Array:
     array([[1., 2., 3.],
            [1., 2., 4.]])
     """
-    return transform_point(np.asarray(T_ab)[..., None, :, :], points_b)
+    T, points = np.asarray(T_ab), np.asarray(points_b)
+    if T.ndim < 2 or points.ndim < 2:
+        raise ArgumentError(
+            f"transform_points: T_ab and points_b have shapes {T.shape} and {points.shape}, not (..., 4, 4) and "
+            "(..., n, 3); `transform_point` takes one point"
+        )
+    return transform_point(T[..., None, :, :], points, out=out, check=check)
 
 
 @batched(twist=(6,))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import maximum, where
+from chasles.engine.symbols import is_symbol
 from chasles.geometry.elementary import Array
 
 
@@ -30,9 +31,11 @@ def quaternion_multiple(R: Array) -> Array:
     """Quaternion (4,) of a rotation (3, 3), multiplied by four times its component of largest magnitude.
 
     It is the row of 4 q qᵀ in which nothing cancels (Shepperd, Quaternion from rotation matrix, J. Guidance and Control
-    1, 1978).
+    1, 1978). Symbols cancel nothing: theirs is the row of w, which is null for half a turn alone.
     """
     of_w, of_x, of_y, of_z = np.eye(4) + quaternion_matrix(R)
+    if is_symbol(of_w[0]) and not of_w[0].is_zero:
+        return of_w
     x, y, z = np.diag(R)
     of_vector = where(z > maximum(x, y), of_z, where(x > y, of_x, of_y))
     row: Array = where(x + y + z > maximum(maximum(x, y), z), of_w, of_vector)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.scalar import boxed
+from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array
 from chasles.geometry.rotation_quaternion import rotation_of_quaternion
 from chasles.geometry.rotations import project_rotation
 
 
-def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> Array:
     """Mean of rotations: the rotation with the least weighted sum of squared Frobenius distances from them.
 
     It is the rotation nearest to the mean of the matrices (Moakher, Means and averaging in the group of rotations, SIAM
@@ -40,17 +43,17 @@ def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> NDA
     >>> rotation_angle(mean).round(4)
     np.float64(0.199)
     """
-    R = np.asarray(rotations, dtype=np.float64)
+    R = _numbers_or_traced(rotations)
     if R.ndim < 3 or R.shape[-2:] != (3, 3):
         raise ArgumentError(f"mean_rotation: rotations have shape {R.shape}, not (..., n, 3, 3)")
     if R.shape[-3] == 0:
         raise ArgumentError("mean_rotation: there is no rotation to average: rotations have shape (..., 0, 3, 3)")
     if weights is None:
-        return project_rotation(R.mean(axis=-3))
-    w = np.asarray(weights, dtype=np.float64)
+        return project_rotation(R.sum(axis=-3) / R.shape[-3])
+    w = _numbers_or_traced(weights)
     if w.ndim == 0 or w.shape[-1] != R.shape[-3]:
         raise ArgumentError(f"mean_rotation: weights have shape {w.shape}, not (..., {R.shape[-3]}), one a rotation")
-    if np.any(w < 0.0) or np.any(np.all(w == 0.0, axis=-1)):
+    if w.dtype != object and (np.any(w < 0.0) or np.any(np.all(w == 0.0, axis=-1))):
         raise ArgumentError("mean_rotation: weights must not be negative, and not all zero")
     return project_rotation((w[..., None, None] * R).sum(axis=-3))
 
@@ -80,3 +83,7 @@ def random_rotation(
     lead = (shape,) if isinstance(shape, int) else tuple(shape)
     q = np.random.default_rng(seed).normal(size=(4, *lead))  # its direction is uniform on the unit sphere
     return np.moveaxis(rotation_of_quaternion(q), (0, 1), (-2, -1))
+
+
+def _numbers_or_traced(values: ArrayLike) -> Array:
+    return boxed(values) if is_symbolic(values) else np.asarray(values, dtype=np.float64)

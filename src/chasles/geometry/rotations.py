@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import cos, sin, where
+from chasles.engine import cos, generally, sin, where
+from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.kinds import ROTATION, UNIT_VECTOR
@@ -74,7 +75,7 @@ def log_rotation(R: Array) -> Array:
     """
     q = quaternion_multiple(R)
     vector = q[1:]
-    side = where(q[0] < 0.0, -1.0, 1.0)  # q and -q are the same rotation; w >= 0 means an angle of at most half a turn
+    side = generally(q[0] < 0.0, -1.0, 1.0)  # q and -q are the same rotation; w >= 0 means at most half a turn
     rotation_vector: Array = (2.0 * side * angle_quotient(vector @ vector, side * q[0])) * vector
     return rotation_vector
 
@@ -196,6 +197,8 @@ def axis_angle_from_rotation(R: Array) -> AxisAngle:
     """
     rotation_vector = log_rotation(R)
     angle = norm(rotation_vector)
+    if is_symbol(angle):
+        return AxisAngle(rotation_vector / angle, angle)
     is_identity = angle <= 0.0
     x, y, z = rotation_vector
     return AxisAngle(normalize(np.array([where(is_identity, 1.0, x), y, z])), angle)
@@ -292,35 +295,35 @@ def rotation_angle(R: Array) -> Any:
     return norm(log_rotation(R))
 
 
-@batched(R_wa=ROTATION, R_wb=ROTATION)
-def relative_rotation(R_wa: Array, R_wb: Array) -> Array:
-    """Rotation of b seen from a, both given in a common frame w.
+@batched(R_ab=ROTATION, R_ac=ROTATION)
+def relative_rotation(R_ab: Array, R_ac: Array) -> Array:
+    """Rotation R_bc of a frame c seen from b, both given seen from a.
 
     Parameters
     ----------
-    R_wa, R_wb
+    R_ab, R_ac
         Rotations, shape (..., 3, 3).
 
     Returns
     -------
     ndarray
-        R_ab = R_waᵀ R_wb, shape (..., 3, 3).
+        R_bc = R_abᵀ R_ac, shape (..., 3, 3).
 
     Examples
     --------
     >>> relative_rotation(rotation_x(0.1), rotation_x(0.3))[2, 1]  # sin(0.2)
     np.float64(0.198...)
     """
-    return R_wa.T @ R_wb
+    return R_ab.T @ R_ac
 
 
-@batched(R_wa=ROTATION, R_wb=ROTATION)
-def angle_between_rotations(R_wa: Array, R_wb: Array) -> Any:
+@batched(R_ab=ROTATION, R_ac=ROTATION)
+def angle_between_rotations(R_ab: Array, R_ac: Array) -> Any:
     """Angle in [0, pi] of the rotation that takes one orientation to the other, rad.
 
     Parameters
     ----------
-    R_wa, R_wb
+    R_ab, R_ac
         Rotations, shape (..., 3, 3).
 
     Returns
@@ -333,7 +336,7 @@ def angle_between_rotations(R_wa: Array, R_wb: Array) -> Any:
     >>> angle_between_rotations(rotation_x(0.1), rotation_x(0.3)).round(12)
     np.float64(0.2)
     """
-    return rotation_angle(relative_rotation(R_wa, R_wb))
+    return rotation_angle(relative_rotation(R_ab, R_ac))
 
 
 @batched(A=(3, 3))

@@ -120,17 +120,17 @@ class NumericSolver:
         if not every(done):
             packed = self._settled(packed, done, clean)
         q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
-        success = status == SOLVED
+        number = whole(status)
         return Solution(
             q=q,
-            success=success,
+            success=status == SOLVED,
             residual=Residual(distance, angle),
             iterations=whole(iterations),
             restarts=whole(restarts),
             limit_margin=margin,
-            status=whole(status),
-            branch=whole(0.0 * status - 1.0),
-            infinite=success & False,
+            status=number,
+            branch=0 * number - 1,
+            infinite=status < 0.0,
         )
 
     def _settled(self, packed: Any, done: Any, goals: Any) -> Any:

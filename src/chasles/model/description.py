@@ -18,7 +18,7 @@ from chasles.model.inertia import Inertia, impossibility
 from chasles.model.joint import JOINT_PARAMETERS, Joint
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, frozen_array, plain, shortened
+from chasles.model.record import Record, frozen_array, naming, plain, shortened
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -213,18 +213,33 @@ class Description(Record):
         return self.replace(gravity=gravity)
 
     def with_payload(
-        self, mass: float, center_of_mass: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None
+        self,
+        mass: float,
+        center_of_mass: ArrayLike = (0, 0, 0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
     ) -> Self:
-        """Make a copy that carries a body at its tool, instead of what it carried before.
+        """Make a copy that carries a body at a frame, instead of what it carried there before.
 
         Parameters
         ----------
         mass
             kg.
         center_of_mass
-            In tool axes, shape (3,), m.
+            In the axes of the frame, shape (3,), m.
         inertia
-            About the payload's centre of mass in tool axes, shape (3, 3), kg m²; default zero (a point mass).
+            About the payload's centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point mass).
+        frame
+            Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the
+            frame with "_payload" added and fixed there, so that there can be many and each has parameters.
+
+        Raises
+        ------
+        ModelError
+            No body can be like that.
+        UnknownNameError
+            There is no such frame.
 
         Examples
         --------
@@ -232,9 +247,25 @@ class Description(Record):
         >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
         >>> arm.with_payload(2.0, [0.1, 0.0, 0.0]).payload.mass
         2.0
+        >>> arm.with_payload(2.0, frame="base").link_names
+        ('base', 'rod', 'base_payload')
         """
         matrix = np.zeros((3, 3)) if inertia is None else inertia
-        return self.replace(payload=_possible(Inertia(mass, center_of_mass, matrix), "payload"))  # type: ignore[arg-type]
+        where = self.tool if frame is None or (frame == "tool" and frame not in self.frame_names) else frame
+        if where not in self.frame_names:
+            raise UnknownNameError("frame", where, self.frame_names)
+        owner = "payload" if where == self.tool else f"payload at frame '{where}'"
+        with naming(owner):
+            body = _possible(Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
+        if where == self.tool:
+            return self.replace(payload=body)
+        name = f"{where}_payload"
+        place = next((place for place in self.frames if place.name == where), Frame(where, where))
+        holder = Joint(name, "fixed", place.link, name, T_parent_joint=place.T_link_frame)
+        return self.replace(
+            links=(*(link for link in self.links if link.name != name), Link(name, body)),
+            joints=(*(joint for joint in self.joints if joint.name != name), holder),
+        )
 
     def with_friction(
         self,
@@ -299,16 +330,20 @@ class Description(Record):
             }
             return record.replace(**changes) if changes else record
 
-        def inertia(record: Inertia, prefix: str) -> Inertia:
-            new: Inertia = changed(record, prefix, inertial)
-            return record if new is record else _possible(new, prefix)
+        def inertia(record: Inertia, prefix: str, owner: str) -> Inertia:
+            with naming(owner):
+                new: Inertia = changed(record, prefix, inertial)
+                return record if new is record else _possible(new)
 
         inertial = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
         motor = {name: name for name in JOINT_PARAMETERS}
         return self.replace(
-            links=tuple(link.replace(inertia=inertia(link.inertia, f"links.{link.name}")) for link in self.links),
+            links=tuple(
+                link.replace(inertia=inertia(link.inertia, f"links.{link.name}", f"link '{link.name}'"))
+                for link in self.links
+            ),
             joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in self.joints),
-            payload=inertia(self.payload, "payload"),
+            payload=inertia(self.payload, "payload", "payload"),
             gravity=values.get("gravity", self.gravity),
         )
 
@@ -324,11 +359,11 @@ class Description(Record):
         return [_middle(joint.limits.lower, joint.limits.upper) for joint in self.coordinates]
 
 
-def _possible(inertia: Inertia, owner: str) -> Inertia:
-    """Return an inertia that some body could have; refuse others."""
+def _possible(inertia: Inertia) -> Inertia:
+    """Return an inertia that can be calculated with; refuse others."""
     reason = impossibility(inertia)
     if reason is not None:
-        raise ModelError(f"{owner}: {reason}")
+        raise ModelError(reason)
     return inertia
 
 

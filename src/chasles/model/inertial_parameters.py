@@ -1,7 +1,7 @@
 """The parameters in which the equation of motion is linear, as one vector: their order, names and values.
 
 A *moving body* is a link that a joint moves, with all links that fixed joints hold to it and the payload if it is
-there: they cannot be told apart by any motion. First come ten numbers for each moving body, in the order of the tree,
+there: no motion tells them apart. First come ten numbers for each moving body, in the order of the tree,
 
     m   mx my mz   Ixx Ixy Ixz Iyy Iyz Izz
 
@@ -10,7 +10,7 @@ and in the axes of the frame of the link that the joint moves. Then come three n
 
     viscous_friction   coulomb_friction   armature
 
-with the armature gear_ratio² motor_inertia. Links of the fixed base do not appear: they have no effect.
+where the armature is gear_ratio² motor_inertia. Links of the fixed base do not appear: they have no effect.
 """
 
 from __future__ import annotations
@@ -21,16 +21,157 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
-from chasles.geometry.pseudo_inertias import (
+from chasles.geometry.inertial_parameters import (
     inertial_parameters_from_pseudo_inertia,
-    mass_properties_from_pseudo_inertia,
     pseudo_inertia_from_inertial_parameters,
 )
+from chasles.geometry.pseudo_inertias import (
+    moments_of_inertia,
+    pseudo_inertia_of_moments,
+    second_moments,
+)
 from chasles.model.inertia import Inertia, impossibility
-from chasles.model.record import naming
-from chasles.model.tree import Tree, build_tree
+from chasles.model.tree import Body, Tree, build_tree
 
 if TYPE_CHECKING:
     from chasles.model.description import Description
     from chasles.model.joint import Joint
-    from chasles.model.tree import Body
+
+OF_BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+OF_JOINT = ("viscous_friction", "coulomb_friction", "armature")
+
+Vector = NDArray[np.float64]
+
+
+def inertial_parameter_names(tree: Tree) -> tuple[str, ...]:
+    """Names of the parameters, in their order: link or joint, a dot, and the quantity.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> names = inertial_parameter_names(build_tree(load("planar2r")))
+    >>> names[:3], names[-1]
+    (('link1.m', 'link1.mx', 'link1.my'), 'joint2.armature')
+    """
+    of_bodies = [f"{body.name}.{name}" for body in tree.bodies for name in OF_BODY]
+    return tuple(of_bodies + [f"{body.joint}.{name}" for body in tree.bodies for name in OF_JOINT])
+
+
+def inertial_parameters(tree: Tree) -> Vector:
+    """Values of the parameters, shape (13 bodies,).
+
+    Examples
+    --------
+    The upper rod: 5 kg, its centre half of 0.25 m before the origin at its end, 5 · 0.25² / 3 kg m² about that end.
+
+    >>> from chasles.model import load
+    >>> inertial_parameters(build_tree(load("planar2r")))[10:20].round(4)
+    array([ 5.    , -0.625 ,  0.    ,  0.    ,  0.    ,  0.    ,  0.    , 0.1042,  0.    ,  0.1042])
+    """
+    of_bodies = [number for body in tree.bodies for number in _parameters_of_body(tree, body)]
+    return np.array(of_bodies + [getattr(body, name) for body in tree.bodies for name in OF_JOINT])
+
+
+def with_inertial_parameters(description: Description, values: ArrayLike, *, check: bool = True) -> Description:
+    """Make a copy of a robot with other inertial parameters.
+
+    The inertia of a moving body goes to the link that its joint moves; the links that are fixed to this link, and the
+    payload, become massless. An armature becomes the inertia of the motor, with the gear ratio that is there.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    values
+        In the order of `inertial_parameter_names`, shape (13 bodies,).
+    check
+        Whether to check that calculations with the inertias make sense.
+
+    Raises
+    ------
+    ModelError
+        The vector has a wrong length or is not finite; a mass or moment of inertia is negative; a body has a first
+        moment but no mass; friction or armature is negative. The message names the link or joint.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> arm = load("planar2r")
+    >>> values = inertial_parameters(build_tree(arm))
+    >>> values[:3] = 12.0, -2.0, 0.0
+    >>> with_inertial_parameters(arm, values).link("link1").inertia.mass
+    12.0
+    """
+    tree = build_tree(description)
+    vector = _checked_vector(tree, values)
+    count = len(tree.bodies)
+    of_bodies, of_joints = vector[: 10 * count].reshape(count, 10), vector[10 * count :].reshape(count, 3)
+    inertias = {
+        body.name: _inertia(numbers, body.name, check) for body, numbers in zip(tree.bodies, of_bodies, strict=True)
+    }
+    moving = {name for name, place in tree.frames.items() if place.body >= 0}
+    motors = {body.joint: numbers for body, numbers in zip(tree.bodies, of_joints, strict=True)}
+    links = [
+        link.replace(inertia=inertias.get(link.name, Inertia())) if link.name in moving else link
+        for link in description.links
+    ]
+    return description.replace(
+        links=tuple(links),
+        joints=tuple(_with_losses(joint, motors.get(joint.name)) for joint in description.joints),
+        payload=Inertia() if description.tool in moving else description.payload,
+    )
+
+
+def _parameters_of_body(tree: Tree, body: Body) -> Vector:
+    place = tree.frames[body.name]
+    R, p = place.R_body_frame, place.p_body_frame
+    first = body.first_moment - body.mass * p
+    second = second_moments(body.inertia) - np.outer(p, body.first_moment) - np.outer(first, p)
+    J = pseudo_inertia_of_moments(body.mass, R.T @ first, R.T @ second @ R)
+    parameters: Vector = inertial_parameters_from_pseudo_inertia.formula(J) + 0.0
+    return parameters
+
+
+def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
+    count = len(tree.bodies)
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError("inertial parameters must be numbers") from None
+    if vector.shape != (13 * count,):
+        raise ModelError(
+            f"inertial parameters must be {13 * count} numbers, ten for each of {count} moving bodies and three for each "
+            f"of their joints, not shape {vector.shape}"
+        )
+    for name, value in zip(inertial_parameter_names(tree), vector, strict=True):
+        if not np.isfinite(value):
+            raise ModelError(f"the inertial parameter {name} must be finite, not {value}")
+    return vector
+
+
+def _inertia(parameters: Vector, link: str, check: bool) -> Inertia:
+    J = pseudo_inertia_from_inertial_parameters.formula(parameters)
+    mass, first = J[3, 3], J[:3, 3]
+    if mass == 0.0 and first.any():
+        raise ModelError(f"link '{link}': it has a first moment {first.tolist()} kg m, but no mass")
+    center = first / mass if mass else first
+    inertia = Inertia(mass, center, moments_of_inertia(J[:3, :3] - np.outer(first, center)))
+    reason = impossibility(inertia) if check else None
+    if reason is not None:
+        raise ModelError(f"link '{link}': {reason} (check=False skips this check)")
+    return inertia
+
+
+def _with_losses(joint: Joint, losses: Any) -> Joint:
+    if losses is None:
+        return joint
+    viscous, coulomb, armature = losses.tolist()
+    if armature == joint.gear_ratio**2 * joint.motor_inertia:
+        return joint.replace(viscous_friction=viscous, coulomb_friction=coulomb)
+    gear_ratio = joint.gear_ratio or 1.0
+    return joint.replace(
+        viscous_friction=viscous,
+        coulomb_friction=coulomb,
+        motor_inertia=armature / gear_ratio**2,
+        gear_ratio=gear_ratio,
+    )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine import Function, trace
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.geometry.rotations import exp_rotation, log_rotation, relative_rotation
+from chasles.geometry.elementary import Array
+from chasles.geometry.rotations import log_rotation, relative_rotation
+from chasles.geometry.vectors import norm
 from chasles.trajectories.cartesian_limits import CartesianLimits, least_ratio
-from chasles.trajectories.pose_pieces import PiecewisePose
+from chasles.trajectories.pose_pieces import PiecewisePose, polynomial, turning
 from chasles.trajectories.pose_waypoints import Numbers, numbers, pose_waypoints, waypoint, waypoint_times
 
 Blend = Literal["parabolic", "quartic", "sextic"]
@@ -23,7 +27,11 @@ BLENDS: dict[Blend, tuple[float, ...]] = {
 #: Largest acceleration in a blend, times its duration, over the change of velocity.
 _PEAKS: dict[Blend, float] = {"parabolic": 1.0, "quartic": 1.5, "sextic": 1.875}
 _ROUNDING = 1e-9
-_MOST_ROUNDS = 1000
+#: Rounds of making room for blends; each halves what is missing.
+_MOST_ROUNDS = 200
+#: At how many times their angular acceleration is examined, and how much larger it may be between them.
+_SAMPLES = 33
+_BETWEEN_SAMPLES = 1.0 + 1e-3
 
 
 class _Course(NamedTuple):
@@ -98,28 +106,180 @@ class BlendedWaypoints(PiecewisePose):
         self.blend = blend
         T = pose_waypoints(poses)
         count = T.shape[-3]
-        if (times is None) == (limits is None):
-            raise ArgumentError("give either times or limits")
         if blend_time is not None and blend_radius is not None:
             raise ArgumentError("give either blend_time or blend_radius")
-        time = None if blend_time is None else _positive(blend_time, "blend_time", count)
-        radius = None if blend_radius is None else _positive(blend_radius, "blend_radius", count)
+        time, radius = _positive(blend_time, "blend_time", count), _positive(blend_radius, "blend_radius", count)
         moves = _moves(T)
-        if times is not None:
+        if times is not None and limits is None:
             course = _timed(waypoint_times(times, count), moves, time, radius)
+            pieces = _pieces(T, moves, course, blend)
+        elif limits is not None and times is None:
+            course = _fastest(limits, moves, time, radius, _PEAKS[blend])
+            pieces = _slowed(*_pieces(T, moves, course, blend), limits)
         else:
-            assert limits is not None
-            course = _limited(limits, moves, time, radius, blend)
-        _require_room(course)
-        super().__init__(*_pieces(T, moves, course, blend))
-        if limits is not None:
-            self._stretch(limits)
-
-    def _stretch(self, limits: CartesianLimits) -> None:
-        """Slow everything down until blends of rotations, whose acceleration is not that of the vector, keep limits."""
+            raise ArgumentError("give either times or limits")
+        super().__init__(*pieces)
 
 
 def _moves(T: Numbers) -> Numbers:
     """Rotation vectors, in the axes of the frame, and displacements from each waypoint to the next, (..., n - 1, 6)."""
     turns = log_rotation(relative_rotation(T[..., :-1, :3, :3], T[..., 1:, :3, :3]))
     return np.concatenate([turns, np.diff(T[..., :3, 3], axis=-2)], axis=-1)
+
+
+def _timed(times: Numbers, moves: Numbers, time: Numbers | None, radius: Numbers | None) -> _Course:
+    """Course at given times; the first and the last blend lie between their waypoints' times."""
+    durations = np.diff(times)
+    if time is None:
+        if radius is None:
+            raise ArgumentError("give blend_time or blend_radius")
+        way = np.linalg.norm(moves[..., 3:], axis=-1)
+        way[..., 0] += np.where(way[..., 0] > 0.0, radius[0], 0.0)  # what is lost by starting slowly
+        way[..., -1] += np.where(way[..., -1] > 0.0, radius[-1], 0.0)
+        time = _times_of_radius(radius, way / durations)
+    middles = np.broadcast_to(times, time.shape).copy()
+    middles[..., 0] += 0.5 * time[..., 0]
+    middles[..., -1] -= 0.5 * time[..., -1]
+    _require_room(np.diff(middles), time)
+    return _Course(middles, time)
+
+
+def _fastest(
+    limits: CartesianLimits, moves: Numbers, time: Numbers | None, radius: Numbers | None, peak: float
+) -> _Course:
+    """Course with the highest velocities on the segments, and the shortest blends, that limits allow."""
+    limit = {name: np.asarray(value)[..., None] for name, value in vars(limits).items()}
+    angles, lengths = np.linalg.norm(moves[..., :3], axis=-1), np.linalg.norm(moves[..., 3:], axis=-1)
+    still = np.argwhere((angles == 0.0) & (lengths == 0.0))
+    if len(still):
+        *batch, k = still[0]
+        raise ArgumentError(
+            f"{waypoint([*batch, k])} and the next coincide, so that limits give no time between them; leave one out, "
+            "or give times"
+        )
+    durations = 1.0 / least_ratio((limit["linear_velocity"], lengths), (limit["angular_velocity"], angles))
+    if not durations.all():
+        *_, k = np.argwhere(durations == 0.0)[0]
+        raise ArgumentError(f"nothing limits the velocity from waypoint {k} to the next: see CartesianLimits")
+    for _ in range(_MOST_ROUNDS):
+        if time is not None:
+            blend_times = np.broadcast_to(time, (*durations.shape[:-1], time.shape[-1]))
+        elif radius is not None:
+            blend_times = _times_of_radius(radius, lengths / durations)
+        else:
+            rates = _differences(moves / durations[..., None])
+            turning, moving = np.linalg.norm(rates[..., :3], axis=-1), np.linalg.norm(rates[..., 3:], axis=-1)
+            accelerations = (limit["linear_acceleration"], moving), (limit["angular_acceleration"], turning)
+            blend_times = peak / least_ratio(*accelerations)
+            if not blend_times.any():
+                raise ArgumentError("nothing limits the acceleration; give blend_time or blend_radius")
+        needed = 0.5 * (blend_times[..., 1:] + blend_times[..., :-1])
+        crowded = needed > durations * (1.0 + _ROUNDING)
+        if not crowded.any() or radius is not None:
+            break
+        durations = np.where(crowded, np.sqrt(needed * durations) if time is None else needed, durations)
+    _require_room(durations, blend_times)
+    middles = np.cumsum(np.concatenate([0.5 * blend_times[..., :1], durations], axis=-1), axis=-1)
+    return _Course(middles, blend_times)
+
+
+def _differences(rates: Numbers) -> Numbers:
+    """Changes of velocity at the waypoints, from rest to rest, (..., n, 6)."""
+    rest = np.zeros_like(rates[..., :1, :])
+    return np.diff(np.concatenate([rest, rates, rest], axis=-2), axis=-2)
+
+
+def _times_of_radius(radius: Numbers, speeds: Numbers) -> Numbers:
+    """Durations of blends that keep within a radius at the speeds of the segments before and after, (..., n)."""
+    none = np.zeros_like(speeds[..., :1])
+    fastest = np.maximum(np.concatenate([none, speeds], axis=-1), np.concatenate([speeds, none], axis=-1))
+    still = np.argwhere(fastest == 0.0)
+    if len(still):
+        raise ArgumentError(
+            f"{waypoint(still[0])}: the frame's origin rests there, so blend_radius gives no time; give blend_time"
+        )
+    times: Numbers = 2.0 * radius / fastest
+    return times
+
+
+def _require_room(durations: Numbers, blend_times: Numbers) -> None:
+    needed = 0.5 * (blend_times[..., 1:] + blend_times[..., :-1])
+    crowded = np.argwhere(needed > durations * (1.0 + _ROUNDING))
+    if len(crowded):
+        index = tuple(crowded[0])
+        raise ArgumentError(
+            f"the blends of {waypoint(index)} and of the next overlap: from the middle of one to that of the other are "
+            f"{np.broadcast_to(durations, needed.shape)[index]:.4g} s, and their halves take {needed[index]:.4g} s; "
+            "make them shorter or give the segment more time"
+        )
+
+
+def _pieces(T: Numbers, moves: Numbers, course: _Course, blend: Blend) -> tuple[Numbers, Numbers, Numbers]:
+    """Knots, reference rotations and coefficients: blend, segment, blend, …, blend."""
+    middles, times = course
+    knots = np.stack([middles - 0.5 * times, middles + 0.5 * times], axis=-1).reshape(*middles.shape[:-1], -1)
+    knots = np.maximum.accumulate(knots, axis=-1)  # segments that the blends use up end where they begin, exactly
+    batch = np.broadcast_shapes(T.shape[:-3], middles.shape[:-1])
+    rates = moves / np.diff(middles)[..., None]
+    rest = np.zeros_like(rates[..., :1, :])
+    before, after = np.concatenate([rest, rates], axis=-2), np.concatenate([rates, rest], axis=-2)
+    count = T.shape[-3]
+    coefficients = np.zeros((*batch, 2 * count - 1, len(BLENDS[blend]), 6))
+    coefficients[..., 0, 3:] = np.repeat(T[..., :3, 3], 2, axis=-2)[..., :-1, :]
+    half = 0.5 * times[..., None]
+    coefficients[..., ::2, 0, :] -= half * before
+    coefficients[..., 1::2, 0, :] += half[..., :-1, :] * rates
+    coefficients[..., ::2, 1, :] = before
+    coefficients[..., 1::2, 1, :] = rates
+    unit = np.where(half > 0.0, 2.0 * half, 1.0)
+    for power, share in enumerate(BLENDS[blend]):
+        coefficients[..., ::2, power, :] += share * (after - before) * unit ** (1 - power)
+    rotations = np.repeat(T[..., :3, :3], 2, axis=-3)[..., :-1, :, :]
+    if knots.ndim > 1:
+        knots = np.broadcast_to(knots, (*batch, knots.shape[-1]))
+    return knots, np.broadcast_to(rotations, (*batch, 2 * count - 1, 3, 3)), coefficients
+
+
+def _slowed(
+    knots: Numbers, rotations: Numbers, coefficients: Numbers, limits: CartesianLimits
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The same motion, slowed down where blends exceed the limits of acceleration.
+
+    The acceleration of rotations is not that of their vectors, and blends of a given radius do not know the limits.
+    """
+    durations = np.diff(knots)[..., ::2, None]
+    turning, moving = _accelerations(coefficients.shape[-2])(
+        np.linspace(0.0, 1.0, _SAMPLES) * durations, coefficients[..., ::2, None, :, :]
+    )
+    excess = np.maximum(
+        turning.max(axis=(-2, -1)) * _BETWEEN_SAMPLES / np.asarray(limits.angular_acceleration),
+        moving.max(axis=(-2, -1)) / np.asarray(limits.linear_acceleration),  # largest at a sample
+    )
+    factor = np.where(excess > 1.0 + _ROUNDING, np.sqrt(excess), 1.0)
+    powers = np.arange(coefficients.shape[-2])[:, None]
+    return knots * factor[..., None], rotations, coefficients / factor[..., None, None, None] ** powers
+
+
+@cache
+def _accelerations(order: int) -> Function:
+    """(time since the knot, coefficients) -> magnitudes of the angular and the linear acceleration."""
+
+    def evaluate(u: Any, coefficients: Array) -> tuple[Any, Any]:
+        x, rate, second = polynomial(u, coefficients)
+        return norm(turning(x[:3], rate[:3], second[:3])[1]), norm(second[3:])
+
+    inputs = {"u": (), "coefficients": (order, 6)}
+    return Function(trace(evaluate, inputs, name="accelerations", outputs=["angular", "linear"]))
+
+
+def _positive(values: ArrayLike | None, name: str, count: int) -> Numbers | None:
+    """One positive number for each waypoint."""
+    if values is None:
+        return None
+    array = numbers(values, name)
+    if array.shape not in ((), (count,)):
+        raise ArgumentError(f"{name} must be one number or have shape ({count},), not {array.shape}")
+    bad = np.flatnonzero(~(array > 0.0))
+    if bad.size:
+        raise ArgumentError(f"{name} must be positive" + (f", also at waypoint {bad[0]}" if array.ndim else ""))
+    return np.broadcast_to(array, (count,))

@@ -72,7 +72,9 @@ class PathMotion(CartesianTrajectory):
         if (duration is None) == (limits is None):
             raise ArgumentError("give either a duration or limits")
         if limits is None:
-            self.profile = _profile(duration, RAMP if ramp is None else ramp, ROUNDING if rounding is None else rounding)
+            self.profile = _profile(
+                duration, RAMP if ramp is None else ramp, ROUNDING if rounding is None else rounding
+            )
         elif ramp is None and rounding is None:
             self.profile = limits.profile(path, self.scaling)
         else:
@@ -290,4 +292,6 @@ def _evaluation(scaling: Scaling) -> Function:
     inputs = {"t": (), "T_start": (4, 4), "turn": (3,), "bend": (3,), "velocity": (3,)}
     inputs |= {"duration": (), "ramp": (), "rounding": ()}
     outputs = PoseMotion._fields
-    return Function(trace(lambda *values: tuple(_motion(scaling, *values)), inputs, name="path_motion", outputs=outputs))
+    return Function(
+        trace(lambda *values: tuple(_motion(scaling, *values)), inputs, name="path_motion", outputs=outputs)
+    )

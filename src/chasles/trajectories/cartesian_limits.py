@@ -83,7 +83,9 @@ def least_ratio(*limits_and_amounts: tuple[Any, Any]) -> Numbers:
     array([2. , 1.5])
     """
     with np.errstate(divide="ignore"):
-        ratios = [np.where(np.equal(amount, 0.0), np.inf, limit / np.asarray(amount)) for limit, amount in limits_and_amounts]
+        ratios = [
+            np.where(np.equal(amount, 0.0), np.inf, limit / np.asarray(amount)) for limit, amount in limits_and_amounts
+        ]
     least: Numbers = ratios[0]
     for ratio in ratios[1:]:
         least = np.minimum(least, ratio)

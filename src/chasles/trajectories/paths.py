@@ -26,8 +26,8 @@ _PARALLEL = 1e-9
 class HelicalPath(NamedTuple):
     """A frame that turns about a fixed axis while its origin runs along a line, a circle or a helix.
 
-    All are curves whose tangent turns evenly: the origin's derivative by the progress s, from 0 to 1, is ``velocity`` at
-    first and turns by the rotation vector ``bend`` until the end; without one the curve is a line.
+    All are curves whose tangent turns evenly: the origin's derivative by the progress s, from 0 to 1, is ``velocity``
+    at first and turns by the rotation vector ``bend`` until the end; without one the curve is a line.
 
     Attributes
     ----------

@@ -85,7 +85,8 @@ class PiecewisePolynomial(JointTrajectory):
 
     def _by_piece(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
         """Results at times that the whole batch shares, piece by piece: coefficients need not be repeated."""
-        flat_t, flat_piece = t.ravel(), piece.ravel()
+        flat_t = t.ravel()
+        flat_piece = piece.ravel().astype(np.min_scalar_type(len(self.knots)))  # NumPy sorts short integers in O(n)
         order = None if (np.diff(flat_piece) >= 0).all() else np.argsort(flat_piece, kind="stable")
         if order is not None:
             flat_t, flat_piece = flat_t[order], flat_piece[order]

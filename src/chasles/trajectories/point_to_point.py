@@ -16,6 +16,7 @@ from chasles.trajectories.motion import Motion
 from chasles.trajectories.profiles import fastest_profile, magnitudes
 from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named, time_scaling
 from chasles.trajectories.trajectory import JointTrajectory
+from chasles.trajectories.waypoints import numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -76,17 +77,15 @@ class PointToPoint(JointTrajectory):
         self.scaling: Scaling = scaling
         self.synchronized = bool(synchronized)
         self.start, self.goal = _ends(start, goal)
-        self._duration = self._times(duration)
-        given = {"ramp": ramp, "rounding": rounding}
-        for name, value in given.items():
-            if value is not None and name not in law.parameters:
+        self._duration = self._for_joints(duration, "duration")
+        self._shape: dict[str, FloatArray] = {}
+        for name, value, default in (("ramp", ramp, RAMP), ("rounding", rounding, ROUNDING)):
+            if name in law.parameters:
+                self._shape[name] = self._for_joints(default if value is None else value, name)
+            elif value is not None:
                 raise ArgumentError(f"the scaling '{scaling}' has no {name}")
-        self._shape = {
-            name: self._share(RAMP if name == "ramp" else ROUNDING, name) if value is None else self._share(value, name)
-            for name, value in given.items()
-            if name in law.parameters
-        }
         self.batch = self._common_batch()
+        self._check_shape()
         self.knots = self._knots()
 
     @classmethod
@@ -175,30 +174,12 @@ class PointToPoint(JointTrajectory):
         results: tuple[Any, Any, Any, Any] = function(t, *self.parameters.values())
         return results
 
-    def _times(self, duration: ArrayLike) -> FloatArray:
-        """Durations: of the motion (...), or of each joint (..., n)."""
-        try:
-            array = self._for_joints(duration)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"the duration must be a number of seconds, not {duration!r}") from None
-        moving = self.goal != self.start
-        if self.synchronized:
-            moving = moving.any(axis=-1)
-        bad = ~np.isfinite(array) | (array < 0.0) | ((array == 0.0) & moving)
-        if bad.any():
-            value = np.broadcast_to(array, bad.shape)[bad][0]
-            raise ArgumentError(f"the duration must be a positive number of seconds, not {value}")
-        return array
-
-    def _share(self, value: ArrayLike, name: str) -> FloatArray:
-        array = self._for_joints(magnitudes(value, name))
-        if (array > 0.5).any() or (name == "ramp" and (array == 0.0).any()):
-            raise ArgumentError(f"{name} must be from 0 to 0.5{' and not 0' if name == 'ramp' else ''}, not {value}")
-        return array
-
-    def _for_joints(self, values: ArrayLike) -> FloatArray:
-        array = np.array(values, dtype=np.float64)
+    def _for_joints(self, values: ArrayLike, name: str) -> FloatArray:
+        """Numbers of the motion (...), or of each joint (..., n)."""
+        array = numbers(values, name)
         if not self.synchronized:
+            if array.ndim and array.shape[-1] not in (1, self.n):
+                raise ArgumentError(f"{name} must be one number or have shape (..., {self.n}), not {array.shape}")
             array = np.array(np.broadcast_to(array, np.broadcast_shapes(array.shape, (self.n,))))
         array.flags.writeable = False
         return array
@@ -213,13 +194,26 @@ class PointToPoint(JointTrajectory):
             listing = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise ArgumentError(f"the leading axes do not broadcast: {listing}") from None
 
+    def _check_shape(self) -> None:
+        moving = self.goal != self.start
+        if self.synchronized:
+            moving = moving.any(axis=-1)
+        duration = self._duration
+        bad = ~np.isfinite(duration) | (duration < 0.0) | ((duration == 0.0) & moving)
+        if bad.any():
+            value = float(np.broadcast_to(duration, bad.shape)[bad][0])
+            raise ArgumentError(f"the duration must be a positive number of seconds, not {value}")
+        for name, share in self._shape.items():
+            bad = ~((share >= 0.0) & (share <= 0.5)) | ((share == 0.0) & (name == "ramp"))
+            if bad.any():
+                positive = " (excluded)" if name == "ramp" else ""
+                raise ArgumentError(f"{name} must be from 0{positive} to 0.5, not {float(share[bad][0])}")
+
     def _knots(self) -> FloatArray:
         """Where pieces meet, shape (*batch, k); in a batch some may coincide."""
         core = () if self.synchronized else (self.n,)
         shape = (*self.batch, *core)
-        ramp, rounding = (
-            np.broadcast_to(self._shape.get(name, np.zeros(())), shape) for name in ("ramp", "rounding")
-        )
+        ramp, rounding = (np.broadcast_to(self._shape.get(name, np.zeros(())), shape) for name in ("ramp", "rounding"))
         first_half = LAWS[self.scaling].knots(ramp, rounding)
         x = np.stack([*first_half, *(1.0 - knot for knot in reversed(first_half))], axis=-1)
         knots = np.broadcast_to(self._duration, shape)[..., None] * x
@@ -237,11 +231,18 @@ class PointToPoint(JointTrajectory):
         return f"PointToPoint({self.start.tolist()} -> {self.goal.tolist()} in {self.duration:g} s, {self.scaling})"
 
 
-def _derivatives(
-    t: Any, scaling: Scaling, start: Any, goal: Any, duration: Any, ramp: Any = RAMP, rounding: Any = ROUNDING
-) -> tuple[Any, Any, Any, Any]:
-    """Positions (n,) and their first three derivatives at one time; the numbers from `duration` on may be (n,) too."""
-    progress = time_scaling(t, duration, scaling, ramp=ramp, rounding=rounding)
+def _derivatives(t: Any, scaling: Scaling, start: Any, goal: Any, **shape: Any) -> tuple[Any, Any, Any, Any]:
+    """Positions (n,) and their first three derivatives at one time.
+
+    The shape is ``duration`` and, where the scaling has them, ``ramp`` and ``rounding``: numbers, or (n,).
+    """
+    if np.ndim(shape["duration"]):
+        own = [{name: value[joint] for name, value in shape.items()} for joint in range(len(start))]
+        joints = [_derivatives(t, scaling, start[j : j + 1], goal[j : j + 1], **own[j]) for j in range(len(start))]
+        q, qd, qdd, qddd = (np.concatenate(parts) for parts in zip(*joints, strict=True))
+        return q, qd, qdd, qddd
+    duration = shape.pop("duration")
+    progress = time_scaling(t, duration, scaling, **shape)
     way = goal - start
     early = progress.s < progress.remaining
     q = where(early, start + progress.s * way, goal - progress.remaining * way)  # both ends are exact
@@ -279,9 +280,9 @@ def _configuration(values: ArrayLike, name: str) -> FloatArray:
         raise ArgumentError(f"{name} must be an array of numbers, shape (..., n)") from None
     if array.ndim < 1 or array.shape[-1] < 1:
         raise ArgumentError(f"{name} must have shape (..., n), not {array.shape}")
-    if not np.isfinite(array).all():
-        place = "" if array.ndim == 1 else f" ({name}{[int(i) for i in np.argwhere(~np.isfinite(array))[0]]} is not)"
-        raise ArgumentError(f"{name} must be finite, not {array.tolist()}" if not place else f"{name} must be finite{place}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ArgumentError(f"{name} must be finite, but {name}{[int(i) for i in np.argwhere(bad)[0]]} is not")
     array.flags.writeable = False
     return array
 
@@ -291,6 +292,9 @@ def _along_line(limit: FloatArray, distance: FloatArray, name: str) -> FloatArra
     try:
         shape = np.broadcast_shapes(limit.shape, distance.shape)
     except ValueError:
-        raise ArgumentError(f"{name} of shape {limit.shape} does not broadcast with the distance {distance.shape}") from None
-    ratio = np.divide(limit, distance, out=np.full(shape, math.inf), where=np.broadcast_to(distance > 0.0, shape))
+        raise ArgumentError(
+            f"{name} of shape {limit.shape} does not broadcast with the distance {distance.shape}"
+        ) from None
+    moving = np.broadcast_to(distance > 0.0, shape)
+    ratio = np.divide(limit, distance, out=np.full(shape, math.inf), where=moving)
     return np.asarray(ratio.min(axis=-1))

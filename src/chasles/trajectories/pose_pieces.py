@@ -71,7 +71,7 @@ class PiecewisePose(PosePieces):
     Parameters
     ----------
     knots
-        Times, not decreasing, shape (k + 1,), or (*batch, k + 1) for a batch of trajectories with times of their own, s.
+        Times, not decreasing, shape (k + 1,), s; or (*batch, k + 1) for trajectories with times of their own.
     rotations
         Reference rotation of each piece, shape (*batch, k, 3, 3).
     coefficients
@@ -120,7 +120,7 @@ class PiecewisePose(PosePieces):
     @property
     def formula(self) -> Function:
         """(time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
-        return _polynomial_pose(self.coefficients.shape[-2])
+        return polynomial_pose(self.coefficients.shape[-2])
 
 
 def polynomial(u: Any, coefficients: Array) -> tuple[Array, Array, Array]:
@@ -139,16 +139,26 @@ def polynomial(u: Any, coefficients: Array) -> tuple[Array, Array, Array]:
     return results[0], results[1], results[2]
 
 
+def turning(vector: Array, rate: Array, second: Array) -> tuple[Array, Array]:
+    """Angular velocity and acceleration, in the turning axes, from a rotation vector's derivatives; a plain formula.
+
+    >>> turning(np.zeros(3), np.array([0.0, 0.0, 2.0]), np.zeros(3))[0]
+    array([0., 0., 2.])
+    """
+    J = right_jacobian_rotation(vector)
+    return J @ rate, J @ second + right_jacobian_rotation_rate(vector, rate) @ rate
+
+
 @cache
-def _polynomial_pose(order: int) -> Function:
+def polynomial_pose(order: int) -> Function:
+    """(time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
+
     def evaluate(u: Any, R_reference: Array, coefficients: Array) -> tuple[Array, ...]:
         x, rate, second = polynomial(u, coefficients)
-        vector, vector_rate = x[:3], rate[:3]
-        R = R_reference @ exp_rotation(vector)
-        J = right_jacobian_rotation(vector)
-        alpha = J @ second[:3] + right_jacobian_rotation_rate(vector, vector_rate) @ vector_rate
-        twist = np.concatenate([R @ (J @ vector_rate), rate[3:]])
-        return elementary.pose(R, x[3:]), twist, np.concatenate([R @ alpha, second[3:]])
+        R = R_reference @ exp_rotation(x[:3])
+        omega, alpha = turning(x[:3], rate[:3], second[:3])
+        twist, acceleration = np.concatenate([R @ omega, rate[3:]]), np.concatenate([R @ alpha, second[3:]])
+        return elementary.pose(R, x[3:]), twist, acceleration
 
     inputs = {"u": (), "R_reference": (3, 3), "coefficients": (order, 6)}
     return Function(trace(evaluate, inputs, name="polynomial_pose", outputs=PoseMotion._fields))

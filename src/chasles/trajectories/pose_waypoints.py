@@ -11,6 +11,7 @@ from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.geometry.quaternions import normalize_quaternion
 from chasles.geometry.rigid_motions import pose_distance, project_pose
 from chasles.geometry.rotations import project_rotation, rotation_distance
+from chasles.trajectories.waypoints import checked_times
 
 Numbers = NDArray[np.float64]
 
@@ -47,7 +48,9 @@ def single_pose(values: ArrayLike, name: str) -> Numbers:
         raise ArgumentError(f"{name} must be a pose, shape (..., 4, 4), not {T.shape}")
     distance = float(np.max(pose_distance(T), initial=0.0))
     if distance > CHECK_TOLERANCE:
-        raise ArgumentError(f"{name} is not a pose: it is {distance:.3g} away from one; `project_pose` gives the nearest")
+        raise ArgumentError(
+            f"{name} is not a pose: it is {distance:.3g} away from one; `project_pose` gives the nearest"
+        )
     return np.asarray(project_pose(T))
 
 
@@ -73,21 +76,14 @@ def rotation_waypoints(values: ArrayLike) -> Numbers:
 def waypoint_times(values: ArrayLike, count: int) -> Numbers:
     """Return times (n,) that increase from waypoint to waypoint.
 
-    >>> waypoint_times([0.0, 2.0, 2.0], 3)
+    >>> waypoint_times([0.0, 1.0], 3)
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: times must increase: waypoint 2, at 2 s, does not come after waypoint 1, at 2 s
+    chasles.errors.ArgumentError: 3 waypoints need as many times, not 2
     """
-    times = numbers(values, "times")
-    if times.shape != (count,):
-        raise ArgumentError(f"{count} waypoints need times of shape ({count},), not {times.shape}")
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if late.size:
-        k = int(late[0])
-        raise ArgumentError(
-            f"times must increase: waypoint {k + 1}, at {times[k + 1]:g} s, does not come after waypoint {k}, "
-            f"at {times[k]:g} s"
-        )
+    times = checked_times(values)
+    if len(times) != count:
+        raise ArgumentError(f"{count} waypoints need as many times, not {len(times)}")
     return times
 
 
@@ -95,7 +91,9 @@ def _waypoints(values: ArrayLike, name: str, shape: tuple[int, ...], fewest: int
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} of waypoints must be an array of numbers, shape (..., n, {str(shape)[1:]}") from None
+        raise ArgumentError(
+            f"{name} of waypoints must be an array of numbers, shape (..., n, {str(shape)[1:]}"
+        ) from None
     if array.ndim < axes or array.shape[-len(shape) :] != shape:
         raise ArgumentError(f"{name} of waypoints must have shape (..., n, {str(shape)[1:]}, not {array.shape}")
     count = array.shape[-axes]

@@ -90,9 +90,10 @@ def fastest_profile(
     """
     law_named(scaling)
     limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    arrays = [magnitudes(limit, name, positive=True) for name, limit in limits.items()]
+    arrays = [magnitudes(distance, "distance")]
+    arrays += [magnitudes(limit, name, positive=True) for name, limit in limits.items()]
     try:
-        d, v, a, j = np.broadcast_arrays(magnitudes(distance, "distance"), *arrays)
+        d, v, a, j = np.broadcast_arrays(*arrays)
     except ValueError:
         raise ArgumentError("the shapes of distance, velocity, acceleration and jerk do not broadcast") from None
     _require_fitting_limits(scaling, d > 0.0, dict(zip(limits, (v, a, j), strict=True)))
@@ -165,9 +166,7 @@ def _require_fitting_limits(scaling: str, moving: NDArray[np.bool_], limits: dic
     if scaling in _KEPT:
         kept, needed = _KEPT[scaling]
     else:
-        kept = needed = tuple(
-            name for name, peak in zip(limits, LAWS[scaling].peaks, strict=True) if np.isfinite(peak)
-        )
+        kept = needed = tuple(name for name, peak in zip(limits, LAWS[scaling].peaks, strict=True) if np.isfinite(peak))
     for name, limit in limits.items():
         if name not in kept and (np.isfinite(limit) & moving).any():
             raise ArgumentError(

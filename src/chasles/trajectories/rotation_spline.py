@@ -101,6 +101,8 @@ def _velocities(h: Numbers, turns: Numbers, boundary: Boundary, start: Numbers, 
     if boundary == "clamped":
         v[..., 0, :], v[..., -1, :] = start, end
         upper[..., 0, :, :] = lower[..., -1, :, :] = 0.0
+    elif boundary == "periodic":
+        v[..., -1, :] = v[..., 0, :]
     for _ in range(_MOST_STEPS):
         diagonal[...], residual = 0.0, np.zeros_like(v)
         # acceleration at the end of the segment before a knot, less that at the start of the segment after it
@@ -120,7 +122,7 @@ def _velocities(h: Numbers, turns: Numbers, boundary: Boundary, start: Numbers, 
         if (np.abs(step).max(axis=(-2, -1)) <= _CONVERGED * np.abs(v).max(axis=(-2, -1))).all():
             return v
     raise ArgumentError(
-        f"no rotation spline with continuous angular acceleration was found; {_widest(turns)}: add waypoints between them"
+        f"no rotation spline with continuous angular acceleration was found; {_widest(turns)}: add some between them"
     )
 
 
@@ -158,7 +160,7 @@ def _solve_periodic(lower: Numbers, diagonal: Numbers, upper: Numbers, right: Nu
     first, knot = number - number % cells, number % cells
     columns = np.stack([first + (knot - 1) % cells, number, first + (knot + 1) % cells], axis=-1)
     size = 3 * len(number)
-    matrix = bsr_array((blocks, columns.ravel(), 3 * np.arange(len(number) + 1)), shape=(size, size))
+    matrix = bsr_array((blocks, columns.ravel(), 3 * np.arange(len(number) + 1)), shape=(size, size)).tocoo()
     solution = spsolve(matrix.tocsc(), total.ravel()).reshape(total.shape)
     return np.concatenate([solution, solution[..., :1, :]], axis=-2)
 

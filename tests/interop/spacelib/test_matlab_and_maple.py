@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -263,6 +264,14 @@ def test_every_routine_with_axes_is_among_those() -> None:
         parameters = inspect.signature(getattr(spacelib, name)).parameters.values()
         if any(p.name in codes and p.annotation == "int" for p in parameters) and name not in ("norm_simm_skew",):
             assert name in covered
+
+
+@pytest.mark.parametrize("module", [matlab, maple])
+def test_routines_are_found_again_by_name(module: Any) -> None:
+    routines = {name: value for name, value in vars(module).items() if name[0] != "_" and inspect.isroutine(value)}
+    assert len(routines) > 20
+    for routine in routines.values():
+        assert pickle.loads(pickle.dumps(routine)) is routine
 
 
 def test_codes_of_axes() -> None:

@@ -29,7 +29,7 @@ def NearZero(z: Any) -> Any:
     Returns
     -------
     bool or ndarray
-        True where \\|z\\| < 1e-6; an array for an array.
+        True where the absolute value is below 1e-6; an array for an array.
 
     Examples
     --------

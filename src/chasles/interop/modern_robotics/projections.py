@@ -171,7 +171,3 @@ def TestIfSE3(mat: ArrayLike) -> Any:
 def _within(distance: Any) -> Any:
     near = np.less(distance, TEST_TOLERANCE)
     return near if np.ndim(near) else bool(near)
-
-
-# Their names make test collectors take them for tests.
-TestIfSO3.__test__ = TestIfSE3.__test__ = False  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import where
-from chasles.geometry import adjoints, elementary, rigid_motions, rotations, screws, vectors
+from chasles.geometry import adjoints, elementary, rigid_motions, screws, vectors
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR, Kind
 from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation

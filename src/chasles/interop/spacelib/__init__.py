@@ -222,9 +222,6 @@ from chasles.interop.spacelib.positions import (
     rotat24,
     rotat34,
     screwtom,
-    traslat,
-    traslat2,
-    traslat24,
 )
 from chasles.interop.spacelib.precision import dzerom, fzerom, zerom
 from chasles.interop.spacelib.printing import (
@@ -240,6 +237,7 @@ from chasles.interop.spacelib.printing import (
     prmat,
 )
 from chasles.interop.spacelib.scalars import aabs, deg, max, min, rad, sign
+from chasles.interop.spacelib.translations import traslat, traslat2, traslat24
 from chasles.interop.spacelib.vectors import clearv, cross, dot, dot2, mod, unitv, vector
 from chasles.interop.spacelib.velocities import (
     Gtomegapto,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -52,8 +53,9 @@ def counted_from_1(
         return function(*positional, **keywords)
 
     routine.__name__ = routine.__qualname__ = name or routine.__name__
-    codes = "Its codes of axes are 1 (X), 2 (Y), 3 (Z) and 4 (U); in the example they are those of the C version."
-    routine.__doc__ = f"{function.__doc__}\n\n{codes}"
+    routine.__module__ = sys._getframe(1).f_globals["__name__"]  # where pickle is to find it: the caller's module
+    description = inspect.cleandoc(function.__doc__ or "").partition("\nExamples\n")[0]  # they have the codes of C
+    routine.__doc__ = f"{description}\nCodes of axes are 1 (X), 2 (Y), 3 (Z) and 4 (U) here.\n"
     return routine
 
 

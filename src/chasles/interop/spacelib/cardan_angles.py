@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from chasles.engine import absolute, where
-from chasles.geometry import elementary
+from chasles.engine.symbols import is_symbol
+from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.euler_angles import EulerAngles, euler_angle_solutions, rotation_from_euler_angles
 from chasles.geometry.kinds import POSE, ROTATION
 from chasles.interop.spacelib.codes import NOTOK, OK, PIG2, POINT, U, X, Y, Z, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded, upper_left
@@ -283,6 +283,8 @@ def Mtonaut(m: Array) -> CardanAnglesOfPosition:
 
 
 def regularity(solutions: EulerAngles) -> Any:
-    """OK where angles are regular, NOTOK where they are singular or NaN (single samples)."""
+    """OK where angles are regular, NOTOK where they are singular or NaN (single samples); symbols are regular."""
+    if any(map(is_symbol, solutions.first)):
+        return float(OK)
     is_number = absolute(solutions.first[1]) <= PIG2
     return where(is_number & (solutions.singular < 0.5), float(OK), float(NOTOK))

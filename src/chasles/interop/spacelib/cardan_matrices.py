@@ -11,18 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import where
-from chasles.geometry import elementary, vectors
+from chasles.geometry import (
+    acceleration_matrix,
+    elementary,
+    euler_accelerations_from_angular_acceleration,
+    euler_angle_solutions,
+    euler_rates_from_angular_velocity,
+    point_acceleration,
+    twist_from_screw,
+    vee,
+    velocity_matrix,
+)
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.euler_angles import euler_angle_solutions
-from chasles.geometry.euler_rates import (
-    euler_accelerations_from_angular_acceleration,
-    euler_rates_from_angular_velocity,
-)
 from chasles.geometry.kinds import POSE
-from chasles.geometry.rigid_body_matrices import acceleration_matrix, velocity_matrix
-from chasles.geometry.screws import twist_from_screw
-from chasles.geometry.spatial_vectors import point_acceleration
 from chasles.interop.spacelib.cardan_angles import regularity
 from chasles.interop.spacelib.cardan_rates import cardanto_OMEGA, cardanto_OMEGAPTO
 from chasles.interop.spacelib.codes import OK, POINT, U, X, Y, Z, checked_sequence
@@ -148,10 +150,10 @@ def Wtocardan(m: Array, W: Array, i: int, j: int, k: int) -> CardanVelocity:
     """
     sequence = checked_sequence(i, j, k, "Wtocardan")
     solutions = euler_angle_solutions(elementary.rotation_of(m), sequence)
-    omega, rv = vectors.vee(W[:3, :3]), regularity(solutions)
-    both = [solutions.first, solutions.second]
-    rates = [euler_rates_from_angular_velocity(q, omega, sequence).rates for q in both]
-    return CardanVelocity(*both, *(_where_regular(rv, qp) for qp in rates), rv)
+    omega, rv = vee(W[:3, :3]), regularity(solutions)
+    q1, q2 = solutions.first, solutions.second
+    qp1, qp2 = (euler_rates_from_angular_velocity(q, omega, sequence).rates for q in (q1, q2))
+    return CardanVelocity(q1, q2, _where_regular(rv, qp1), _where_regular(rv, qp2), rv)
 
 
 @batched(m=POSE, W=(4, 4), dtypes={"rv": int})
@@ -295,12 +297,12 @@ def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcc
     array([0., 0., 1.])
     """
     q1, q2, qp1, qp2, rv = Wtocardan(m, W, i, j, k)
-    sequence, omegapto = checked_sequence(i, j, k, "Htocardan"), vectors.vee(H[:3, :3])
-    accelerations = [
+    sequence, omegapto = checked_sequence(i, j, k, "Htocardan"), vee(H[:3, :3])
+    qpp1, qpp2 = (
         euler_accelerations_from_angular_acceleration(q, qp, omegapto, sequence).accelerations
         for q, qp in ((q1, qp1), (q2, qp2))
-    ]
-    return CardanAcceleration(q1, q2, qp1, qp2, *accelerations, rv)
+    )
+    return CardanAcceleration(q1, q2, qp1, qp2, qpp1, qpp2, rv)
 
 
 @batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
@@ -348,4 +350,5 @@ def _turning(omega: Array, O: Array) -> Array:  # noqa: E741
 
 
 def _where_regular(rv: Any, derivatives: Array) -> Array:
-    return where(rv >= OK, derivatives, np.nan)
+    known: Array = where(rv >= OK, derivatives, np.nan)
+    return known

@@ -13,17 +13,17 @@ import numpy as np
 
 from chasles.engine import absolute, cos, sin, where
 from chasles.errors import ArgumentError
-from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array, skew
-from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
-from chasles.geometry.euler_rates import (
+from chasles.geometry import (
+    acceleration_matrix,
     angular_acceleration_from_euler_accelerations,
     angular_velocity_from_euler_rates,
     euler_product_matrix,
     euler_rate_matrix,
     inverse_euler_rate_matrix,
 )
-from chasles.geometry.rigid_body_matrices import acceleration_matrix
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array, skew
+from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
 from chasles.interop.spacelib.codes import NOTOK, OK, X, Y, Z, checked_code, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE
-from chasles.geometry.rigid_body_matrices import transform_action_matrix, transform_motion_matrix
-from chasles.geometry.rigid_motions import inverse_pose
 from chasles.interop.spacelib.dimensions import square
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chasles.errors import ModelError
 from chasles.model.formats.free_format import frozen_numbers
 from chasles.model.record import Record, number
+from chasles.trajectories import HermiteSpline, JointTrajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -45,6 +46,28 @@ class MotionData(Record):
     def t(self) -> FloatArray:
         """Instants, shape (instants,), s; the first is 0."""
         return np.arange(len(self.q), dtype=np.float64) * self.dt
+
+    @classmethod
+    def from_trajectory(cls, trajectory: JointTrajectory, dt: float) -> MotionData:
+        """Return the motion of a trajectory at equal steps of time dt (s); the last one reaches its end.
+
+        Examples
+        --------
+        >>> from chasles.trajectories import PointToPoint
+        >>> MotionData.from_trajectory(PointToPoint([0.0], [1.0], 2.0), 1.0).q
+        array([[0. ],
+               [0.5],
+               [1. ]])
+        """
+        if trajectory.batch:
+            raise ModelError(f"a file holds the motion of one trajectory, not of a batch {trajectory.batch}")
+        step = _step(dt)
+        instants = len(trajectory.sample_times(step))
+        return cls(step, *trajectory(trajectory.start_time + step * np.arange(instants)))
+
+    def to_trajectory(self) -> HermiteSpline:
+        """Return the motion between the instants too: quintics with these positions, velocities and accelerations."""
+        return HermiteSpline(self.t, self.q, self.qp, self.qpp)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import absolute, where
+from chasles.engine.symbols import is_symbol
 from chasles.errors import ArgumentError
-from chasles.geometry import elementary
+from chasles.geometry import elementary, rotation_from_three_points, rotation_from_two_vectors
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.frames import rotation_from_three_points, rotation_from_two_vectors
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis
 from chasles.interop.spacelib.dimensions import embedded
 
@@ -190,5 +190,7 @@ def _rotation_of_vectors(v1: Array, v2: Array, axes: str) -> Array:
 
 def _null_where_undefined(R: Array, total: Any) -> Array:
     """Put zeros in the place of axes that are NaN, unless that comes from NaN in the arguments."""
+    if any(map(is_symbol, R.flat)):
+        return R
     is_known = absolute(total[0] + total[1] + total[2]) <= math.inf
     return np.array([[where(is_known & ~(absolute(entry) <= math.inf), 0.0, entry) for entry in row] for row in R])

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from chasles.geometry import rigid_motions, vectors
+from chasles.geometry import elementary, inverse_pose, skew_operator, trace_form, vee
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE
-from chasles.geometry.matrix_dynamics import skew_operator, trace_form
 from chasles.interop.spacelib.dimensions import embedded, square, upper_left
 
 
@@ -36,7 +35,7 @@ def invers(m: Array) -> Array:
            [ 0.,  0.,  1., -2.],
            [ 0.,  0.,  0.,  1.]])
     """
-    mi: Array = rigid_motions.inverse_pose(m)
+    mi: Array = inverse_pose(m)
     return mi
 
 
@@ -61,7 +60,7 @@ def mtov(A: Any, dim: int | None = None) -> Array:
     >>> mtov([[0, -3, 2], [3, 0, -1], [-2, 1, 0]])
     array([1., 2., 3.])
     """
-    v: Array = vectors.vee(upper_left(A, dim, "mtov"))
+    v: Array = vee(upper_left(A, dim, "mtov"))
     return v
 
 
@@ -110,7 +109,7 @@ def vtom(v: Array, dim: int = 3) -> Array:
            [ 3.,  0., -1.],
            [-2.,  1.,  0.]])
     """
-    return embedded(vectors.skew(v), dim, "vtom")
+    return embedded(elementary.skew(v), dim, "vtom")
 
 
 @batched(v=(3,))
@@ -122,7 +121,7 @@ def vtom3(v: Array) -> Array:
     >>> mtov3(vtom3([1, 2, 3]))
     array([1., 2., 3.])
     """
-    return embedded(vectors.skew(v), 3, "vtom3")
+    return embedded(elementary.skew(v), 3, "vtom3")
 
 
 @batched(v=(3,))
@@ -134,7 +133,7 @@ def vtom4(v: Array) -> Array:
     >>> mtov4(vtom4([1, 2, 3]))
     array([1., 2., 3.])
     """
-    return embedded(vectors.skew(v), 4, "vtom4")
+    return embedded(elementary.skew(v), 4, "vtom4")
 
 
 def skew(A: Any, B: Any, dim: int | None = None) -> Array:
@@ -159,7 +158,8 @@ def skew(A: Any, B: Any, dim: int | None = None) -> Array:
            [-1.,  0.]])
     """
     product = square(A, dim, "skew", "A", least=1) @ square(B, dim, "skew", "B", least=1)
-    return product - np.swapaxes(product, -2, -1)
+    C: Array = product - np.swapaxes(product, -2, -1)
+    return C
 
 
 @batched(A=(4, 4), B=(4, 4))

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from chasles.geometry import action_matrix, pseudo_inertia, pseudo_scalar_product
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.matrix_dynamics import pseudo_scalar_product
-from chasles.geometry.pseudo_inertias import pseudo_inertia
-from chasles.geometry.rigid_body_matrices import action_matrix
 
 
 @batched(fx=(), fy=(), fz=(), cx=(), cy=(), cz=())

@@ -14,21 +14,24 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from chasles.engine import absolute, where
-from chasles.geometry import elementary
+from chasles.geometry import (
+    LinePair,
+    PlanePair,
+    distance_to_plane,
+    elementary,
+    intersect_line_and_plane,
+    intersect_lines,
+    intersect_planes,
+    line_through_points,
+    midpoint,
+    plane_from_point_and_normal,
+    plane_through_points,
+    project_point_on_line,
+    project_point_on_plane,
+)
 from chasles.geometry.batched import batched
 from chasles.geometry.directions import unit_direction
 from chasles.geometry.elementary import Array
-from chasles.geometry.lines import LinePair, intersect_lines, line_through_points, project_point_on_line
-from chasles.geometry.planes import (
-    PlanePair,
-    distance_to_plane,
-    intersect_line_and_plane,
-    intersect_planes,
-    plane_from_point_and_normal,
-    plane_through_points,
-    project_point_on_plane,
-)
-from chasles.geometry.points import midpoint
 from chasles.interop.spacelib.codes import NOTOK, OK, POINT, Line, U, homogeneous
 
 LineLike: TypeAlias = Line | tuple[Any, Any]

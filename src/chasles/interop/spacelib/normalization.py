@@ -8,10 +8,9 @@ import numpy as np
 
 from chasles.engine import absolute, sqrt, where
 from chasles.errors import ArgumentError
-from chasles.geometry import elementary
+from chasles.geometry import elementary, project_rotation
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.rotations import project_rotation
 from chasles.interop.spacelib.codes import NOTOK, OK, SKEW, SYMM, checked_code
 from chasles.interop.spacelib.dimensions import checked_dim, square
 

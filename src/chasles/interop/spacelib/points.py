@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from chasles.engine import absolute, where
+from chasles.geometry import angle_at_point, distance_between_points, midpoint
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.points import angle_at_point, distance_between_points, midpoint
 from chasles.interop.spacelib.codes import POINT, U, homogeneous
 
 #: A sum of two weights counts as null when it is this small beside them.

@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import maximum, where
-from chasles.geometry import elementary
+from chasles.engine.symbols import is_symbol
+from chasles.geometry import (
+    axis_angle_from_rotation,
+    compose_poses,
+    elementary,
+    pose_from_screw,
+    rotation_from_axis_angle,
+    screw_from_pose,
+)
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR
-from chasles.geometry.rigid_motions import compose_poses
-from chasles.geometry.rotations import axis_angle_from_rotation, rotation_from_axis_angle
-from chasles.geometry.screws import pose_from_screw, screw_from_pose
 from chasles.interop.spacelib.codes import (
     NOTOK,
     NULL_MOTION,
@@ -27,7 +32,6 @@ from chasles.interop.spacelib.codes import (
     checked_axis,
     checked_joint,
     homogeneous,
-    unit_axis,
 )
 from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.vectors import unitv
@@ -157,6 +161,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
         Axis u, angle phi in [0, pi], displacement h along u, point P of the axis nearest to the origin, and OK. A pure
         translation has phi = 0, u along it, h its length and P the origin. The identity has u = 0, h = 0, P the origin
         and NOTOK. Rotations and translations up to 1e-14 (rad, m) count as none; the original compares with exact 0.
+        Symbols count as rotations.
 
     Notes
     -----
@@ -170,6 +175,8 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
     (array([ 0.,  0., -1.]), array([ 1., -1.,  0.,  1.]), np.int64(1))
     """
     screw = screw_from_pose(Q)
+    if any(map(is_symbol, Q.flat)):
+        return ScrewDisplacement(screw.axis, screw.angle, screw.translation, homogeneous(screw.point), float(OK))
     heading, length = unitv(elementary.translation_of(Q))
     # Comparisons with NaN fail, and it must go through the branch of turning.
     turns, moves = ~(screw.angle <= NULL_MOTION), ~(length <= NULL_MOTION)
@@ -345,54 +352,6 @@ def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
     """
     R = _rotation_about(a, q, "rotat34")
     return elementary.pose(R, R @ O[:U])
-
-
-@batched(u=(3,), h=())
-def traslat(u: Array, h: Any) -> Array:
-    """Translation by h along a vector.
-
-    Parameters
-    ----------
-    u
-        Vector, shape (..., 3). Only its direction counts, as in the original; a null one gives no translation.
-    h
-        Displacement, m, shape (...).
-
-    Returns
-    -------
-    ndarray
-        m, shape (..., 4, 4).
-
-    Examples
-    --------
-    >>> traslat([0, 3, 4], 10.0)[:3, 3]
-    array([0., 6., 8.])
-    """
-    return elementary.pose(np.eye(3), h * unitv(u)[0])
-
-
-@batched(h=())
-def traslat2(a: int, h: Any) -> Array:
-    """Translation by h (m) along the frame axis a, shape (..., 4, 4); along `U` there is none.
-
-    Examples
-    --------
-    >>> traslat2(Y, 2.0)[:3, 3]
-    array([0., 2., 0.])
-    """
-    return elementary.pose(np.eye(3), h * unit_axis(checked_axis(a, "traslat2", with_u=True)))
-
-
-@batched(h=(), P=POINT)
-def traslat24(a: int, h: Any, P: Array) -> Array:
-    """Translation by h (m) along the frame axis a, with the origin in P (..., 4): shape (..., 4, 4).
-
-    Examples
-    --------
-    >>> traslat24(X, 2.0, [1, 1, 1, 1])[:3, 3]
-    array([3., 1., 1.])
-    """
-    return elementary.pose(np.eye(3), P[:U] + h * unit_axis(checked_axis(a, "traslat24", with_u=True)))
 
 
 def _rotation_about(a: int, q: Any, routine: str) -> Array:

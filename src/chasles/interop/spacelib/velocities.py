@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.geometry import vectors
-from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import UNIT_VECTOR
-from chasles.geometry.matrix_dynamics import gravity_matrix
-from chasles.geometry.rigid_body_matrices import compose_acceleration_matrices
-from chasles.geometry.screw_matrices import (
+from chasles.geometry import (
+    compose_acceleration_matrices,
+    gravity_matrix,
     joint_motion_matrices,
     joint_screw_matrix,
     screw_from_velocity_matrix,
     unit_screw_matrix,
+    vee,
 )
+from chasles.geometry.batched import batched
+from chasles.geometry.elementary import Array
+from chasles.geometry.kinds import UNIT_VECTOR
 from chasles.interop.spacelib.codes import (
     NULL_MOTION,
     ORIGIN,
@@ -84,7 +84,7 @@ def Gtomegapto(G: Array) -> Array:
     >>> Gtomegapto([[-2.25, -0.9, 0], [0.9, -2.25, 0], [0, 0, 0]])
     array([0. , 0. , 0.9])
     """
-    omegapto: Array = vectors.vee(G)
+    omegapto: Array = vee(G)
     return omegapto
 
 

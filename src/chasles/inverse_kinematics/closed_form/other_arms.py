@@ -52,7 +52,7 @@ class PlanarArm:
         upper, fore = solver.links[:2]
         return solver if min(upper @ upper, fore @ fore) > (PARALLEL * chain.size) ** 2 else None
 
-    def branches(self, T_world_target: Array) -> list[Branch]:
+    def branches(self, T_world_target: Array, near: Array) -> list[Branch]:
         """Joint positions of both branches."""
         p_target = T_world_target[:3, 3]
         R = T_world_target[:3, :3] @ self.R_target.T
@@ -63,7 +63,7 @@ class PlanarArm:
             reached = reached - total.forth(self.links[2])
         found = []
         rise = self.axis @ p_target - self.height
-        for arm in planar_arm(self.axis, self.links[0], self.links[1], reached, total):
+        for arm in planar_arm([self.axis] * 3, self.links[0], self.links[1], reached, total):
             turns = iter(arm)
             moved = [rise if slide else next(turns).angle for slide in self.slides]
             positions = tuple(sign * value for sign, value in zip(self.signs, moved, strict=True))
@@ -97,19 +97,20 @@ class FiveJoints:
             return None
         return None if chain.parallel(0, 1) or chain.parallel(3, 4) else cls(chain)
 
-    def branches(self, T_world_target: Array) -> list[Branch]:
-        """Joint positions of all four branches."""
+    def branches(self, T_world_target: Array, near: Array) -> list[Branch]:
+        """Joint positions of all four branches; those of ``near`` (5,) where any would do."""
         h = self.h
         R_05 = T_world_target[:3, :3] @ self.R_5T.T
         p_15 = T_world_target[:3, 3] - self.p01 - R_05 @ self.p5T
         height = h[1] @ (self.p12 + self.p23 + self.p34 + self.p45)
         found = []
         for back in turns_reaching(h[1], p_15, -h[0], height):
+            back = back.or_near(near[0])
             first = back.about(h[0])
             last = turn_taking(R_05.T @ first.forth(h[1]), h[1], h[4])
             total = turn_taking(h[4], back.forth(R_05 @ h[4]), h[1])
             reached = back.forth(p_15) - self.p12 - total.forth(self.p45)
-            for arm in planar_arm(h[1], self.p23, self.p34, reached, total):
+            for arm in planar_arm(h[1:4], self.p23, self.p34, reached, total):
                 found.append(Branch.of(first, *arm, last))
         return found
 
@@ -142,8 +143,8 @@ class ShoulderElbowWrist:
             return None
         return cls(chain, shoulder, wrist)
 
-    def branches(self, T_world_target: Array, elbow_angle: Any) -> list[Branch]:
-        """Joint positions of all eight branches."""
+    def branches(self, T_world_target: Array, near: Array, elbow_angle: Any) -> list[Branch]:
+        """Joint positions of all eight branches; those of ``near`` (7,) where any would do."""
         h = self.h
         R_07 = T_world_target[:3, :3] @ self.R_7T.T
         to_wrist = T_world_target[:3, 3] - self.shoulder - R_07 @ self.p7T
@@ -154,9 +155,9 @@ class ShoulderElbowWrist:
         for elbow in turns_at_distance(self.fore, -self.upper, h[3], to_wrist @ to_wrist):
             arm = np.array(self._frame(self.upper + elbow.forth(self.fore), self.upper)).T
             R_03 = world @ arm.T
-            for shoulder in orientations(R_03, h[0], h[1], h[2]):
+            for shoulder in orientations(R_03, h[0], h[1], h[2], near[0]):
                 R_47 = np.array([elbow.back(column) for column in (R_03.T @ R_07).T]).T
-                for wrist in orientations(R_47, h[4], h[5], h[6]):
+                for wrist in orientations(R_47, h[4], h[5], h[6], near[4]):
                     found.append(Branch.of(*shoulder, elbow, *wrist))
         return found
 

@@ -58,24 +58,25 @@ class SphericalWrist:
         shoulder = chain.meeting(0, 1)
         return None if shoulder is None else cls(chain, wrist, shoulder)
 
-    def branches(self, T_world_target: Array) -> list[Branch]:
-        """Joint positions of all eight branches."""
+    def branches(self, T_world_target: Array, near: Array) -> list[Branch]:
+        """Joint positions of all eight branches; those of ``near`` (6,) where any would do."""
         h = self.h
         R_06 = T_world_target[:3, :3] @ self.R_6T.T
         p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
         found = []
-        for turns in self._arm(p_16):
+        for turns in self._arm(p_16, near):
             R_36 = np.array([_back(turns, column) for column in R_06.T]).T
-            for wrist in orientations(R_36, h[3], h[4], h[5]):
+            for wrist in orientations(R_36, h[3], h[4], h[5], near[3]):
                 found.append(Branch.of(*turns, *wrist))
         return found
 
-    def _arm(self, p_16: Array) -> list[tuple[Turn, Turn, Turn]]:
+    def _arm(self, p_16: Array, near: Array) -> list[tuple[Turn, Turn, Turn]]:
         """Turns of the first three joints that bring the wrist to its place."""
         h, found = self.h, []
         if self.shoulder is None:
             height = h[1] @ (self.p12 + self.p23 + self.p34)
             for back in turns_reaching(h[1], p_16, -h[0], height):
+                back = back.or_near(near[0])
                 first = back.about(h[0])
                 reached = back.forth(p_16) - self.p12
                 for third in turns_at_distance(self.p34, -self.p23, h[2], reached @ reached):
@@ -113,32 +114,35 @@ class ThreeParallelAxes:
             return None
         return cls(chain, wrist)
 
-    def branches(self, T_world_target: Array) -> list[Branch]:
-        """Joint positions of all eight branches."""
+    def branches(self, T_world_target: Array, near: Array) -> list[Branch]:
+        """Joint positions of all eight branches; those of ``near`` (6,) where any would do."""
         h = self.h
         R_06 = T_world_target[:3, :3] @ self.R_6T.T
         p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
         height = h[1] @ (self.p12 + self.p23 + self.p34 + self.p45)
+        near_total = sum(np.sign(h[1] @ h[k]) * near[k] for k in (1, 2, 3))
         found = []
         for back in turns_reaching(h[1], p_16, -h[0], height):
+            back = back.or_near(near[0])
             first = back.about(h[0])
             R_16 = np.array([back.forth(column) for column in R_06.T]).T
-            for fourth, fifth, sixth in orientations(R_16, h[1], h[4], h[5]):
+            for fourth, fifth, sixth in orientations(R_16, h[1], h[4], h[5], near_total):
                 # The fourth turn here is that of joints 2 to 4 together.
                 reached = back.forth(p_16) - self.p12 - fourth.forth(self.p45)
-                for arm in planar_arm(h[1], self.p23, self.p34, reached, fourth):
+                for arm in planar_arm(h[1:4], self.p23, self.p34, reached, fourth):
                     found.append(Branch.of(first, *arm, fifth, sixth))
         return found
 
 
-def planar_arm(axis: Array, upper: Array, fore: Array, reached: Array, total: Turn) -> list[tuple[Turn, Turn, Turn]]:
+def planar_arm(axes: Array, upper: Array, fore: Array, reached: Array, total: Turn) -> list[tuple[Turn, Turn, Turn]]:
     """Three turns about parallel axes, both ways: two links reach a point, the third turn makes up the total."""
     found = []
+    axis = axes[0]
     for elbow in turns_at_distance(fore, -upper, axis, reached @ reached):
         shoulder = turn_taking(upper + elbow.forth(fore), reached, axis)
         across = perpendicular(axis)
         last = turn_taking(across, elbow.back(shoulder.back(total.forth(across))), axis)
-        found.append((shoulder, elbow, last))
+        found.append((shoulder, elbow.along(axes[1]), last.along(axes[2])._replace(free=total.free)))
     return found
 
 

@@ -85,8 +85,8 @@ class ClosedFormSolver:
             arguments.append(self.elbow_angle(near) if elbow_angle is None else elbow_angle)
         elif elbow_angle is not None:
             raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
-        function = {"all": self.all_branches, "best": self.branch_with_margin}.get(select, self.nearest_branch)
-        q, angle, distance, margin, status, branch, free = function(*arguments)
+        function = {"all": "all_branches", "best": "branch_with_margin"}.get(select, "nearest_branch")
+        q, angle, distance, margin, status, branch, free = getattr(self, function)(*arguments)
         success = status == SOLVED
         number = whole(status)
         nothing = 0 * number
@@ -142,7 +142,7 @@ class ClosedFormSolver:
         """Verdict, number and freedom of each branch."""
         family, chain = self.formulas
         ranges = self.verification.ranges
-        branches: list[Branch] = family.branches(goal, *angle)
+        branches: list[Branch] = family.branches(goal, near[list(chain.coordinates)], *angle)
         rows = []
         for number, branch in enumerate(branches):
             q = list(minimum(maximum(near, ranges.lower), ranges.upper))

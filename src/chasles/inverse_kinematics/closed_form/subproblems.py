@@ -11,13 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import atan2, maximum, minimum, sqrt, where
+from chasles.engine import atan2, cos, maximum, minimum, sin, sqrt, where
 from chasles.geometry.elementary import Array, cross
 
 #: What is squared may not be smaller than this: it only keeps 0 / 0 away.
 _NOTHING = 1e-60
 #: A vector this near to an axis, relative to its length, may be turned about it by any angle.
 _FREE = 1e-7
+#: If it is this near, rounding errors alone would decide the angle.
+_LOST = 1e-12
+#: Cosine of an angle between known axes that counts as a right one.
+_SQUARE = 1e-12
 
 
 class Turn(NamedTuple):
@@ -31,21 +35,34 @@ class Turn(NamedTuple):
         Of the angle.
     free
         Condition that any other angle would do as well: what is turned lies on the axis.
+    lost
+        Condition that the angle means nothing: what is turned lies on the axis up to rounding errors.
     """
 
     axis: Array
     cosine: Any
     sine: Any
     free: Any = False
+    lost: Any = False
 
     @property
     def angle(self) -> Any:
         """The angle in (-pi, pi], rad."""
         return atan2(self.sine, self.cosine)
 
+    def or_near(self, angle: Any) -> Turn:
+        """This turn, but where its angle means nothing the one by another angle."""
+        return self._replace(
+            cosine=where(self.lost, cos(angle), self.cosine), sine=where(self.lost, sin(angle), self.sine)
+        )
+
     def about(self, axis: Array) -> Turn:
         """The same angle about another axis."""
         return self._replace(axis=axis)
+
+    def along(self, axis: Array) -> Turn:
+        """The same turn, told about a parallel axis, which may point the other way."""
+        return self._replace(axis=axis, sine=np.sign(self.axis @ axis) * self.sine)
 
     def forth(self, p: Array) -> Array:
         """Vector (3,) after the turn."""
@@ -68,8 +85,9 @@ def turn_taking(p: Array, to: Array, axis: Array) -> Turn:
     squared = sine * sine + cosine * cosine
     defined = squared > _NOTHING
     scale = 1.0 / sqrt(where(defined, squared, 1.0))
-    free = squared <= _FREE**4 * ((p @ p) * (to @ to))
-    return Turn(axis, where(defined, cosine * scale, 1.0), where(defined, sine * scale, 0.0), free)
+    whole = (p @ p) * (to @ to)
+    free, lost = squared <= _FREE**4 * whole, squared <= _LOST**4 * whole
+    return Turn(axis, where(defined, cosine * scale, 1.0), where(defined, sine * scale, 0.0), free, lost)
 
 
 def turns_reaching(plane: Array, p: Array, axis: Array, height: Any) -> tuple[Turn, Turn]:
@@ -88,11 +106,11 @@ def turns_reaching(plane: Array, p: Array, axis: Array, height: Any) -> tuple[Tu
     c = minimum(maximum(height - plane @ (p + v), -length), length)
     rest = sqrt(maximum(length * length - c * c, 0.0))
     scale = 1.0 / (length * length)
-    free = squared <= _FREE**2 * (p @ p)
+    free, lost = squared <= _FREE**2 * (p @ p), squared <= _LOST**2 * (p @ p)
 
     def turn(side: float) -> Turn:
         cosine, sine = (b * c - side * a * rest) * scale, (a * c + side * b * rest) * scale
-        return Turn(axis, where(defined, cosine, 1.0), where(defined, sine, 0.0), free)
+        return Turn(axis, where(defined, cosine, 1.0), where(defined, sine, 0.0), free, lost)
 
     return turn(1.0), turn(-1.0)
 
@@ -118,20 +136,39 @@ def turns_meeting(p: Array, axis: Array, other: Array, other_axis: Array) -> lis
     return pairs
 
 
-def orientations(R: Array, first: Array, second: Array, third: Array) -> list[tuple[Turn, Turn, Turn]]:
+def orientations(R: Array, first: Array, second: Array, third: Array, near: Any) -> list[tuple[Turn, Turn, Turn]]:
     """Both triples of turns about three axes whose product is a rotation.
 
-    Where first and third turn fall on one line only their sum is defined; the first is taken as it comes, and the third
-    makes up for it.
+    Where first and third axis fall on one line only their sum is defined; then the first turn is by the angle ``near``,
+    and the third makes up for it.
     """
     goal = R @ third
     across = perpendicular(third)
     triples = []
-    for b in turns_reaching(first, third, second, first @ goal):
-        a = turn_taking(b.forth(third), goal, first)
+    for b in _middle_turns(goal, first, second, third):
+        a = turn_taking(b.forth(third), goal, first).or_near(near)
         c = turn_taking(across, b.back(a.back(R @ across)), third)
         triples.append((a, b, c))
     return triples
+
+
+def _middle_turns(goal: Array, first: Array, second: Array, third: Array) -> tuple[Turn, Turn]:
+    """Both turns about the second axis that bring the third to the angle that the goal has to the first.
+
+    `turns_reaching` knows only the cosine of that angle, and loses half the digits where it is nearly 0 or pi. If the
+    second axis is square to the others, the sine is at hand as well.
+    """
+    if max(abs(first @ second), abs(second @ third)) > _SQUARE:
+        return turns_reaching(first, third, second, first @ goal)
+    across = cross(first, goal)
+    c, s = first @ goal, sqrt(maximum(across @ across, _NOTHING))
+    scale = 1.0 / sqrt(c * c + s * s)
+    a, b = cross(second, first) @ third, first @ third
+
+    def turn(side: float) -> Turn:
+        return Turn(second, (b * c + side * a * s) * scale, (side * b * s - a * c) * scale)
+
+    return turn(1.0), turn(-1.0)
 
 
 def perpendicular(axis: Array) -> Array:

@@ -1,0 +1,119 @@
+"""What each inertial parameter of a body contributes to wrenches, momenta and torques: columns of the regressors.
+
+The parameters are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a body's columns is
+that of its first link, the one that the joint moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.algorithms.body_motion import Acceleration
+from chasles.algorithms.joint_motion import WORLD, Pose, screw
+from chasles.algorithms.spatial import Twist
+from chasles.geometry.elementary import Array, skew
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+Columns = tuple[Array, Array]
+"""Moments (3, 10) and forces (3, 10), or angular and linear momenta, for unit values of the parameters."""
+
+
+def wrench_columns(acceleration: Acceleration) -> Columns:
+    """Wrench that gives a body its acceleration, about its origin.
+
+    The force is m a + U m c; the moment is m c x a and what the inertia asks for: I omega_dot + omega x I omega.
+
+    Source: Atkeson, An & Hollerbach, "Estimation of inertial parameters of manipulator loads and links" (Int. J.
+    Robotics Research 5(3), 1986), with the acceleration matrix U.
+    """
+    U, a = acceleration.matrix, acceleration.linear
+    force = np.concatenate([a[:, None], U, np.zeros((3, 6))], axis=1)
+    moment = np.concatenate([np.zeros((3, 1)), -skew(a), _moments_of_acceleration(acceleration)], axis=1)
+    return moment, force
+
+
+def momentum_columns(velocity: Twist) -> Columns:
+    """Momentum of a body about its origin: I omega + m c x v, and m v + omega x m c."""
+    omega, v = velocity.angular, velocity.linear
+    linear = np.concatenate([v[:, None], skew(omega), np.zeros((3, 6))], axis=1)
+    angular = np.concatenate([np.zeros((3, 1)), -skew(v), _inertia_times(omega)], axis=1)
+    return angular, linear
+
+
+def power_columns(columns: Columns, twist: Twist) -> Array:
+    """Power of the wrenches on a twist, or twice the energy of the momenta with it, shape (10,)."""
+    moment, force = columns
+    power: Array = twist.angular @ moment + twist.linear @ force
+    return power
+
+
+def seen_from_link(tree: Tree, index: int, twist: Twist) -> Twist:
+    """Twist of a body about the origin and in the axes of its first link."""
+    place = tree.frames[tree.bodies[index].name]
+    R, p = place.R_body_frame, place.p_body_frame
+    return Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
+
+
+def acceleration_seen_from_link(tree: Tree, index: int, acceleration: Acceleration) -> Acceleration:
+    """Acceleration of a body about the origin and in the axes of its first link."""
+    place = tree.frames[tree.bodies[index].name]
+    R, p = place.R_body_frame, place.p_body_frame
+    omega, omega_dot, U, a = acceleration
+    return Acceleration(R.T @ omega, R.T @ omega_dot, R.T @ U @ R, R.T @ (a + U @ p))
+
+
+def screws_in_bodies(tree: Tree, poses: Sequence[Pose]) -> list[dict[int, Twist]]:
+    """For every body the screws, in its frame, of the joints that move it, by the joint's number."""
+    screws: list[dict[int, Twist]] = []
+    for index, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
+        seen = {} if body.parent == WORLD else screws[body.parent]
+        here = {
+            joint: Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
+            for joint, twist in seen.items()
+        }
+        screws.append(here | {index: screw(body)})
+    return screws
+
+
+def matrix_of_rows(tree: Tree, columns: Sequence[Columns], poses: Sequence[Pose], joint_columns: Sequence[Array]) -> Array:
+    """Regressor (n, 13 bodies): the powers of every body's columns on the screws of the joints that carry it.
+
+    `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.
+    """
+    count = len(tree.bodies)
+    rows: list[list[Any]] = [[0.0] * (13 * count) for _ in range(tree.n)]
+
+    def add(joint: int, first_column: int, values: Sequence[Any]) -> None:
+        body = tree.bodies[joint]
+        row = rows[body.coordinate]
+        for column, value in enumerate(values, start=first_column):
+            row[column] = row[column] + body.ratio * value
+
+    for index, screws in enumerate(screws_in_bodies(tree, poses)):
+        for joint, twist in screws.items():
+            add(joint, 10 * index, list(power_columns(columns[index], seen_from_link(tree, index, twist))))
+        add(index, 10 * count + 3 * index, [column[index] for column in joint_columns])
+    return np.array(rows).reshape(tree.n, 13 * count)
+
+
+def _inertia_times(omega: Array) -> Array:
+    """The product of an inertia matrix with a vector, for unit values of xx, xy, xz, yy, yz, zz: shape (3, 6)."""
+    x, y, z = omega
+    return np.array([[x, y, z, 0.0, 0.0, 0.0], [0.0, x, 0.0, y, z, 0.0], [0.0, 0.0, x, 0.0, y, z]])
+
+
+def _moments_of_acceleration(acceleration: Acceleration) -> Array:
+    """I omega_dot + omega x I omega for unit values of xx, xy, xz, yy, yz, zz: shape (3, 6)."""
+    U, (x, y, z), (p, q, r) = acceleration.matrix, acceleration.omega_dot, acceleration.omega
+    return np.array(
+        [
+            [x, -U[2, 0], U[1, 0], -(q * r), U[1, 1] - U[2, 2], q * r],
+            [p * r, U[2, 1], U[2, 2] - U[0, 0], y, -U[0, 1], -(p * r)],
+            [-(p * q), U[0, 0] - U[1, 1], -U[1, 2], p * q, U[0, 2], z],
+        ]
+    )

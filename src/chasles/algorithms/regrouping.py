@@ -1,0 +1,207 @@
+"""Base parameters in closed form: which inertial parameters act on the torques only together, and how.
+
+Some changes of a body's inertia can be undone by the opposite change of its parent's, so that no torque of any motion
+changes. For a turning joint these are a mass in a point of the axis, its shift along the axis and a mass spread along
+the axis; for a sliding joint every inertia matrix (Gautier & Khalil, "Direct calculation of minimum set of inertial
+parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990; Khalil, Bennis & Gautier for trees). Where
+the joints before allow few motions there are more of them: Gautier & Khalil list the cases, here they follow from the
+motions that the body can be given (Wensing, Niemeyer & Slotine, "A geometric characterization of observability in
+inertial parameter identification", Int. J. Robotics Research, 2024).
+
+That nothing else escapes the torques: add to a body's change all that its children's hand on. With a leaf's joint at
+rest in its zero position, the body and its parent move as one, so the energy of the rest alone must vanish; then so must
+the leaf's part of the energy for itself, and so on to the root. What can be handed on across a joint is therefore found
+joint by joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from chasles.algorithms.attainable_motion import AttainableMotion, attainable_motions, twist_product
+from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
+from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array
+from chasles.geometry.inertial_parameters import (
+    inertial_parameters_from_pseudo_inertia,
+    pseudo_inertia_from_inertial_parameters,
+)
+from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+GIVEN_UP_FIRST = (0, 3, 2, 1, 10, 7, 4, 5, 6, 8, 9)
+"""Which of a body's parameters (m, m c, inertia; 10: armature) shall be expressed by others, most willingly first.
+
+For a joint along z these are Khalil's: m, m z and Iyy of a turning joint.
+"""
+
+WEAK = 1e-3
+"""A parameter with less than this share in what is left to choose from is chosen only if no other can be."""
+
+
+class Grouping(NamedTuple):
+    """Base parameters as linear combinations of all parameters."""
+
+    independent: tuple[int, ...]
+    """Numbers of the parameters that stand for the base parameters, one for each."""
+    matrix: Array
+    """Shape (base, all): base parameters of all parameters. Its columns `independent` are the identity."""
+
+
+def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
+    """Base parameters of a tree whose joints move independently.
+
+    Parameters
+    ----------
+    tree
+        The robot. Its masses do not matter; its geometry and the direction of gravity do.
+    tolerance
+        Directions of motion smaller than this share of the robot's size are taken for rounding.
+
+    Returns
+    -------
+    Grouping
+        Of the parameters in the order of the columns of `torque_regressor`.
+
+    Raises
+    ------
+    ArgumentError
+        If joints mimic others.
+
+    Examples
+    --------
+    A rod that turns about a fixed axis: of its inertia only the moment about the axis acts, together with the motor's,
+    and its first moments across the axis if gravity pulls across. Friction acts for itself.
+
+    >>> from chasles.model import build_tree, load
+    >>> grouping = regroup(build_tree(load("planar2r")))
+    >>> len(grouping.independent), grouping.matrix.shape
+    (11, (11, 26))
+    """
+    if has_mimic_joints(tree):
+        raise ArgumentError("base parameters in closed form need joints that move independently; this robot has mimic joints")
+    size = _size(tree)
+    scaled = _scaled(tree, 1.0 / size)
+    count = len(tree.bodies)
+    carried = [_own_columns(index, count) for index in range(count)]
+    given_up: list[int] = []
+    for index, motion in reversed(list(enumerate(attainable_motions(scaled, tolerance)))):
+        changes, pivots = _reduced(_to_link_frame(scaled, index, exchangeable(motion, tolerance)))
+        handed_on = changes @ carried[index][pivots]
+        carried[index] = carried[index] - handed_on
+        given_up += [_column(index, pivot, count) for pivot in pivots]
+        parent = tree.bodies[index].parent
+        if parent != WORLD:
+            carried[parent][:10] += _link_in_parent_link(scaled, index) @ handed_on[:10]
+    independent = tuple(k for k in range(13 * count) if k not in set(given_up))
+    everything = np.eye(13 * count)
+    for index, rows in enumerate(carried):
+        everything[[_column(index, k, count) for k in range(11)]] = rows
+    units = _units(count, size)
+    matrix = everything[list(independent)] * units / units[list(independent), None]
+    return Grouping(independent, np.where(np.abs(matrix) < 1e-13 * np.abs(matrix).max(initial=1.0), 0.0, matrix))
+
+
+def exchangeable(motion: AttainableMotion, tolerance: float) -> Array:
+    """Changes of a body's ten parameters and of its joint's armature that the parent can undo, as columns (11, k).
+
+    A change with the spatial inertia A and the armature a must satisfy S^T A S + a = 0; S^T A w = 0 for all twists w
+    that come from the parent, gravity included, so that the joint feels nothing of them; and
+    w^T (A ad S + ad S^T A) w = 0 for all w, so that the parent feels the same in every position of the joint.
+    """
+    S = motion.screw
+    turn = twist_product(S)
+    own = np.outer(S, S)[None]
+    mixed = np.einsum("i,kj->kij", S, np.vstack([motion.twists, motion.gravity]))
+    turned = turn @ motion.products
+    turned = turned + turned.transpose(0, 2, 1)
+    tests = np.concatenate([own, mixed, turned])
+    inertias = spatial_inertia_from_pseudo_inertia(pseudo_inertia_from_inertial_parameters(np.eye(10)))
+    conditions = np.einsum("kij,pij->kp", tests, inertias)
+    armature = np.zeros((len(tests), 1))
+    armature[0] = 1.0
+    return _null_space(np.hstack([conditions, armature]), tolerance)
+
+
+def independent_rows(A: Array, preferred: Sequence[int]) -> list[int]:
+    """As many independent rows as A has columns (its rank): the preferred ones, in their order, unless they are weak."""
+    chosen: list[int] = []
+    rest = A
+    while len(chosen) < A.shape[1]:
+        lengths = np.linalg.norm(rest, axis=1)
+        least = min(WEAK, 0.1 * float(lengths.max()))
+        row = next(row for row in preferred if row not in chosen and lengths[row] > least)
+        chosen.append(row)
+        direction = rest[row] / lengths[row]
+        rest = rest - np.outer(rest @ direction, direction)
+    return chosen
+
+
+def _reduced(changes: Array) -> tuple[Array, list[int]]:
+    """The same changes, such that each changes one of the parameters given up by 1 and the others of these not at all."""
+    pivots = independent_rows(changes, GIVEN_UP_FIRST)
+    return changes @ np.linalg.inv(changes[pivots]), pivots
+
+
+def _null_space(A: Array, tolerance: float) -> Array:
+    """Orthonormal basis of the vectors x with A x = 0, as columns."""
+    _, sizes, directions = np.linalg.svd(A)
+    rank = int(np.sum(sizes > tolerance * sizes.max(initial=1.0)))
+    return directions[rank:].T
+
+
+def _to_link_frame(tree: Tree, index: int, changes: Array) -> Array:
+    place = tree.frames[tree.bodies[index].name]
+    R, p = place.R_body_frame, place.p_body_frame
+    return np.vstack([parameter_motion(R.T, -R.T @ p) @ changes[:10], changes[10:]])
+
+
+def _link_in_parent_link(tree: Tree, index: int) -> Array:
+    """Matrix (10, 10) of parameters in the link's frame to those in the parent's first link's, at joint position zero."""
+    body = tree.bodies[index]
+    here, there = tree.frames[body.name], tree.frames[tree.bodies[body.parent].name]
+    R = body.R_parent_body @ here.R_body_frame
+    p = body.R_parent_body @ here.p_body_frame + body.p_parent_body
+    return parameter_motion(there.R_body_frame.T @ R, there.R_body_frame.T @ (p - there.p_body_frame))
+
+
+def parameter_motion(R_ab: Array, p_ab: Array) -> Array:
+    """Matrix (10, 10) that takes inertial parameters in a frame b to those in a frame a."""
+    T_ab = np.eye(4)
+    T_ab[:3, :3], T_ab[:3, 3] = R_ab, p_ab
+    J_b = pseudo_inertia_from_inertial_parameters(np.eye(10))
+    return np.array(inertial_parameters_from_pseudo_inertia(T_ab @ J_b @ T_ab.T)).T
+
+
+def _own_columns(index: int, count: int) -> Array:
+    """The body's parameters and its armature, of all parameters: shape (11, 13 bodies)."""
+    return np.eye(13 * count)[[_column(index, k, count) for k in range(11)]]
+
+
+def _column(index: int, parameter: int, count: int) -> int:
+    return 10 * index + parameter if parameter < 10 else 10 * count + 3 * index + 2
+
+
+def _size(tree: Tree) -> float:
+    places = [body.p_parent_body for body in tree.bodies] + [tree.frames[body.name].p_body_frame for body in tree.bodies]
+    return max((float(np.linalg.norm(p)) for p in places), default=0.0) or 1.0
+
+
+def _scaled(tree: Tree, factor: float) -> Tree:
+    bodies = tuple(
+        replace(body, p_parent_body=factor * body.p_parent_body, pitch=factor * body.pitch) for body in tree.bodies
+    )
+    frames = {name: replace(place, p_body_frame=factor * place.p_body_frame) for name, place in tree.frames.items()}
+    return replace(tree, bodies=bodies, frames=frames)
+
+
+def _units(count: int, size: float) -> Array:
+    """What one unit of each parameter is for the robot scaled to the size of 1."""
+    of_body = np.array([1.0, *[1.0 / size] * 3, *[1.0 / size**2] * 6])
+    return np.concatenate([np.tile(of_body, count), np.tile([1.0, 1.0, 1.0 / size**2], count)])

@@ -1,0 +1,141 @@
+"""Numerical inverse kinematics (chapter 6 of the book)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array
+from chasles.interop.modern_robotics.checked import BookProgram, lead_of, numbers
+from chasles.interop.modern_robotics.newton_raphson import body_iteration, space_iteration
+from chasles.interop.modern_robotics.screw_chains import joint_count
+
+#: Steps after which the book gives up.
+MAX_ITERATIONS = 20
+
+
+def IKinBody(
+    Blist: ArrayLike,
+    M: ArrayLike,
+    T: ArrayLike,
+    thetalist0: ArrayLike,
+    eomg: ArrayLike,
+    ev: ArrayLike,
+    *,
+    maxiterations: int = MAX_ITERATIONS,
+) -> tuple[Array, Any]:
+    """Joint variables for a pose of the end-effector frame, from screw axes in that frame.
+
+    Newton-Raphson steps with the pseudo-inverse of the body Jacobian, without joint limits: the original's iteration
+    and stopping rule. For one that does not get stuck see `Robot.inverse_kinematics`.
+
+    Parameters
+    ----------
+    Blist
+        Screw axes of the joints in the end-effector frame at the home position, one a column, shape (..., 6, n).
+    M
+        Pose of the end-effector frame at the home position, shape (..., 4, 4).
+    T
+        Pose that is wanted, shape (..., 4, 4).
+    thetalist0
+        First guess, rad (m for sliding joints), shape (..., n).
+    eomg, ev
+        Tolerances, rad and m, shape (...): lengths of the angular and linear part of the twist, in the end-effector
+        frame, that would take the end-effector to T in a unit of time.
+    maxiterations
+        Most steps; fixed at 20 in the published package.
+
+    Returns
+    -------
+    thetalist
+        Shape (..., n), floats; what the iteration ended with if it did not succeed.
+    success
+        Whether thetalist satisfies both tolerances: a bool, or an array of shape (...). Never for a T that
+        `TestIfSE3` refuses or that holds NaN.
+
+    Raises
+    ------
+    ArgumentError
+        For wrong shapes, or fewer joint variables than axes.
+
+    Notes
+    -----
+    In the published package a NaN in T is a success at once, whole numbers in thetalist0 come back as whole numbers,
+    and from a singular guess the pseudo-inverse may keep singular values that are rounding errors, and take steps of
+    1e15 rad. Here singular values below about 1e-12 of the largest count as zero.
+
+    Examples
+    --------
+    >>> Blist = np.array([[0, 0, -1, 2, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0.1]]).T
+    >>> M = [[-1, 0, 0, 0], [0, 1, 0, 6], [0, 0, -1, 2], [0, 0, 0, 1]]
+    >>> T = [[0, 1, 0, -5], [1, 0, 0, 4], [0, 0, -1, 1.6858], [0, 0, 0, 1]]
+    >>> IKinBody(Blist, M, T, [1.5, 2.5, 3], 0.01, 0.001)
+    (array([1.57073819, 2.999667 , 3.14153913]), True)
+    """
+    n = joint_count(Blist, "IKinBody", "Blist")
+    return _solved("IKinBody", body_iteration(n), n, thetalist0, (Blist, M, T, eomg, ev), maxiterations)
+
+
+def IKinSpace(
+    Slist: ArrayLike,
+    M: ArrayLike,
+    T: ArrayLike,
+    thetalist0: ArrayLike,
+    eomg: ArrayLike,
+    ev: ArrayLike,
+    *,
+    maxiterations: int = MAX_ITERATIONS,
+) -> tuple[Array, Any]:
+    """Joint variables for a pose of the end-effector frame, from screw axes in the space frame.
+
+    Parameters
+    ----------
+    Slist
+        Screw axes of the joints in the space frame at the home position, one a column, shape (..., 6, n).
+    M, T, thetalist0, maxiterations
+        As for `IKinBody`.
+    eomg, ev
+        Tolerances, rad and m, shape (...), of the twist in the *space* frame, as in the published package. Its linear
+        part is the velocity of the point that passes the origin: the end-effector may be as far as eomg times its
+        distance from the origin plus ev away from T.
+
+    Returns
+    -------
+    thetalist, success
+        As for `IKinBody`.
+
+    Raises
+    ------
+    ArgumentError
+        As `IKinBody`.
+
+    Notes
+    -----
+    The defects of the published package that `IKinBody` names are mended here, too.
+
+    Examples
+    --------
+    >>> Slist = np.array([[0, 0, 1, 4, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, -1, -6, 0, -0.1]]).T
+    >>> M = [[-1, 0, 0, 0], [0, 1, 0, 6], [0, 0, -1, 2], [0, 0, 0, 1]]
+    >>> T = [[0, 1, 0, -5], [1, 0, 0, 4], [0, 0, -1, 1.6858], [0, 0, 0, 1]]
+    >>> IKinSpace(Slist, M, T, [1.5, 2.5, 3], 0.01, 0.001)
+    (array([1.57073783, 2.99966384, 3.1415342 ]), True)
+    """
+    n = joint_count(Slist, "IKinSpace", "Slist")
+    return _solved("IKinSpace", space_iteration(n), n, thetalist0, (Slist, M, T, eomg, ev), maxiterations)
+
+
+def _solved(
+    function: str, iteration: BookProgram, n: int, thetalist0: ArrayLike, arguments: tuple[Any, ...], limit: int
+) -> tuple[Array, Any]:
+    if limit < 0:
+        raise ArgumentError(f"{function}: maxiterations must not be negative, but is {limit!r}")
+    guess = numbers(thetalist0, function, "thetalist0")
+    lead_of(guess, (n,), function, "thetalist0")
+    # Every step looks before it leaps: one look more than steps.
+    state, _, done = iteration(np.concatenate([guess, guess], axis=-1), *arguments, limit + 1.0)
+    success = done > 0.0
+    return state[..., n:], success if success.ndim else bool(success)

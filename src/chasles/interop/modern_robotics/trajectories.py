@@ -1,0 +1,198 @@
+"""Trajectory generation (chapter 9 of the book)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.geometry import interpolate_pose
+from chasles.geometry.elementary import Array
+from chasles.geometry.pose_interpolation import Path
+from chasles.interop.modern_robotics.checked import book_formula, lead_of, numbers
+
+
+@book_formula(Tf=(), t=())
+def CubicTimeScaling(Tf: Any, t: Any) -> Any:
+    """Path parameter of a cubic time scaling, at rest at both ends.
+
+    Parameters
+    ----------
+    Tf
+        Time of the whole motion, s, shape (...).
+    t
+        Time since its start, in [0, Tf], s, shape (...). Beyond, the polynomial goes on.
+
+    Returns
+    -------
+    ndarray
+        s(t), from 0 to 1, shape (...).
+
+    Examples
+    --------
+    >>> CubicTimeScaling(2, 0.6)
+    np.float64(0.216)
+    """
+    x = t / Tf
+    return x * x * (3.0 - 2.0 * x)
+
+
+@book_formula(Tf=(), t=())
+def QuinticTimeScaling(Tf: Any, t: Any) -> Any:
+    """Path parameter of a quintic time scaling, at rest and without acceleration at both ends.
+
+    Parameters
+    ----------
+    Tf
+        Time of the whole motion, s, shape (...).
+    t
+        Time since its start, in [0, Tf], s, shape (...). Beyond, the polynomial goes on.
+
+    Returns
+    -------
+    ndarray
+        s(t), from 0 to 1, shape (...).
+
+    Examples
+    --------
+    >>> QuinticTimeScaling(2, 0.6).round(12)
+    np.float64(0.16308)
+    """
+    x = t / Tf
+    return x * x * x * (10.0 - x * (15.0 - 6.0 * x))
+
+
+def JointTrajectory(thetastart: ArrayLike, thetaend: ArrayLike, Tf: float, N: float, method: int) -> Array:
+    """Straight line in joint space.
+
+    Parameters
+    ----------
+    thetastart, thetaend
+        Joint variables at both ends, shape (..., n).
+    Tf
+        Time of the whole motion, s.
+    N
+        Number of instants, at least 2; a fraction is cut off.
+    method
+        3 for the cubic, 5 for the quintic time scaling.
+
+    Returns
+    -------
+    ndarray
+        Joint variables at instants from 0 to Tf, shape (..., N, n).
+
+    Raises
+    ------
+    ArgumentError
+        Also for an N below 2, and for another method, which the published package takes for 5.
+
+    Examples
+    --------
+    >>> JointTrajectory([0, 1], [1, 1], 4, 5, 3)
+    array([[0. , 1. ],
+           [0.15625, 1. ],
+           [0.5 , 1. ],
+           [0.84375, 1. ],
+           [1. , 1. ]])
+    """
+    function = "JointTrajectory"
+    s = _path_parameters(Tf, N, method, function)[:, None]
+    start, end = numbers(thetastart, function, "thetastart"), numbers(thetaend, function, "thetaend")
+    if start.ndim == 0:
+        raise ArgumentError(f"{function}: thetastart has shape (), not (..., n)")
+    lead_of(end, (start.shape[-1],), function, "thetaend")
+    line: Array = s * end[..., None, :] + (1.0 - s) * start[..., None, :]
+    return line
+
+
+def ScrewTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, method: int) -> list[Array]:
+    """Motion along a constant screw axis.
+
+    Parameters
+    ----------
+    Xstart, Xend
+        Poses at both ends, shape (..., 4, 4).
+    Tf, N, method
+        As for `JointTrajectory`.
+
+    Returns
+    -------
+    list of ndarray
+        Poses at N instants from 0 to Tf, each of shape (..., 4, 4).
+
+    Raises
+    ------
+    ArgumentError
+        As `JointTrajectory`.
+
+    Examples
+    --------
+    >>> Xstart = [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]
+    >>> Xend = [[0, 0, 1, 0.1], [1, 0, 0, 0], [0, 1, 0, 4.1], [0, 0, 0, 1]]
+    >>> ScrewTrajectory(Xstart, Xend, 5, 4, 3)[1].round(3)
+    array([[ 0.904, -0.25 ,  0.346,  0.441],
+           [ 0.346,  0.904, -0.25 ,  0.529],
+           [-0.25 ,  0.346,  0.904,  1.601],
+           [ 0. ,  0. ,  0. ,  1. ]])
+    """
+    return _pose_trajectory(Xstart, Xend, _path_parameters(Tf, N, method, "ScrewTrajectory"), "screw")
+
+
+def CartesianTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, method: int) -> list[Array]:
+    """Motion of the origin along a straight line, while the frame turns about a constant axis.
+
+    Parameters
+    ----------
+    Xstart, Xend
+        Poses at both ends, shape (..., 4, 4).
+    Tf, N, method
+        As for `JointTrajectory`.
+
+    Returns
+    -------
+    list of ndarray
+        Poses at N instants from 0 to Tf, each of shape (..., 4, 4).
+
+    Raises
+    ------
+    ArgumentError
+        As `JointTrajectory`.
+
+    Examples
+    --------
+    >>> Xstart = [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]
+    >>> Xend = [[0, 0, 1, 0.1], [1, 0, 0, 0], [0, 1, 0, 4.1], [0, 0, 0, 1]]
+    >>> CartesianTrajectory(Xstart, Xend, 5, 4, 5)[1].round(3)
+    array([[ 0.937, -0.214,  0.277,  0.811],
+           [ 0.277,  0.937, -0.214,  0. ],
+           [-0.214,  0.277,  0.937,  1.651],
+           [ 0. ,  0. ,  0. ,  1. ]])
+    """
+    return _pose_trajectory(Xstart, Xend, _path_parameters(Tf, N, method, "CartesianTrajectory"), "decoupled")
+
+
+def _path_parameters(Tf: Any, N: Any, method: Any, function: str) -> NDArray[np.float64]:
+    """Path parameters (N,) at equal intervals of time."""
+    scalings = {3: CubicTimeScaling, 5: QuinticTimeScaling}
+    if method not in (3, 5):
+        raise ArgumentError(f"{function}: method must be 3 (cubic) or 5 (quintic), not {method!r}")
+    duration, count = numbers(Tf, function, "Tf"), numbers(N, function, "N")
+    if duration.shape != () or not (np.isfinite(duration) and duration > 0.0):
+        raise ArgumentError(f"{function}: Tf must be a positive number of seconds, not {Tf!r}")
+    if count.shape != () or not (np.isfinite(count) and count >= 2.0):
+        raise ArgumentError(f"{function}: N must be a number of instants, at least 2, not {N!r}")
+    s: NDArray[np.float64] = scalings[int(method)](duration, np.linspace(0.0, duration, int(count)))
+    return s
+
+
+def _pose_trajectory(Xstart: Any, Xend: Any, s: NDArray[np.float64], path: Path) -> list[Array]:
+    function = "ScrewTrajectory" if path == "screw" else "CartesianTrajectory"
+    start, end = numbers(Xstart, function, "Xstart"), numbers(Xend, function, "Xend")
+    leads = lead_of(start, (4, 4), function, "Xstart"), lead_of(end, (4, 4), function, "Xend")
+    try:
+        batch = np.broadcast_shapes(*leads)
+    except ValueError:
+        raise ArgumentError(f"{function}: the batch axes {leads[0]} and {leads[1]} do not broadcast") from None
+    return list(interpolate_pose(start, end, s.reshape(-1, *(1,) * len(batch)), path=path))

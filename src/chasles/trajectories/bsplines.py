@@ -1,0 +1,160 @@
+"""B-splines in joint space: motions shaped by control points, or led through waypoints."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.trajectories.piecewise import PiecewisePolynomial
+from chasles.trajectories.splines import polynomials_of
+from chasles.trajectories.waypoints import checked_times, checked_waypoints, numbers
+
+FloatArray = NDArray[np.float64]
+
+
+class BSpline(PiecewisePolynomial):
+    """Joint motion drawn towards control points, with continuous derivatives up to one less than its degree.
+
+    Each piece stays within the box, and the convex hull, of the ``degree + 1`` control points that shape it: limits of
+    position that the control points keep, the motion keeps.
+
+    Parameters
+    ----------
+    basis_knots
+        Knots of the B-spline, shape (m + degree + 1,), s, not decreasing, none more than ``degree + 1`` times. The
+        motion lasts from ``basis_knots[degree]`` to ``basis_knots[m]``.
+    control_points
+        Shape (..., m, n), m at least ``degree + 1``, rad or m.
+    degree
+        Degree of the polynomials, from 1 to 15.
+
+    Attributes
+    ----------
+    basis_knots, control_points, degree
+        As given.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, knots decrease or coincide too often, or a number is not finite.
+
+    See Also
+    --------
+    BSpline.clamped : from the first control point to the last one, in a given time.
+    BSpline.through : through waypoints.
+
+    Examples
+    --------
+    >>> pull = BSpline.clamped([[0.0], [0.0], [1.0], [1.0]], duration=2.0, degree=3)
+    >>> pull([0.0, 1.0, 2.0]).q[:, 0], pull([0.0, 1.0, 2.0]).qd[:, 0]
+    (array([0. , 0.5, 1. ]), array([0.  , 0.75, 0.  ]))
+    """
+
+    def __init__(self, basis_knots: ArrayLike, control_points: ArrayLike, degree: int = 5) -> None:
+        self.degree = _checked_degree(degree)
+        self.control_points = _checked_points(control_points, self.degree)
+        self.basis_knots = _checked_knots(basis_knots, self.control_points.shape[-2], self.degree)
+        from scipy.interpolate import BSpline as Basis
+
+        points = np.moveaxis(self.control_points, -2, 0)
+        super().__init__(*polynomials_of(Basis(self.basis_knots, points, self.degree)))
+
+    @classmethod
+    def clamped(cls, control_points: ArrayLike, duration: float, degree: int = 5) -> BSpline:
+        """Return the B-spline that starts at the first control point at time 0 and ends at the last one.
+
+        Its inner knots are equally spaced. It starts and ends at rest if the first two and the last two control points
+        are the same, with zero acceleration if it is three of them.
+
+        Parameters
+        ----------
+        control_points
+            Shape (..., m, n), m at least ``degree + 1``, rad or m.
+        duration
+            Time from start to end, s, positive.
+        degree
+            Degree of the polynomials, from 1 to 15.
+        """
+        degree = _checked_degree(degree)
+        points = _checked_points(control_points, degree)
+        time = numbers(duration, "the duration")
+        if time.ndim or not (np.isfinite(time) and time > 0.0):
+            raise ArgumentError(f"the duration must be a positive number of seconds, not {duration!r}")
+        inner = np.linspace(0.0, float(time), points.shape[-2] - degree + 1)
+        return cls(np.concatenate([np.zeros(degree), inner, np.full(degree, inner[-1])]), points, degree)
+
+    @classmethod
+    def through(cls, times: ArrayLike, waypoints: ArrayLike, degree: int = 5) -> BSpline:
+        """Return the B-spline through waypoints whose knots are at the waypoints, but for those next to the ends.
+
+        Nothing is demanded at the ends, where it therefore does not rest; see `QuinticSpline` for one that does.
+
+        Parameters
+        ----------
+        times
+            Times of the waypoints, increasing, shape (k,), k at least ``degree + 1``, s.
+        waypoints
+            Configurations, shape (..., k, n), rad or m.
+        degree
+            Degree of the polynomials, odd, from 1 to 15.
+
+        Examples
+        --------
+        >>> line = BSpline.through([0.0, 1.0, 2.0, 4.0], [[0.0], [1.0], [2.0], [4.0]], degree=3)
+        >>> line(3.0).q.round(12), line(3.0).qd.round(12)
+        (array([3.]), array([1.]))
+        """
+        degree = _checked_degree(degree)
+        if degree % 2 == 0:
+            raise ArgumentError(f"the degree of a B-spline through waypoints must be odd, not {degree}")
+        t = checked_times(times, least=degree + 1)
+        points = np.moveaxis(checked_waypoints(waypoints, t), -2, 0)
+        from scipy.interpolate import make_interp_spline
+
+        spline = make_interp_spline(t, points, k=degree)
+        return cls(spline.t, np.moveaxis(spline.c, 0, -2), degree)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.batch}" if self.batch else ""
+        return (
+            f"<BSpline of degree {self.degree} of {self.n} joints, {self.control_points.shape[-2]} control points, "
+            f"from {self.knots[0]:g} to {self.knots[-1]:g} s{batch}>"
+        )
+
+
+def _checked_degree(degree: int) -> int:
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= 15:
+        raise ArgumentError(f"the degree must be a whole number from 1 to 15, not {degree!r}")
+    return int(degree)
+
+
+def _checked_points(control_points: ArrayLike, degree: int) -> FloatArray:
+    points = numbers(control_points, "the control points")
+    if points.ndim < 2 or points.shape[-2] <= degree or points.shape[-1] < 1:
+        raise ArgumentError(
+            f"for degree {degree} control points must have shape (..., m, n), m at least {degree + 1}, not "
+            f"{points.shape}"
+        )
+    if not np.isfinite(points).all():
+        *_, point, joint = (int(i) for i in np.argwhere(~np.isfinite(points))[0])
+        raise ArgumentError(f"control point {point}: joint {joint} is not finite")
+    points.flags.writeable = False
+    return points
+
+
+def _checked_knots(basis_knots: ArrayLike, count: int, degree: int) -> FloatArray:
+    knots = numbers(basis_knots, "the knots")
+    if knots.shape != (count + degree + 1,):
+        raise ArgumentError(
+            f"{count} control points of degree {degree} need {count + degree + 1} knots, not shape {knots.shape}"
+        )
+    if not np.isfinite(knots).all():
+        raise ArgumentError(f"knot {int(np.argmin(np.isfinite(knots)))} is not finite")
+    for apart, wrong in ((1, np.diff(knots) < 0.0), (degree + 1, knots[degree + 1 :] <= knots[: -degree - 1])):
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            fault = "decrease" if apart == 1 else f"coincide more than {degree + 1} times"
+            raise ArgumentError(f"the knots of a B-spline must not {fault}: knot {k + apart} after {k}")
+    knots.flags.writeable = False
+    return knots

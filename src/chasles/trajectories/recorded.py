@@ -1,0 +1,229 @@
+"""Smooth motions from recorded samples, with velocities and accelerations that can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.trajectories.piecewise import PiecewisePolynomial
+from chasles.trajectories.splines import polynomials_of
+from chasles.trajectories.waypoints import checked_rates, checked_times, checked_waypoints, numbers
+
+FloatArray = NDArray[np.float64]
+
+_DEGREE = 5
+_SMOOTHED = 3  # the derivative that is kept small: the jerk
+#: Pieces in the first try; they double while a joint makes use of more than half of them.
+_FEWEST_PIECES, _MOST_PIECES = 50, 800
+_TRIALS, _HALVINGS = 200, 60
+
+
+class SmoothingSpline(PiecewisePolynomial):
+    """Smooth motion near recorded samples, from which noise has been removed.
+
+    A quintic spline, of which all derivatives up to the fourth are continuous. It minimises, for each joint,
+
+        mean of w (q(t_k) - q_k)² + λ ∫ jerk² dt
+
+    with its own λ: so large that the samples are missed by the tolerance or, without one, such that each sample is
+    predicted best from the others (generalised cross-validation).
+
+    Parameters
+    ----------
+    times
+        Times of the samples, increasing, shape (k,), k at least 6, s.
+    samples
+        Recorded positions, shape (..., k, n), rad or m.
+    tolerance
+        Root mean square of the distances from the samples, such as the standard deviation of the encoders' noise, for
+        all joints or each, shape () or (..., n), in the unit of the joint, positive. If it is more than that of the
+        best parabola, this parabola is the result.
+    weights
+        How much each sample counts in these means, positive, shape (k,); default equally.
+    pieces
+        Number of polynomials, from 1 to k - 5; by default as many as the motion needs, at most 800, and one for two
+        samples, or three for four if the tolerance needs them. The work grows with its cube.
+
+    Attributes
+    ----------
+    deviation
+        Root mean square of the distances from the samples, shape (..., n).
+
+    Raises
+    ------
+    ArgumentError
+        If times do not increase, there are fewer than 6 samples, shapes do not fit, a number is not finite, a tolerance
+        or weight is not positive, or a tolerance is smaller than this many pieces can reach.
+
+    See Also
+    --------
+    QuinticSpline, CubicSpline : exactly through the samples.
+    HermiteSpline : through samples of which velocities have been recorded too.
+
+    Notes
+    -----
+    Craven and Wahba, Smoothing noisy data with spline functions (1979). The joints share the basis of Demmler and
+    Reinsch, in which both terms of the sum above are diagonal.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 2.0, 401)
+    >>> noise = 1e-3 * np.random.default_rng(0).standard_normal((401, 1))
+    >>> motion = SmoothingSpline(t, np.sin(3.0 * t)[:, None] + noise)
+    >>> abs(motion(1.0).qdd - -9.0 * np.sin(3.0)) < 0.1, motion.deviation.round(4)
+    (array([ True]), array([0.001]))
+    """
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        samples: ArrayLike,
+        *,
+        tolerance: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        pieces: int | None = None,
+    ) -> None:
+        t = checked_times(times, least=_DEGREE + 1, what="sample")
+        q = checked_waypoints(samples, t, what="sample")
+        w = _checked_weights(weights, len(t))
+        each_joint = (*q.shape[:-2], q.shape[-1])
+        wanted = None if tolerance is None else _checked_tolerance(tolerance, each_joint)
+        columns = np.moveaxis(q, -2, 0).reshape(len(t), -1)
+        for count in _numbers_of_pieces(pieces, len(t), exact=wanted is not None):
+            fit = _Fit(t, columns, w, count)
+            strengths = fit.by_cross_validation() if wanted is None else fit.by_deviation(wanted.ravel())
+            if not np.isnan(strengths).any() and fit.kept(strengths).sum(axis=0).max() < 0.5 * count:
+                break
+        if np.isnan(strengths).any():
+            nearest = fit.deviation(np.zeros(strengths.shape)).reshape(each_joint)
+            *_, joint = index = tuple(int(i) for i in np.argwhere(np.isnan(strengths.reshape(each_joint)))[0])
+            raise ArgumentError(
+                f"the tolerance of joint {joint} is too small: {count} pieces miss its samples by "
+                f"{nearest[index]:.3g}; more pieces come nearer, and a QuinticSpline goes through all samples"
+            )
+        from scipy.interpolate import BSpline
+
+        values = fit.control_points(strengths).reshape(-1, *each_joint)
+        super().__init__(*polynomials_of(BSpline(fit.basis_knots, values, _DEGREE)))
+        self.deviation = fit.deviation(strengths).reshape(each_joint)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.batch}" if self.batch else ""
+        return (
+            f"<SmoothingSpline of {self.n} joints, {len(self.knots) - 1} pieces, from {self.knots[0]:g} to "
+            f"{self.knots[-1]:g} s{batch}>"
+        )
+
+
+class _Fit:
+    """Least squares in the basis in which the sums of squares of deviation and jerk are both diagonal.
+
+    Of the least-squares coordinates of each column a smoothing of strength λ keeps the parts ``1 / (1 + λ γ_i)``; the
+    penalties γ_i of the parabolas are 0. The columns are the joints of all trajectories of a batch.
+    """
+
+    def __init__(self, t: FloatArray, columns: FloatArray, w: FloatArray, pieces: int) -> None:
+        from scipy import linalg
+        from scipy.interpolate import BSpline
+
+        ends = np.interp(np.linspace(0.0, len(t) - 1.0, pieces + 1), np.arange(len(t)), t)
+        self.basis_knots = np.concatenate([np.full(_DEGREE, t[0]), ends, np.full(_DEGREE, t[-1])])
+        basis = BSpline.design_matrix(t, self.basis_knots, _DEGREE)
+        weighted = basis.multiply(w[:, None] / len(t)).T.tocsr()
+        try:
+            root = linalg.cholesky((weighted @ basis).toarray())
+        except linalg.LinAlgError:
+            raise ArgumentError(
+                f"{pieces} pieces are too many for samples and weights as uneven as these; choose fewer pieces, or a "
+                "larger tolerance"
+            ) from None
+        jerk = _root_of_jerk_integral(self.basis_knots, ends) * (t[-1] - t[0]) ** (_SMOOTHED - 0.5)
+        _, singular, right = linalg.svd(linalg.solve_triangular(root, jerk.T, trans="T").T, full_matrices=False)
+        self.penalties = singular**2
+        self.penalties[-_SMOOTHED:] = 0.0
+        self.vectors = linalg.solve_triangular(root, right.T)
+        self.coordinates = self.vectors.T @ (weighted @ columns)
+        self.least = w @ (columns - basis @ (self.vectors @ self.coordinates)) ** 2 / len(t)
+        self.samples = len(t)
+
+    def by_cross_validation(self) -> FloatArray:
+        """Strength for each column that predicts samples best from the others."""
+        trials = np.geomspace(0.1 / self.penalties[0], 100.0 / self.penalties[-_SMOOTHED - 1], _TRIALS)
+        kept = self.kept(trials)
+        squares = self.least + ((1.0 - kept) ** 2).T @ self.coordinates**2
+        scores = squares / (1.0 - kept.sum(axis=0) / self.samples)[:, None] ** 2
+        return np.asarray(trials[np.argmin(scores, axis=0)])
+
+    def by_deviation(self, tolerance: FloatArray) -> FloatArray:
+        """Strength for each column that misses its samples by a tolerance; NaN where that is too small."""
+        low = np.full(tolerance.shape, np.log(1e-30 / self.penalties[0]))
+        high = np.full(tolerance.shape, np.log(1e30 / self.penalties[-_SMOOTHED - 1]))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            near = self.deviation(np.exp(middle)) <= tolerance
+            low, high = np.where(near, middle, low), np.where(near, high, middle)
+        return np.where(self.deviation(np.zeros(tolerance.shape)) <= tolerance, np.exp(low), np.nan)
+
+    def kept(self, strengths: FloatArray) -> FloatArray:
+        """Part of each coordinate that a smoothing of each of the strengths keeps, (coordinates, strengths)."""
+        return np.asarray(1.0 / (1.0 + strengths * self.penalties[:, None]))
+
+    def deviation(self, strengths: FloatArray) -> FloatArray:
+        """Root mean square of each column's distances from its samples."""
+        return np.asarray(np.sqrt(self.least + (((1.0 - self.kept(strengths)) * self.coordinates) ** 2).sum(axis=0)))
+
+    def control_points(self, strengths: FloatArray) -> FloatArray:
+        """Control points of each column."""
+        return np.asarray(self.vectors @ (self.kept(strengths) * self.coordinates))
+
+
+def _root_of_jerk_integral(basis_knots: FloatArray, ends: FloatArray) -> FloatArray:
+    """Matrix D with |D c|² the integral of the squared jerk of the B-spline with control points c, by Gauss's rule.
+
+    Rows of zeros make it at least as high as wide.
+    """
+    from scipy.interpolate import BSpline
+
+    nodes, weights = np.polynomial.legendre.leggauss(_DEGREE - _SMOOTHED + 1)
+    half = 0.5 * np.diff(ends)[:, None]
+    at = (ends[:-1, None] + half * (nodes + 1.0)).ravel()
+    basis = BSpline(basis_knots, np.eye(len(basis_knots) - _DEGREE - 1), _DEGREE)
+    rows = np.asarray(np.sqrt(half * weights).reshape(-1, 1) * basis(at, nu=_SMOOTHED))
+    return np.concatenate([rows, np.zeros((_SMOOTHED, rows.shape[1]))])
+
+
+def _numbers_of_pieces(pieces: Any, samples: int, *, exact: bool) -> list[int]:
+    """Return numbers of pieces to try one after the other; more for tolerances that need them."""
+    if pieces is None:
+        most = min(samples - _DEGREE, max(1, 3 * samples // 4 - _DEGREE), _MOST_PIECES)
+        usual = max(1, min(samples // 2, most))
+        doubled = [_FEWEST_PIECES * 2**i for i in range(5)]
+        return [*(count for count in doubled if count < usual), usual, *([most] if exact and most > usual else [])]
+    if isinstance(pieces, bool) or not isinstance(pieces, int | np.integer) or not 1 <= pieces <= samples - _DEGREE:
+        raise ArgumentError(
+            f"pieces must be a whole number from 1 to {samples - _DEGREE} for {samples} samples, not {pieces!r}"
+        )
+    return [int(pieces)]
+
+
+def _checked_weights(weights: ArrayLike | None, samples: int) -> FloatArray:
+    """Return weights whose mean is 1."""
+    if weights is None:
+        return np.ones(samples)
+    w = numbers(weights, "the weights")
+    if w.shape != (samples,):
+        raise ArgumentError(f"the weights must have shape ({samples},), one for each sample, not {w.shape}")
+    bad = ~(np.isfinite(w) & (w > 0.0))
+    if bad.any():
+        raise ArgumentError(f"the weight of sample {int(np.argmax(bad))} must be positive, not {w[bad][0]:g}")
+    return np.asarray(w / w.mean())
+
+
+def _checked_tolerance(tolerance: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    given = checked_rates(tolerance, shape, "tolerance")
+    if not (given > 0.0).all():
+        raise ArgumentError(f"the tolerance must be positive, not {given[~(given > 0.0)][0]:g}")
+    return given

@@ -1,0 +1,173 @@
+"""Trajectories as labelled tables: `xarray.Dataset` with names and units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError, MissingExtraError
+from chasles.geometry import quaternion_from_rotation
+
+if TYPE_CHECKING:
+    import xarray
+
+    from chasles.robot import Robot
+    from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
+
+_JOINT_VARIABLES = {
+    "q": ("joint position", ""),
+    "qd": ("joint velocity", "/s"),
+    "qdd": ("joint acceleration", "/s²"),
+    "jerk": ("joint jerk", "/s³"),
+}
+
+
+def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = None) -> xarray.Dataset:
+    """Samples of a joint trajectory over (trajectory, time, joint).
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory or a batch; its axes become the dimensions ``trajectory``, or ``trajectory_0``, ….
+    dt
+        Step, s; the end is always among the samples.
+    robot
+        The robot that is to move, whose joints' names and units the table bears; without it joints are numbered and
+        turning.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has another number of joints, or dt is not a positive number.
+    MissingExtraError
+        If xarray is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> table = ch.PointToPoint([0.0, 0.0], [1.0, -2.0], duration=1.0).to_dataset(0.25, robot=ch.load("planar2r"))
+    >>> table.qd.sel(joint="joint2").values, table.qd.units
+    (array([ 0.   , -2.109375, -3.75  , -2.109375, 0.   ]), 'rad/s')
+    """
+    units = joint_units(robot, trajectory.n)
+    times = trajectory.sample_times(dt)
+    names = list(robot.joint_names) if robot is not None else np.arange(trajectory.n)
+    dims = [*batch_dims(trajectory.batch), "time", "joint"]
+    data = {}
+    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), _along(trajectory, times), strict=True):
+        data[name] = (dims, values, {"units": common_unit([unit + suffix for unit in units]), "long_name": long_name})
+    coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(units))}
+    attributes = {"trajectory": repr(trajectory), **({"robot": robot.name} if robot is not None else {})}
+    table: xarray.Dataset = load_xarray("a table of a trajectory").Dataset(data, coords=coordinates, attrs=attributes)
+    return table
+
+
+def pose_dataset(trajectory: CartesianTrajectory, dt: float) -> xarray.Dataset:
+    """Samples of a motion in space over (trajectory, time).
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory or a batch; its axes become the dimensions ``trajectory``, or ``trajectory_0``, ….
+    dt
+        Step, s; the end is always among the samples.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``position``, ``velocity``, ``acceleration`` of the frame's origin, ``angular_velocity`` and
+        ``angular_acceleration`` over the world's axes x, y, z; the unit ``quaternion`` of the orientation over w, x, y,
+        z, with the sign that makes it continuous in time.
+
+    Raises
+    ------
+    ArgumentError
+        If dt is not a positive number.
+    MissingExtraError
+        If xarray is not installed.
+    """
+    times = trajectory.sample_times(dt)
+    motion = trajectory.sample(dt).motion
+    dims = [*batch_dims(trajectory.batch), "time"]
+    quaternion = continuous(quaternion_from_rotation(motion.pose[..., :3, :3]))
+    vectors = {
+        "position": (motion.pose[..., :3, 3], "m"),
+        "velocity": (motion.twist[..., 3:], "m/s"),
+        "acceleration": (motion.acceleration[..., 3:], "m/s²"),
+        "angular_velocity": (motion.twist[..., :3], "rad/s"),
+        "angular_acceleration": (motion.acceleration[..., :3], "rad/s²"),
+    }
+    data: dict[str, Any] = {
+        name: ([*dims, "axis"], values, {"units": unit, "long_name": name.replace("_", " ")})
+        for name, (values, unit) in vectors.items()
+    }
+    data["quaternion"] = ([*dims, "component"], quaternion, {"units": "1", "long_name": "orientation"})
+    coordinates = {"time": _time(times), "axis": ["x", "y", "z"], "component": ["w", "x", "y", "z"]}
+    attributes = {"trajectory": repr(trajectory)}
+    table: xarray.Dataset = load_xarray("a table of a trajectory").Dataset(data, coords=coordinates, attrs=attributes)
+    return table
+
+
+def continuous(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quaternions (..., k, 4) with the signs that make neighbours along the axis before the last agree.
+
+    >>> continuous(np.array([[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]]))
+    array([[1., 0., 0., 0.],
+           [1., 0., 0., 0.]])
+    """
+    products = np.sum(quaternions[..., 1:, :] * quaternions[..., :-1, :], axis=-1)
+    signs = np.cumprod(np.where(products < 0.0, -1.0, 1.0), axis=-1)
+    first = np.ones((*signs.shape[:-1], 1))
+    return np.asarray(quaternions * np.concatenate([first, signs], axis=-1)[..., None])
+
+
+def joint_units(robot: Robot | None, n: int) -> tuple[str, ...]:
+    """Units of the joints' positions, "rad" or "m"; without a robot all joints turn."""
+    if robot is None:
+        return ("rad",) * n
+    if robot.n != n:
+        raise ArgumentError(f"the trajectory moves {n} joints, but robot '{robot.name}' has {robot.n}")
+    return tuple("m" if joint.kind == "prismatic" else "rad" for joint in robot.description.coordinates)
+
+
+def common_unit(units: list[str]) -> str:
+    """The unit of several joints, or all of them in one text."""
+    return units[0] if len(set(units)) == 1 else ", ".join(dict.fromkeys(units)) + " by joint"
+
+
+def batch_dims(batch: tuple[int, ...]) -> list[str]:
+    """Names of the axes of a batch of trajectories.
+
+    >>> batch_dims(()), batch_dims((3,)), batch_dims((3, 2))
+    ([], ['trajectory'], ['trajectory_0', 'trajectory_1'])
+    """
+    return ["trajectory"] if len(batch) == 1 else [f"trajectory_{k}" for k in range(len(batch))]
+
+
+def load_xarray(purpose: str) -> Any:
+    """The module xarray.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtraError("xarray", "data", purpose) from error
+    return xarray
+
+
+def _along(trajectory: JointTrajectory, times: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Positions and their derivatives of each trajectory at each of the times, (*batch, k, n)."""
+    axes = len(trajectory.batch)
+    parts = trajectory.derivatives(times.reshape(-1, *(1,) * axes))
+    shape = (len(times), *trajectory.batch, trajectory.n)
+    return [np.moveaxis(np.broadcast_to(part, shape), 0, axes) for part in parts]
+
+
+def _time(times: NDArray[np.float64]) -> tuple[str, NDArray[np.float64], dict[str, str]]:
+    return "time", times, {"units": "s", "long_name": "time"}

@@ -1,0 +1,299 @@
+"""A robot's steps along a moving target: from configuration to configuration on the same branch."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import Function, maximum, minimum, trace
+from chasles.geometry.elementary import Array, cross
+from chasles.inverse_kinematics.damped_step import damped_step, free_joints
+from chasles.inverse_kinematics.numeric import NumericSolver
+from chasles.inverse_kinematics.task import NAMED, Task
+from chasles.robot import Robot
+from chasles.trajectories.motion import PoseMotion
+from chasles.trajectories.pose_waypoints import Numbers
+from chasles.trajectories.small_inverse import SmallInverse
+from chasles.trajectories.trajectory import CartesianTrajectory
+
+Flags = NDArray[np.bool_]
+
+#: Share of the duration by which a time is before or after a jump of the velocity or acceleration.
+_MOMENT = 1e-12
+#: Residual (rad, m) at which a sample needs no more steps, and how many it gets before it is searched for.
+_FINE = 1e-12
+_STEPS = 10
+#: Iterations of the search for a sample that steps do not reach; steps to the closest configuration if it fails.
+_SEARCH = 200
+_SETTLING = 40
+#: Damping of steps: in proportion to the squared error, and the least.
+_DAMPING = 0.05
+_LEAST_DAMPING = 1e-13
+#: Damping of the rates that predict a step.
+_RATE_DAMPING = 1e-8
+#: Correction of a prediction, rad (of the robot's size, for sliding joints), that is a jump to another branch if the
+#: step itself is not as long.
+_JUMP = 0.1
+#: Conditioning below which the Jacobian does not give rates.
+_SINGULAR = 1e-4
+#: Masks whose components change at the rates that the twist gives.
+_INTEGRABLE = {tuple(float(weight > 0.0) for weight in weights) for weights in NAMED.values()}
+
+
+class Samples(NamedTuple):
+    """Motion of the target just after and just before times (k,), and half way between them, (k, *batch, ...)."""
+
+    times: Numbers
+    after: PoseMotion
+    before: PoseMotion
+    middles: PoseMotion
+
+    @classmethod
+    def of(cls, motion: CartesianTrajectory, times: Numbers) -> Samples:
+        """Sample a motion."""
+        moment = _MOMENT * (times[-1] - times[0])
+        axes = (-1, *(1,) * len(motion.batch))
+        after = np.minimum(times + moment, times[-1])
+        before = np.maximum(times - moment, times[0])
+        at = motion(times.reshape(axes))
+        return cls(
+            times,
+            motion(after.reshape(axes))._replace(pose=at.pose),
+            motion(before.reshape(axes))._replace(pose=at.pose),
+            motion((0.5 * (times[:-1] + times[1:])).reshape(axes)),
+        )
+
+
+class Walk(NamedTuple):
+    """Configurations at the samples, (k, *batch, n); which are solved, and to which the robot jumps, (k, *batch)."""
+
+    q: Numbers
+    solved: Flags
+    jumped: Flags
+
+
+class Rates(NamedTuple):
+    """Joint velocities and accelerations (..., n)."""
+
+    qd: Numbers
+    qdd: Numbers
+
+
+class Tracker:
+    """Inverse kinematics along a motion, for one robot, frame and mask.
+
+    Parameters
+    ----------
+    robot, target
+        Whose frame follows.
+    task
+        What of the pose counts.
+    limits
+        Whether joint limits hold.
+    tolerance
+        Largest angle and distance, rad and m.
+    """
+
+    def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
+        self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
+        solver = NumericSolver(robot, target, self.task, limits, None)
+        self.length, self.ranges, self._kinematics = solver.length, solver.ranges, solver.kinematics
+        self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
+        self.redundant = len(self.rows) < robot.n
+        slides = {joint.name: joint.kind == "prismatic" for joint in robot.description.joints}
+        self._units = np.array([self.length if slides[name] else 1.0 for name in robot.joint_names])
+        self._integrable = tuple(float(weight > 0.0) for weight in self.task.weights) in _INTEGRABLE
+        self._jacobian_derivative = robot.jacobian_derivative.specialize(frame="world-aligned", target=target)
+        at, ends = {"q": (robot.n,), "goal": (4, 4)}, {"lower": (robot.n,), "upper": (robot.n,)}
+        self._step = _compiled(self._corrected, at | ends, ["q", "angle", "distance"])
+        self._rates = _compiled(self._damped_rates, at | {"twist": (6,)} | ends, ["rates"])
+        self._joint_motion = _compiled(
+            self._joint_motion_formula,
+            at | {"twist": (6,), "acceleration": (6,)} | ends,
+            ["qd", "qdd", "conditioning"],
+        )
+        self.remaining = _compiled(
+            lambda q, goal: self.task.remaining(goal, self._kinematics(q)[0]), at, ["angle", "distance"]
+        )
+        self.conditioning = _compiled(self._conditioning_formula, {"q": (robot.n,)}, ["conditioning"])
+
+    def solve(self, goal: Numbers, guess: Numbers) -> tuple[Numbers, Flags]:
+        """Configurations (..., n) near guesses for targets (..., 4, 4), and whether they reach them within the limits.
+
+        Where the target is out of reach it is the configuration next to the guess that comes closest.
+        """
+        ends = self.ranges.lower, self.ranges.upper
+        q = np.asarray(guess)
+        for _ in range(_STEPS):
+            q, angle, distance = self._step(q, goal, *ends)
+            if ((angle <= _FINE) & (distance <= _FINE)).all():
+                break
+        solved = self.reached(q, goal)
+        if solved.all():
+            return q, solved
+        q = np.array(q)
+        lost = ~solved
+        goals, guesses = np.broadcast_to(goal, (*lost.shape, 4, 4))[lost], np.asarray(guess)[lost]
+        found = self.robot.inverse_kinematics(
+            goals,
+            guesses,
+            target=self.target,
+            mask=self.task.weights,
+            limits=self.limits,
+            tolerance=self.tolerance,
+            max_iterations=_SEARCH,
+        )
+        other, closest = found.q, q[lost]
+        for _ in range(_SETTLING):
+            other, closest = self._step(other, goals, *ends)[0], self._step(closest, goals, *ends)[0]
+        reached = self.reached(other, goals)
+        q[lost] = np.where(reached[:, None], other, closest)
+        solved[lost] = reached
+        return q, solved
+
+    def reached(self, q: Numbers, goal: Numbers) -> Flags:
+        """Whether forward kinematics confirms configurations, (...)."""
+        angle, distance = self.remaining(q, goal)
+        return np.asarray((angle <= self.tolerance[0]) & (distance <= self.tolerance[1]))
+
+    def walk(self, samples: Samples, q: Numbers) -> Walk:
+        """Follow the target from a configuration at the first sample, (*batch, n)."""
+        times, goals = samples.times, samples.after.pose
+        positions, solved = np.empty((len(times), *q.shape)), np.zeros((len(times), *q.shape[:-1]), dtype=bool)
+        jumped = solved.copy()
+        positions[0], solved[0] = q, self.reached(q, goals[0])
+        smooth = 0  # samples in a row without trouble
+        for k in range(1, len(times)):
+            if smooth >= 2 and not self.redundant:
+                guess = _extrapolated(times[k - 3 : k], positions[k - 3 : k], times[k])
+            else:
+                guess = self._predicted(samples, k, positions[k - 1])
+            guess = self.ranges.inside(guess)
+            positions[k], solved[k] = self.solve(goals[k], guess)
+            correction = np.abs((positions[k] - guess) / self._units).max(axis=-1)
+            jumped[k] = correction > np.maximum(_JUMP, np.abs((guess - positions[k - 1]) / self._units).max(axis=-1))
+            smooth = 0 if jumped[k].any() or not solved[k].all() else smooth + 1
+        return Walk(positions, solved, jumped)
+
+    def rates(self, walk: Walk, motion: PoseMotion, times: Numbers) -> Rates:
+        """Velocities and accelerations of the joints at the samples, for the twists and accelerations of a motion.
+
+        From J qd = V and J qdd = A - Jdot qd; a redundant robot moves with the smallest velocities, and its
+        accelerations are their exact derivative. Near singular configurations and out of reach they are those of
+        polynomials through neighbouring samples.
+        """
+        qd, qdd, conditioning = self._joint_motion(walk.q, *motion, self.ranges.lower, self.ranges.upper)
+        known = walk.solved & (conditioning > _SINGULAR) & self._integrable
+        if known.all():
+            return Rates(qd, qdd)
+        slopes = _differences(times, walk.q)
+        return Rates(*(np.where(known[..., None], own, other) for own, other in zip((qd, qdd), slopes, strict=True)))
+
+    def _predicted(self, samples: Samples, k: int, q: Numbers) -> Numbers:
+        """One step of Runge and Kutta's method along the rates, to sample k."""
+        h = samples.times[k] - samples.times[k - 1]
+        start, middle, end = (
+            (motion.pose[index], motion.twist[index], self.ranges.lower, self.ranges.upper)
+            for motion, index in ((samples.after, k - 1), (samples.middles, k - 1), (samples.before, k))
+        )
+        first = self._rates(q, *start)
+        second = self._rates(q + 0.5 * h * first, *middle)
+        third = self._rates(q + 0.5 * h * second, *middle)
+        fourth = self._rates(q + h * third, *end)
+        predicted: Numbers = q + h / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
+        return predicted
+
+    def _corrected(self, q: Array, goal: Array, lower: Array, upper: Array) -> tuple[Any, Any, Any]:
+        """Formula of a step towards a target within limits; angle and distance are those before it."""
+        error = self.task.error(goal, self._kinematics(q), self.length)
+        damping = _DAMPING * (error.twist @ error.twist) + _LEAST_DAMPING
+        free = free_joints(q, lower, upper, error.jacobian.T @ error.twist)
+        moved = q + free * damped_step(error.jacobian * free, error.twist, damping)
+        inside = [maximum(minimum(x, high), low) for x, low, high in zip(moved, lower, upper, strict=True)]
+        return np.array(inside), error.angle, error.distance
+
+    def _damped_rates(self, q: Array, goal: Array, twist: Array, lower: Array, upper: Array) -> Array:
+        """Formula of the smallest joint velocities for a twist, of joints that do not leave their limits."""
+        J = self.task.error(goal, self._kinematics(q), self.length).jacobian
+        V = self._wanted(goal, twist)
+        free = free_joints(q, lower, upper, damped_step(J, V, _RATE_DAMPING))
+        return free * damped_step(J * free, V, _RATE_DAMPING)
+
+    def _wanted(self, goal: Array, twist: Array) -> Array:
+        """Components of a twist that count, weighted as the rows of the task's Jacobian; a plain formula."""
+        scaled = np.concatenate([twist[:3], twist[3:] / self.length])
+        if self.task.whole:
+            return scaled
+        return np.array([self.task.weights[row] * self._seen(goal, twist)[k] for k, row in enumerate(self.rows)])
+
+    def _seen(self, goal: Array, columns: Array) -> Array:
+        """Rows that count of columns (6, ...), in the target's axes and units of the robot's size; a plain formula."""
+        R = goal[:3, :3].T
+        return np.concatenate([R @ columns[:3], R @ columns[3:] / self.length])[self.rows]
+
+    def _joint_motion_formula(
+        self, q: Array, goal: Array, V: Array, A: Array, lower: Array, upper: Array
+    ) -> tuple[Any, Any, Any]:
+        """Formula of joint velocities and accelerations, and of the conditioning."""
+        J_world = self._kinematics(q)[1]
+        inverse = SmallInverse.of(self._seen(goal, J_world))
+        qd = inverse.solve(self._seen(goal, V))
+        if self.redundant:  # joints at limits stay there, and the others make up for it
+            free = free_joints(q, lower, upper, qd)
+            inverse = SmallInverse.of(inverse.J * free)
+            qd = inverse.solve(self._seen(goal, V))
+        Jdot = np.asarray(self._jacobian_derivative(q, qd))
+        spin = _crossed(V[:3], J_world @ qd - V)  # the components that count turn with the target
+        qdd = inverse.solve(self._seen(goal, A - Jdot @ qd + spin))
+        if self.redundant:
+            rate = free * self._seen(goal, Jdot - np.array([_crossed(V[:3], column) for column in J_world.T]).T)
+            slack = rate.T @ inverse.transposed(qd)
+            qdd = qdd + slack - inverse.solve(inverse.J @ slack)
+        return qd, qdd, inverse.conditioning
+
+    def _conditioning_formula(self, q: Array) -> Any:
+        pose, J_world = self._kinematics(q)
+        return SmallInverse.of(self._seen(pose, J_world)).conditioning
+
+
+@lru_cache(maxsize=16)
+def tracker_of(robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> Tracker:
+    """Tracker whose programs are traced once."""
+    return Tracker(robot, target, task, limits, tolerance)
+
+
+def _compiled(formula: Any, inputs: dict[str, tuple[int, ...]], outputs: list[str]) -> Function:
+    return Function(trace(formula, inputs, name=formula.__name__.strip("_<>"), outputs=outputs))
+
+
+def _extrapolated(times: Numbers, q: Numbers, t: float) -> Numbers:
+    """Parabola through three samples."""
+    a, b, c = times
+    weights = (
+        (t - b) * (t - c) / ((a - b) * (a - c)),
+        (t - a) * (t - c) / ((b - a) * (b - c)),
+        (t - a) * (t - b) / ((c - a) * (c - b)),
+    )
+    return np.asarray(sum(w * x for w, x in zip(weights, q, strict=True)))
+
+
+def _differences(times: Numbers, q: Numbers) -> tuple[Numbers, Numbers]:
+    """First and second derivatives at samples (k, ...) of the polynomials through five neighbours."""
+    count = min(5, len(times))
+    first = np.clip(np.arange(len(times)) - count // 2, 0, len(times) - count)
+    window = first[:, None] + np.arange(count)
+    unit = np.ptp(times[window], axis=-1)
+    x = (times[window] - times[:, None]) / unit[:, None]
+    weights = np.linalg.inv(np.stack([x**power for power in range(count)], axis=-1))
+    slope = np.einsum("kj,kj...->k...", weights[:, 1] / unit[:, None], q[window])
+    if count < 3:
+        return slope, np.zeros_like(slope)
+    return slope, np.einsum("kj,kj...->k...", 2.0 * weights[:, 2] / unit[:, None] ** 2, q[window])
+
+
+def _crossed(a: Array, b: Array) -> Array:
+    """Cross products of a vector with both halves of another (6,)."""
+    return np.concatenate([cross(a, b[:3]), cross(a, b[3:])])
