@@ -63,8 +63,8 @@ def tables() -> Iterator[Table]:
         "UR5 of the book, functions of Modern Robotics by name, one call from Python, one thread",
         ("", "Chasles", "first call", "modern_robotics", "largest difference", "ratio"),
         notes=[
-            f"ForwardDynamicsTrajectory and SimulateControl: {ROWS} rows of {STEPS} Euler steps. IKinSpace: from 0.1 to "
-            "0.3 rad beside the solution, to 1e-3 rad and 1e-4 m. The published package's plot is switched off.",
+            f"ForwardDynamicsTrajectory and SimulateControl: {ROWS} rows of {STEPS} Euler steps. IKinSpace: from 0.1 "
+            "to 0.3 rad beside the solution, to 1e-3 rad and 1e-4 m. The published package's plot is switched off.",
             "First call: the robot is read and the function traced and compiled, or loaded from the cache on disk.",
             "Largest difference: relative to the largest value.",
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,8 @@ def test_shapes_and_names() -> None:
     assert [(a.name, a.shape) for a in program.outputs] == [("y", (2,)), ("first", ()), ("three", ())]
     assert program.name == "product"
     assert [a.name for a in trace(lambda x: (x, x), {"x": ()}).outputs] == ["result_0", "result_1"]
+    point = namedtuple("point", "left right")
+    assert [a.name for a in trace(lambda x: point(x, x), {"x": ()}).outputs] == ["left", "right"]
     with pytest.raises(ArgumentError, match="returned 2 outputs, but 1 names"):
         trace(lambda x: (x, x), {"x": ()}, outputs=["y"])
 

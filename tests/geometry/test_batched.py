@@ -153,6 +153,28 @@ def test_plain_tuples_of_results():
     assert square_and_sign.program.outputs[0].name == "square"
 
 
+def test_named_results_need_no_annotation_that_can_be_looked_up():
+    class Halves(NamedTuple):
+        left: Any
+        right: Any
+
+    @batched(x=(2,))
+    def halves(x: NotToBeFound) -> Halves:  # noqa: F821
+        return Halves(x[0], x[1])
+
+    result = halves([[1.0, 2.0], [3.0, 4.0]])
+    assert type(result) is Halves
+    assert np.array_equal(result.right, [2.0, 4.0])
+    assert [output.name for output in halves.program.outputs] == ["left", "right"]
+
+
+def test_wrong_declarations_are_refused():
+    with pytest.raises(ArgumentError, match=r"<lambda>\(x\) has no argument y"):
+        batched(y=(3,))(lambda x: x)
+    with pytest.raises(ArgumentError, match=r"the shape of 'x' must be a tuple .* not 3"):
+        batched(x=3)(lambda x: x)
+
+
 def test_results_go_where_they_are_wanted():
     out = np.full(3, np.nan)
     for _ in range(2):

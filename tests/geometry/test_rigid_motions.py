@@ -216,6 +216,18 @@ def test_relative_twists_take_one_pose_to_the_other(angle: float) -> None:
     np.testing.assert_allclose(adjoint(at_origin_of_a) @ aligned[..., None], space[..., None], rtol=0.0, atol=1e-14)
 
 
+def test_clouds_of_points_take_the_usual_keywords_and_refuse_single_points() -> None:
+    T, points = exp_pose(random_twists((2,), 5)), np.random.default_rng(5).normal(size=(7, 3))
+    out = np.empty((2, 7, 3))
+    assert transform_points(T, points, out=out, check=True) is out
+    np.testing.assert_allclose(out[1], points @ T[1, :3, :3].T + T[1, :3, 3], rtol=1e-14)
+    with pytest.raises(ArgumentError, match="T_ab is not a pose"):
+        transform_points(2.0 * T, points, check=True)
+    for wrong in ((T, points[0]), (T[0, 0], points)):
+        with pytest.raises(ArgumentError, match=r"`transform_point` takes one point"):
+            transform_points(*wrong)
+
+
 def test_relative_twist_names_the_frames_that_exist() -> None:
     with pytest.raises(UnknownNameError, match="world-aligned"):
         relative_twist(np.eye(4), np.eye(4), frame="tool")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import chasles as ch
 from chasles.errors import ArgumentError
 from chasles.geometry import exp_rotation, mean_rotation, random_rotation, rotation_angle, rotation_distance
 
@@ -32,6 +33,14 @@ def test_mean_is_halfway_and_turns_with_its_rotations():
     R, T = random_rotation(0, shape=9), random_rotation(1)
     np.testing.assert_allclose(mean_rotation(T @ R), T @ mean_rotation(R), rtol=0.0, atol=1e-13)
     assert np.array_equal(mean_rotation(R, np.arange(9) == 4), mean_rotation(R[4:5]))
+
+
+def test_mean_in_a_traced_function():
+    mean = ch.function(R=(4, 3, 3), w=(4,))(lambda R, w: mean_rotation(R, w))
+    R, w = random_rotation(2, shape=(5, 4)), np.random.default_rng(2).uniform(0.1, 1.0, (5, 4))
+    np.testing.assert_allclose(mean(R, w), mean_rotation(R, w), rtol=0.0, atol=1e-15)
+    equal = ch.function(R=(4, 3, 3))(lambda R: mean_rotation(R))
+    np.testing.assert_allclose(equal(R), mean_rotation(R), rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,13 @@ def robots() -> dict[str, ch.Robot]:
         [0, 0, 0, 0], [0.1, 0.5, 0.4, 0.2], [0, 0.1, 0, 0], kinds=["prismatic", *["revolute"] * 3]
     )
     found["antiparallel"] = dh_robot([np.pi, 0, np.pi], [0.5, 0.4, 0.2], [0.1, 0.2, 0.3])
+    for signs, (second, third) in {"-+": (np.pi, 0), "+-": (0, np.pi), "--": (np.pi, np.pi)}.items():
+        found[f"ur, axes {signs}"] = dh_robot(
+            [Q, second, third, Q, -Q, 0], [0, 0.4, 0.35, 0, 0, 0], [0.1, 0.05, 0, 0.1, 0.09, 0.08]
+        )
+        found[f"rhino, axes {signs}"] = dh_robot(
+            [-Q, second, third, -Q, 0], [0, 0.23, 0.2, 0.01, 0], [0.3, 0, 0, 0, 0.1]
+        )
     return found
 
 
@@ -124,6 +131,24 @@ def test_singular_poses_are_reported_as_such(confirm) -> None:
     above = arm.inverse_kinematics(up, select="all")
     assert above.success.any()
     assert above.infinite[above.success].all()
+
+
+@pytest.mark.parametrize(("name", "joint"), [("puma560", 4), ("ur5", 4), ("iiwa14", 1), ("iiwa14", 5)])
+@pytest.mark.parametrize("angle", [0.0, 1e-10, 1e-8, 1e-7, 1e-5])
+def test_no_digits_are_lost_near_singular_poses(name: str, joint: int, angle: float, rng, confirm) -> None:
+    robot = ch.load(name)
+    q = within(robot, rng, 200)
+    q[:, joint] = angle
+    T = robot.forward_kinematics(q)
+    solution = robot.inverse_kinematics(T, q, method="closed form", tolerance=1e-10)
+    confirm(robot, solution, T, 1e-10)
+    assert solution.success.all()
+    if angle == 0.0:
+        assert solution.infinite.all()
+        near = np.abs(solution.q - q).max(axis=1) < 1e-9  # what is free stays where it was
+        assert near.mean() > 0.99
+    if angle == 1e-5:
+        assert not solution.infinite.any()
 
 
 def test_targets_out_of_reach_get_the_closest_configuration(rng) -> None:

@@ -159,6 +159,18 @@ def test_position_limits_are_never_passed() -> None:
     np.testing.assert_allclose(q, robot.upper_limits, atol=1e-2)
 
 
+@pytest.mark.parametrize("cost", [1e-6, 1.0, 1e6])
+def test_only_the_ratio_of_costs_counts(cost: float) -> None:
+    robot = ch.load("panda")
+    goal = robot.forward_kinematics(HOME + 0.1)
+
+    def step(scale: float) -> np.ndarray:
+        tasks = [FrameTask(goal, position_cost=scale, orientation_cost=scale), DampingTask(0.1 * scale)]
+        return solve_rates(robot, HOME, tasks, 0.01).qd
+
+    np.testing.assert_allclose(step(cost), step(1.0), atol=1e-9)
+
+
 def test_a_joint_outside_its_limits_comes_back() -> None:
     robot = ch.load("panda")
     q = HOME.copy()
@@ -190,6 +202,10 @@ def test_wrong_arguments() -> None:
         lambda: solve_rates(robot, HOME, [PostureTask([0.0])], 0.01),
         lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit([1.0, 2.0])]),
         lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit(-1.0)]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[ConfigurationLimit(np.nan)]),
+        lambda: solve_rates(robot, HOME, [FrameTask(np.eye(4), gain=np.nan)], 0.01),
+        lambda: solve_rates(robot, HOME, [PostureTask(HOME, cost=np.inf)], 0.01),
+        lambda: solve_rates(robot, "home", [task], 0.01),
         lambda: ClosedLoopInverseKinematics(robot, position_gain=np.nan),
     ):
         with pytest.raises(ArgumentError):

@@ -76,6 +76,8 @@ def test_wrong_arguments() -> None:
         lambda: pseudo_inverse("J"),
         lambda: damped_inverse(np.eye(2), 0.0),
         lambda: selectively_damped_inverse(np.eye(2), threshold=-1.0),
+        lambda: singular_directions(np.zeros((3, 2, 2))),
+        lambda: singular_directions([[np.nan, 1.0], [0.0, 1.0]]),
     ):
         with pytest.raises(ArgumentError):
             call()

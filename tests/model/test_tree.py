@@ -201,7 +201,7 @@ def test_impossible_values_are_refused() -> None:
     robot = load("puma560")
     with pytest.raises(ModelError, match=r"payload: .*mass"):
         robot.with_payload(-1.0)
-    with pytest.raises(ModelError, match=r"links.link2: .*mass"):
+    with pytest.raises(ModelError, match=r"link 'link2': .*mass"):
         robot.with_values({"links.link2.mass": -3.0})
     with pytest.raises(ModelError, match=r"payload: .*principal moment"):
         robot.with_values({"payload.inertia": -np.eye(3)})

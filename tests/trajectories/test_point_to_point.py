@@ -8,7 +8,7 @@ from typing import Any
 import modern_robotics
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chasles as ch
@@ -179,9 +179,10 @@ def test_the_joint_trajectory_of_modern_robotics(method: int) -> None:
 
 def largest(motion: ch.PointToPoint) -> np.ndarray:
     """Largest velocity, acceleration and jerk of each joint, (..., 3, n), from dense samples and at the knots."""
-    t = np.concatenate([np.linspace(0.0, motion.duration, 4001), motion.knots, motion.knots + 1e-9, motion.knots - 1e-9])
-    q, qd, qdd, qddd = motion.derivatives(t)
-    return np.abs([qd, qdd, qddd]).max(axis=1)
+    t = np.concatenate(
+        [np.linspace(0.0, motion.duration, 4001), motion.knots, motion.knots + 1e-9, motion.knots - 1e-9]
+    )
+    return np.abs(motion.derivatives(t)[1:]).max(axis=1)
 
 
 @pytest.mark.parametrize("synchronized", [True, False])
@@ -212,6 +213,7 @@ def test_synchronized_joints_move_in_a_straight_line() -> None:
     np.testing.assert_allclose(q[:, 0] * (GOAL - START)[1], q[:, 1] * (GOAL - START)[0], atol=1e-14)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-3.0, 3.0), st.floats(0.1, 5.0), st.floats(0.1, 9.0), st.floats(0.5, 99.0)),
              min_size=1, max_size=4)
@@ -229,7 +231,7 @@ def test_no_joint_alone_is_faster_than_ruckig(joints: list[tuple[float, float, f
     ruckig.Ruckig(n).calculate(problem, result)
     np.testing.assert_allclose(motion.duration, result.duration, rtol=1e-9)
     for t in np.linspace(0.0, motion.duration, 9):
-        q, qd, qdd = result.at_time(t)[:3]
+        q, qd = result.at_time(t)[:2]
         np.testing.assert_allclose(motion(t).q, q, atol=1e-7)
         np.testing.assert_allclose(motion(t).qd, qd, atol=1e-6)
 

@@ -26,6 +26,7 @@ def peaks(distance: Any, profile: Any, scaling: Any) -> list[Any]:
     return [np.abs(part).max(axis=-1) * distance for part in progress[1:4]]
 
 
+@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers)
 def test_the_trapezoid_takes_the_time_of_the_book(d: float, v: float, a: float) -> None:
     """Modern Robotics 9.2.2.3: D/v + v/a if there is time for full speed, else 2 sqrt(D/a)."""
@@ -39,7 +40,7 @@ def test_the_trapezoid_takes_the_time_of_the_book(d: float, v: float, a: float) 
     np.testing.assert_array_equal(smooth, profile)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(d=numbers, v=numbers, a=numbers, j=numbers)
 def test_the_s_curve_keeps_its_limits_and_reaches_one(d: float, v: float, a: float, j: float) -> None:
     profile = fastest_profile(d, velocity=v, acceleration=a, jerk=j)
@@ -76,7 +77,9 @@ def test_all_seven_kinds_of_s_curves() -> None:
         return float(fastest_profile(d, **limits).duration)
 
     np.testing.assert_allclose(duration(10.0, velocity=v, acceleration=a, jerk=j), 10.0 / v + v / a + a / j)
-    np.testing.assert_allclose(duration(10.0, velocity=1.0, acceleration=a, jerk=j), 10.0 / 1.0 + 2.0 * np.sqrt(1.0 / j))
+    np.testing.assert_allclose(
+        duration(10.0, velocity=1.0, acceleration=a, jerk=j), 10.0 / 1.0 + 2.0 * np.sqrt(1.0 / j)
+    )
     np.testing.assert_allclose(duration(0.5, velocity=v, acceleration=a, jerk=j), 4.0 * np.cbrt(0.5 / (2.0 * j)))
     np.testing.assert_allclose(
         duration(100.0, velocity=1e9, acceleration=a, jerk=j), a / j + np.sqrt((a / j) ** 2 + 4.0 * 100.0 / a)
@@ -86,6 +89,7 @@ def test_all_seven_kinds_of_s_curves() -> None:
     np.testing.assert_allclose(duration(10.0, acceleration=a), 2.0 * np.sqrt(10.0 / a))
 
 
+@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers, j=numbers)
 @pytest.mark.parametrize("scaling", ["quintic", "minimum-jerk", "septic", "cycloid", "modified-trapezoid"])
 def test_smooth_scalings_keep_all_limits_and_reach_one(scaling: Any, d: float, v: float, a: float, j: float) -> None:
@@ -95,11 +99,10 @@ def test_smooth_scalings_keep_all_limits_and_reach_one(scaling: Any, d: float, v
     np.testing.assert_allclose(ratios.max(), 1.0, rtol=1e-5)
 
 
+@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers)
 @pytest.mark.parametrize("scaling", ["cubic", "thirds", "trapezoid"])
-def test_and_scalings_with_jumps_those_of_velocity_and_acceleration(
-    scaling: Any, d: float, v: float, a: float
-) -> None:
+def test_and_scalings_with_jumps_those_of_velocity_and_acceleration(scaling: Any, d: float, v: float, a: float) -> None:
     profile = fastest_profile(d, velocity=v, acceleration=a, scaling=scaling)
     ratios = np.array(peaks(d, profile, scaling))[:2] / [v, a]
     assert (ratios <= 1.0 + 1e-9).all()
@@ -122,8 +125,9 @@ def test_the_modified_trapezoid_is_the_fastest_of_its_kind() -> None:
 
 def test_no_distance_takes_no_time() -> None:
     for scaling in LAWS:
-        assert fastest_profile([0.0, 0.0], velocity=1.0, acceleration=1.0 if scaling != "linear" else np.inf,
-                               scaling=scaling).duration.tolist() == [0.0, 0.0]
+        assert fastest_profile(
+            [0.0, 0.0], velocity=1.0, acceleration=1.0 if scaling != "linear" else np.inf, scaling=scaling
+        ).duration.tolist() == [0.0, 0.0]
 
 
 def test_arguments_broadcast() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import PPoly
 
@@ -65,6 +65,7 @@ def integrated(knots: Any, jerk: Any, acceleration: Any) -> PPoly:
     return PPoly(position.c / position(knots[-1]), knots)
 
 
+@settings(deadline=None)
 @given(ramp=ramps, rounding=roundings)
 def test_the_s_curve_is_the_integral_of_its_jerk(ramp: float, rounding: float) -> None:
     j, c = rounding * ramp, 1.0 - 2.0 * ramp
@@ -80,6 +81,7 @@ def test_the_s_curve_is_the_integral_of_its_jerk(ramp: float, rounding: float) -
         np.testing.assert_allclose(value, expected, atol=1e-9 * max(1.0, np.abs(expected).max()))
 
 
+@settings(deadline=None)
 @given(ramp=ramps)
 def test_the_trapezoid_is_the_integral_of_its_acceleration(ramp: float) -> None:
     knots, acceleration = np.array([0.0, ramp, 1.0 - ramp, 1.0]), np.array([1.0, 0.0, -1.0])
@@ -104,7 +106,10 @@ def test_the_laws_of_spacelib() -> None:
     t = np.linspace(0.0, 1.7, 400)
     thirds = time_scaling(t, 1.7, "thirds")
     modified = time_scaling(t, 1.7, "modified-trapezoid", ramp=0.22)
-    for ours, theirs in ((thirds, thirds_law(t, 1.0, 1.7)), (modified, modified_trapezoid_law(t, 1.0, 1.7, 0.22 * 1.7))):
+    for ours, theirs in (
+        (thirds, thirds_law(t, 1.0, 1.7)),
+        (modified, modified_trapezoid_law(t, 1.0, 1.7, 0.22 * 1.7)),
+    ):
         for value, expected in zip((ours.s, ours.sd, ours.sdd), theirs, strict=True):
             np.testing.assert_allclose(value, expected, atol=1e-13)
 
@@ -128,9 +133,7 @@ def test_each_derivative_is_that_of_the_one_before(name: Any) -> None:
 
     here = at(t)
     for order in range(3):
-        difference = sum(
-            w * (at(t + k * h)[order] - at(t - k * h)[order]) for k, w in enumerate(weights, start=1)
-        ) / h
+        difference = sum(w * (at(t + k * h)[order] - at(t - k * h)[order]) for k, w in enumerate(weights, start=1)) / h
         np.testing.assert_allclose(difference, here[order + 1], atol=1e-11 * 100**order)
 
 

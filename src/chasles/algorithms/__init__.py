@@ -3,7 +3,8 @@
 Called with floats they compute, called with traced scalars they write a program. Sections of the files, in reading
 order: `joint_motion`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`, `inverse_dynamics`;
 `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`, `forward_dynamics`; `energy`;
-`linearization`.
+`linearization`; `parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `attainable_motion`,
+`regrouping`, `numerical_grouping`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -28,6 +29,8 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 from chasles.algorithms.articulated_body import articulated_body_accelerations
 from chasles.algorithms.coriolis_matrix import coriolis_matrix
 from chasles.algorithms.energy import kinetic_energy, potential_energy
+from chasles.algorithms.energy_regressor import energy_regressor
+from chasles.algorithms.equivalent_parameters import consistent_parameters, equivalent_parameters
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix, forward_dynamics, inverse_mass_matrix
 from chasles.algorithms.friction import friction_torque
 from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, gravity_torque, inverse_dynamics
@@ -35,19 +38,28 @@ from chasles.algorithms.jacobian import jacobian, jacobian_derivative, pose_and_
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import inverse_dynamics_derivatives, linearize
 from chasles.algorithms.mass_matrix import mass_matrix
+from chasles.algorithms.momentum_regressor import momentum_regressor
+from chasles.algorithms.numerical_grouping import group_columns, preferred_columns
+from chasles.algorithms.regrouping import Grouping, regroup
+from chasles.algorithms.torque_regressor import torque_regressor
 
 __all__ = [
+    "Grouping",
     "accelerations_by_mass_matrix",
     "all_frames",
     "articulated_body_accelerations",
     "bias",
     "center_of_mass",
+    "consistent_parameters",
     "coriolis_matrix",
     "coriolis_vector",
+    "energy_regressor",
+    "equivalent_parameters",
     "forward_dynamics",
     "forward_kinematics",
     "friction_torque",
     "gravity_torque",
+    "group_columns",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
@@ -56,6 +68,10 @@ __all__ = [
     "kinetic_energy",
     "linearize",
     "mass_matrix",
+    "momentum_regressor",
     "pose_and_jacobian",
     "potential_energy",
+    "preferred_columns",
+    "regroup",
+    "torque_regressor",
 ]

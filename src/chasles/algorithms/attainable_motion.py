@@ -1,7 +1,7 @@
-"""Which motions the joints can give the bodies: linear spans over all configurations and rates, found without sampling.
+"""Which motions the joints can give the bodies: spans over all configurations and rates, found without sampling.
 
-A turn or slide by s of the joint with screw S multiplies the twists seen from the body by exp(-s ad S). So the span over
-all s of what a set of twists becomes is the smallest space that holds the set and that ad S leads nowhere out of.
+A turn or slide by s of the joint with screw S multiplies the twists seen from the body by exp(-s ad S). So what a set
+of twists becomes, over all s, spans the smallest space that holds the set and that ad S does not lead out of.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def attainable_motions(tree: Tree, tolerance: float) -> list[AttainableMotion]:
     for body in tree.bodies:
         screw = np.array([0.0, 0.0, body.angular, 0.0, 0.0, body.pitch])
         if body.parent == WORLD:
-            twists, products = np.zeros((0, 6)), np.zeros((0, 36))
+            twists: Array = np.zeros((0, 6))
+            products: Array = np.zeros((0, 36))
             gravity = np.concatenate([np.zeros(3), body.R_parent_body.T @ _direction(tree.gravity)])[None]
         else:
             before, X = motions[body.parent], seen_from_body(body)
@@ -61,9 +62,13 @@ def attainable_motions(tree: Tree, tolerance: float) -> list[AttainableMotion]:
             gravity = before.gravity @ X.T
         turn = twist_product(screw)
         turn_of_products = np.kron(turn, np.eye(6)) + np.kron(np.eye(6), turn)
-        products = _closed(products, turn_of_products, tolerance).reshape(-1, 6, 6)
         motions.append(
-            AttainableMotion(_closed(twists, turn, tolerance), products, _closed(gravity, turn, tolerance), screw)
+            AttainableMotion(
+                _closed(twists, turn, tolerance),
+                _closed(products, turn_of_products, tolerance).reshape(-1, 6, 6),
+                _closed(gravity, turn, tolerance),
+                screw,
+            )
         )
     return motions
 
@@ -106,4 +111,5 @@ def _basis(rows: Array, tolerance: float) -> Array:
     """Orthogonal basis of the span of rows; what is hardly attained stays short, so that it fades in products."""
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
     kept = sizes > tolerance
-    return np.minimum(sizes[kept], 1.0)[:, None] * directions[kept]
+    basis: Array = np.minimum(sizes[kept], 1.0)[:, None] * directions[kept]
+    return basis

@@ -25,7 +25,8 @@ THINNEST = 1e-4
 def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) -> Array:
     """Parameters with the given base parameters, with the least change of numbers (in SI units).
 
-    Masses and armatures that are not base parameters themselves stay.
+    Masses and armatures that are not base parameters themselves stay; but a body without mass is given 1 kg if it needs
+    a first moment.
 
     Parameters
     ----------
@@ -38,22 +39,25 @@ def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) ->
 
     Examples
     --------
-    >>> import numpy as np
     >>> grouping = Grouping((0,), np.array([[1.0, *[0.0] * 3, 1.0, *[0.0] * 8]]))
     >>> equivalent_parameters(np.ones(13), grouping, np.array([3.0]))[[0, 4]]
     array([1.5, 1.5])
     """
     count = len(parameters) // 13
-    stays = {10 * index for index in range(count)} | {10 * count + 3 * index + 2 for index in range(count)}
+    masses = [10 * index for index in range(count)]
+    stays = {*masses, *(10 * count + 3 * index + 2 for index in range(count))}
     free = [k for k in range(len(parameters)) if k in grouping.independent or k not in stays]
-    change = np.zeros_like(parameters)
-    change[free] = np.linalg.lstsq(grouping.matrix[:, free], base - grouping.matrix @ parameters)[0]
-    return np.asarray(parameters + change)
+    start = np.array(parameters, dtype=np.float64)
+    while True:
+        result = start.copy()
+        result[free] += np.linalg.lstsq(grouping.matrix[:, free], base - grouping.matrix @ start, rcond=None)[0]
+        bare = [k for k in masses if k not in free and result[k] == 0.0 and result[k + 1 : k + 4].any()]
+        if not bare:
+            return result
+        start[bare] = 1.0
 
 
-def consistent_parameters(
-    parameters: Array, grouping: Grouping, base: Array, covariance: Array | None = None
-) -> Array:
+def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, covariance: Array | None = None) -> Array:
     """Parameters of possible bodies with the given base parameters, as like the robot's own as they can be.
 
     Likeness is the log-det divergence of pseudo-inertias, which depends neither on frames nor on units. Friction and
@@ -127,7 +131,8 @@ def _most_similar(reference: Array, A: Array, b: Array, C: Array) -> Array:
     sizes = np.linalg.norm(A, axis=(1, 2))
     A, b, C = A / sizes[:, None, None], b / sizes, C / np.outer(sizes, sizes)
     constraints = np.einsum("rbk,kij->rbij", A, basis)
-    y, inverse, height = np.zeros(len(b)), np.tile(np.eye(4), (len(L), 1, 1)), 0.0
+    y, height = np.zeros(len(b)), 0.0
+    inverse: Array = np.tile(np.eye(4), (len(L), 1, 1))
     scale = max(1.0, float(np.abs(b).max(initial=0.0)))
     excess, X = np.zeros(0), inverse
     for _ in range(NEWTON_STEPS):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     """Matrix Y with M qd = Y pi: what each parameter adds to the momenta that belong to the coordinates.
 
-    Identification by momenta needs no accelerations: the torques' impulse is the change of the momenta, but for terms
-    without accelerations.
+    Identification by momenta needs no measured accelerations: they change by the impulse of the torques, but for terms
+    of q and qd.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
 
     Notes
     -----
-    Slotine & Li, Applied Nonlinear Control (1991), chapter 9 (the linearity, and filtering instead of accelerations).
+    Middleton & Goodwin, "Adaptive computed torque control for rigid link manipulators" (Systems & Control Letters
+    10(1), 1988) avoid accelerations so, with filters.
 
     Examples
     --------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import qr
 
 from chasles.algorithms.regrouping import GIVEN_UP_FIRST, Grouping, independent_rows
 from chasles.geometry.elementary import Array
@@ -48,6 +47,8 @@ def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -
     >>> float(condition)
     1.0
     """
+    from scipy.linalg import qr  # takes longer to import than the rest of the package
+
     lengths = np.linalg.norm(Y, axis=0)
     lengths = np.where(lengths > tolerance * lengths.max(initial=0.0), lengths, np.inf)
     R, order = qr(Y / lengths, mode="r", pivoting=True)

@@ -1,7 +1,7 @@
 """What each inertial parameter of a body contributes to wrenches, momenta and torques: columns of the regressors.
 
-The parameters are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a body's columns is
-that of its first link, the one that the joint moves.
+The parameters are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a body's columns
+is that of its first link, the one that the joint moves.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def screws_in_bodies(tree: Tree, poses: Sequence[Pose]) -> list[dict[int, Twist]
     return screws
 
 
-def matrix_of_rows(tree: Tree, columns: Sequence[Columns], poses: Sequence[Pose], joint_columns: Sequence[Array]) -> Array:
+def matrix_of_rows(
+    tree: Tree, columns: Sequence[Columns], poses: Sequence[Pose], joint_columns: Sequence[Array]
+) -> Array:
     """Regressor (n, 13 bodies): the powers of every body's columns on the screws of the joints that carry it.
 
     `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.

@@ -3,15 +3,17 @@
 Some changes of a body's inertia can be undone by the opposite change of its parent's, so that no torque of any motion
 changes. For a turning joint these are a mass in a point of the axis, its shift along the axis and a mass spread along
 the axis; for a sliding joint every inertia matrix (Gautier & Khalil, "Direct calculation of minimum set of inertial
-parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990; Khalil, Bennis & Gautier for trees). Where
-the joints before allow few motions there are more of them: Gautier & Khalil list the cases, here they follow from the
-motions that the body can be given (Wensing, Niemeyer & Slotine, "A geometric characterization of observability in
-inertial parameter identification", Int. J. Robotics Research, 2024).
+parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990; Khalil & Dombre, Modeling, Identification
+and Control of Robots (2002), chapters 9 and 10, with trees). Where the joints before allow few motions there are more:
+Gautier & Khalil list the cases; here they follow from the motions that the body can be given (Wensing, Niemeyer &
+Slotine, "A geometric characterization of observability in inertial parameter identification", Int. J. Robotics
+Research, 2024).
 
-That nothing else escapes the torques: add to a body's change all that its children's hand on. With a leaf's joint at
-rest in its zero position, the body and its parent move as one, so the energy of the rest alone must vanish; then so must
-the leaf's part of the energy for itself, and so on to the root. What can be handed on across a joint is therefore found
-joint by joint.
+Nothing else escapes the torques. Take any change of the bodies and hand it on, from the tips to the base, to the
+parents in position zero of each joint. The change of the energy is then a sum with one term for each joint, which
+vanishes while that joint rests in position zero. If the sum vanishes in all motions, it does so with all joints but the
+first at rest, then with all but the first two, and so on: each term vanishes for itself. So what can be handed on is
+found joint by joint.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     (11, (11, 26))
     """
     if has_mimic_joints(tree):
-        raise ArgumentError("base parameters in closed form need joints that move independently; this robot has mimic joints")
+        raise ArgumentError("regrouping needs joints that move independently, but this robot has mimic joints")
     size = _size(tree)
     scaled = _scaled(tree, 1.0 / size)
     count = len(tree.bodies)
@@ -130,7 +132,7 @@ def exchangeable(motion: AttainableMotion, tolerance: float) -> Array:
 
 
 def independent_rows(A: Array, preferred: Sequence[int]) -> list[int]:
-    """As many independent rows as A has columns (its rank): the preferred ones, in their order, unless they are weak."""
+    """As many independent rows as A has columns, its rank: the preferred ones, in their order, unless they are weak."""
     chosen: list[int] = []
     rest = A
     while len(chosen) < A.shape[1]:
@@ -144,7 +146,7 @@ def independent_rows(A: Array, preferred: Sequence[int]) -> list[int]:
 
 
 def _reduced(changes: Array) -> tuple[Array, list[int]]:
-    """The same changes, such that each changes one of the parameters given up by 1 and the others of these not at all."""
+    """The same changes, such that each changes one of the parameters given up, by 1, and not the others of these."""
     pivots = independent_rows(changes, GIVEN_UP_FIRST)
     return changes @ np.linalg.inv(changes[pivots]), pivots
 
@@ -163,7 +165,7 @@ def _to_link_frame(tree: Tree, index: int, changes: Array) -> Array:
 
 
 def _link_in_parent_link(tree: Tree, index: int) -> Array:
-    """Matrix (10, 10) of parameters in the link's frame to those in the parent's first link's, at joint position zero."""
+    """Matrix (10, 10) of parameters in the link's frame to those in the parent's link frame, at joint position zero."""
     body = tree.bodies[index]
     here, there = tree.frames[body.name], tree.frames[tree.bodies[body.parent].name]
     R = body.R_parent_body @ here.R_body_frame
@@ -189,8 +191,8 @@ def _column(index: int, parameter: int, count: int) -> int:
 
 
 def _size(tree: Tree) -> float:
-    places = [body.p_parent_body for body in tree.bodies] + [tree.frames[body.name].p_body_frame for body in tree.bodies]
-    return max((float(np.linalg.norm(p)) for p in places), default=0.0) or 1.0
+    positions = [p for body in tree.bodies for p in (body.p_parent_body, tree.frames[body.name].p_body_frame)]
+    return max((float(np.linalg.norm(p)) for p in positions), default=0.0) or 1.0
 
 
 def _scaled(tree: Tree, factor: float) -> Tree:

@@ -30,8 +30,9 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (n, 13 bodies). Columns: ten for each body, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about the
-        origin and in the axes of its first link; then viscous friction, Coulomb friction and armature of each joint.
+        Shape (n, 13 bodies). Columns: ten for each body, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about
+        the origin and in the axes of its first link; then viscous friction, Coulomb friction and armature of each
+        joint.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.jacobian_inverse import singular_values
 
 
@@ -114,8 +115,9 @@ def singular_directions(J: ArrayLike, relative_tolerance: float = 1e-9) -> Any:
     array([[0.],
            [1.]])
     """
-    matrix = np.asarray(J, dtype=np.float64)
-    sigma = singular_values(matrix)[1]
-    U = np.linalg.svd(matrix, full_matrices=True)[0]
+    sigma = singular_values(J)[1]
+    if sigma.ndim != 1 or np.isnan(sigma).any():
+        raise ArgumentError(f"singular directions are those of one finite Jacobian, not of shape {np.shape(J)}")
+    U = np.linalg.svd(np.asarray(J, dtype=np.float64), full_matrices=True)[0]
     rank = int((sigma > relative_tolerance * sigma[0]).sum()) if sigma[0] > 0.0 else 0
     return U[:, rank:]

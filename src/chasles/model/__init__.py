@@ -6,6 +6,7 @@ from pathlib import Path
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.checks import check_description
+from chasles.model.consistency import inconsistencies, nearest_consistent
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats import (
     from_dh,
@@ -19,8 +20,14 @@ from chasles.model.formats import (
     to_toml,
 )
 from chasles.model.inertia import Inertia, InertiaWarning
+from chasles.model.inertial_parameters import (
+    inertial_parameter_names,
+    inertial_parameters,
+    with_inertial_parameters,
+)
 from chasles.model.joint import Joint, JointKind, Limits, Mimic
 from chasles.model.parameters import parameter_shapes
+from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
 from chasles.model.tree import Body, Placement, Tree, build_tree
@@ -45,14 +52,20 @@ __all__ = [
     "from_spacelib",
     "from_toml",
     "from_urdf",
+    "inconsistencies",
+    "inertial_parameter_names",
+    "inertial_parameters",
     "load",
+    "nearest_consistent",
     "parameter_shapes",
     "parse_toml",
     "parse_urdf",
+    "perturbed_values",
     "read",
     "shipped",
     "shipped_path",
     "to_toml",
+    "with_inertial_parameters",
 ]
 
 

@@ -36,9 +36,9 @@ def inconsistencies(description: Description) -> dict[str, str]:
 def nearest_consistent(description: Description) -> Description:
     """Make a copy whose links keep masses and centres of mass, and have the nearest possible inertias.
 
-    The second moments of mass about the centre, S = tr(I)/2 1 - I, lose their negative eigenvalues: the nearest positive
-    semidefinite matrix in the Frobenius norm, whatever the axes. A link with inertia but without mass keeps no mass:
-    no inertia tells what it is.
+    The second moments of mass about the centre, S = tr(I)/2 1 - I, lose their negative eigenvalues: that is the nearest
+    positive semidefinite matrix in the Frobenius norm, whatever the axes. A link with inertia but without mass is still
+    without: no inertia tells its mass.
 
     Raises
     ------

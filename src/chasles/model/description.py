@@ -229,7 +229,8 @@ class Description(Record):
         center_of_mass
             In the axes of the frame, shape (3,), m.
         inertia
-            About the payload's centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point mass).
+            About the payload's centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point
+            mass).
         frame
             Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the
             frame with "_payload" added and fixed there, so that there can be many and each has parameters.

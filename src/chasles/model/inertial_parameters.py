@@ -140,8 +140,8 @@ def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
         raise ModelError("inertial parameters must be numbers") from None
     if vector.shape != (13 * count,):
         raise ModelError(
-            f"inertial parameters must be {13 * count} numbers, ten for each of {count} moving bodies and three for each "
-            f"of their joints, not shape {vector.shape}"
+            f"inertial parameters must be {13 * count} numbers, ten for each of {count} moving bodies and three for "
+            f"each of their joints, not of shape {vector.shape}"
         )
     for name, value in zip(inertial_parameter_names(tree), vector, strict=True):
         if not np.isfinite(value):

@@ -14,12 +14,14 @@ from chasles import model
 from chasles.model import Description
 from chasles.robot.dynamics import Dynamics
 from chasles.robot.kinematics import Kinematics
+from chasles.robot.parameters import InertialParameters
+from chasles.robot.regressors import Regressors
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(Kinematics, Dynamics):
+class Robot(Kinematics, Dynamics, Regressors, InertialParameters):
     """A robot: immutable description and compiled mechanics.
 
     Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n) with any leading
@@ -138,10 +140,15 @@ class Robot(Kinematics, Dynamics):
         return model.parameter_shapes(self.description)
 
     def with_payload(
-        self, mass: float, center_of_mass: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
+        self,
+        mass: float,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
     ) -> Self:
-        """Copy that carries a body at its tool; see `chasles.model.Description.with_payload`."""
-        return type(self)(self.description.with_payload(mass, center_of_mass, inertia))
+        """Copy that carries a body at its tool or another frame; see `chasles.model.Description.with_payload`."""
+        return type(self)(self.description.with_payload(mass, center_of_mass, inertia, frame=frame))
 
     def with_friction(self, **friction: Any) -> Self:
         """Copy with other joint friction; see `chasles.model.Description.with_friction`."""

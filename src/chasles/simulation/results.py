@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from chasles._version import __version__
 from chasles.errors import MissingExtraError
 from chasles.robot import Robot
+from chasles.trajectories.tables import common_unit, joint_units
 
 try:
     import xarray
@@ -92,25 +93,23 @@ def make_run(
     attributes: Mapping[str, Any],
 ) -> Run:
     """Label recorded arrays of shape (*batch, time, n)."""
-    joints = robot.description.coordinates
     batch = recorded["q"].shape[:-2]
     runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
-    units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
+    units = joint_units(robot, robot.n)
     efforts = ["N" if unit == "m" else "N m" for unit in units]
     arrays = {**recorded, "error": recorded["q_reference"] - recorded["q"]}
     data = {}
     for name, array in arrays.items():
         long_name, suffix = _LONG_NAMES[name]
         each = efforts if suffix is None else [unit + suffix for unit in units]
-        unit = each[0] if len(set(each)) == 1 else ", ".join(dict.fromkeys(each)) + " by joint"
-        data[name] = ([*runs, "time", "joint"], array, {"units": unit, "long_name": long_name})
+        data[name] = ([*runs, "time", "joint"], array, {"units": common_unit(each), "long_name": long_name})
     finite = np.isfinite(recorded["q"]).all(axis=-1)
     diverged = np.where(finite.all(axis=-1), np.nan, times[np.argmin(finite, axis=-1)])
     data["diverged_at"] = (runs, diverged, {"units": "s", "long_name": "time of the first value that is not finite"})
     coordinates: dict[str, Any] = {
         "time": ("time", times, {"units": "s", "long_name": "time"}),
         "joint": ("joint", list(robot.joint_names)),
-        "unit": ("joint", units),
+        "unit": ("joint", list(units)),
         "effort_unit": ("joint", efforts),
     }
     for name, value in varied.items():

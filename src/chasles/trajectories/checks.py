@@ -157,10 +157,10 @@ def check(
         beyond = np.empty((len(t), *batch, len(watched), n))
         for place, (k, part) in enumerate(zip(watched, motion(t), strict=True)):
             np.maximum(part - (upper[k] + slack[k]), (lower[k] - slack[k]) - part, out=beyond[..., place, :])
-        return beyond.reshape(*t.shape, -1)
+        return beyond.reshape(*t.shape, len(watched) * n)
 
     def value(t: Floats) -> Floats:
-        return np.stack(motion(t), axis=-2).reshape(*t.shape, -1)
+        return np.stack(motion(t), axis=-2).reshape(*t.shape, len(watched) * n)
 
     found = extremes(excess, times, intervals=True)
     above, rows = found.above, (watched[:, None] * n + np.arange(n)).ravel()

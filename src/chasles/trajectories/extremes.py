@@ -144,7 +144,7 @@ def values_at(signal: Signal, places: Places, t: Floats, batch: int) -> Floats:
     filled = np.full((int(rank.max(initial=-1)) + 1, t.shape[1], batch), t.flat[0] if t.size else 0.0)
     filled[rank, :, element] = t
     values = np.empty(t.shape)
-    step = max(1, _HELD // (t.shape[1] * batch * (1 + int(channel.max(initial=0)))))
+    step = max(1, _HELD // max(1, t.shape[1] * batch * (1 + int(channel.max(initial=0)))))
     for first in range(0, len(filled), step):
         part = filled[first : first + step]
         computed = signal(part.reshape(-1, batch)).reshape(*part.shape, -1)

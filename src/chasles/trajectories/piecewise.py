@@ -87,7 +87,7 @@ class PiecewisePolynomial(JointTrajectory):
         """Results at times that the whole batch shares, piece by piece: coefficients need not be repeated."""
         flat_t = t.ravel()
         flat_piece = piece.ravel().astype(np.min_scalar_type(len(self.knots)))  # NumPy sorts short integers in O(n)
-        order = None if (np.diff(flat_piece) >= 0).all() else np.argsort(flat_piece, kind="stable")
+        order = None if (flat_piece[1:] >= flat_piece[:-1]).all() else np.argsort(flat_piece, kind="stable")
         if order is not None:
             flat_t, flat_piece = flat_t[order], flat_piece[order]
         results = tuple(np.empty((flat_t.size, *self.batch, self.n)) for _ in range(_DERIVATIVES))

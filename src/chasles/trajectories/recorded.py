@@ -19,6 +19,7 @@ _SMOOTHED = 3  # the derivative that is kept small: the jerk
 #: Pieces in the first try; they double while a joint makes use of more than half of them.
 _FEWEST_PIECES, _MOST_PIECES = 50, 800
 _TRIALS, _HALVINGS = 200, 60
+_SINGULAR = 1e-6
 
 
 class SmoothingSpline(PiecewisePolynomial):
@@ -95,7 +96,7 @@ class SmoothingSpline(PiecewisePolynomial):
         for count in _numbers_of_pieces(pieces, len(t), exact=wanted is not None):
             fit = _Fit(t, columns, w, count)
             strengths = fit.by_cross_validation() if wanted is None else fit.by_deviation(wanted.ravel())
-            if not np.isnan(strengths).any() and fit.kept(strengths).sum(axis=0).max() < 0.5 * count:
+            if not np.isnan(strengths).any() and fit.suffices(strengths, noisy=wanted is None):
                 break
         if np.isnan(strengths).any():
             nearest = fit.deviation(np.zeros(strengths.shape)).reshape(each_joint)
@@ -133,28 +134,27 @@ class _Fit:
         self.basis_knots = np.concatenate([np.full(_DEGREE, t[0]), ends, np.full(_DEGREE, t[-1])])
         basis = BSpline.design_matrix(t, self.basis_knots, _DEGREE)
         weighted = basis.multiply(w[:, None] / len(t)).T.tocsr()
-        try:
-            root = linalg.cholesky((weighted @ basis).toarray())
-        except linalg.LinAlgError:
+        root = _cholesky((weighted @ basis).toarray())
+        if root is None:
             raise ArgumentError(
                 f"{pieces} pieces are too many for samples and weights as uneven as these; choose fewer pieces, or a "
                 "larger tolerance"
-            ) from None
+            )
         jerk = _root_of_jerk_integral(self.basis_knots, ends) * (t[-1] - t[0]) ** (_SMOOTHED - 0.5)
         _, singular, right = linalg.svd(linalg.solve_triangular(root, jerk.T, trans="T").T, full_matrices=False)
         self.penalties = singular**2
         self.penalties[-_SMOOTHED:] = 0.0
         self.vectors = linalg.solve_triangular(root, right.T)
         self.coordinates = self.vectors.T @ (weighted @ columns)
-        self.least = w @ (columns - basis @ (self.vectors @ self.coordinates)) ** 2 / len(t)
-        self.samples = len(t)
+        self._samples, self._weights, self._basis = columns, w, basis
+        self.least = w @ self._missed(np.zeros(columns.shape[1])) ** 2 / len(t)
 
     def by_cross_validation(self) -> FloatArray:
         """Strength for each column that predicts samples best from the others."""
         trials = np.geomspace(0.1 / self.penalties[0], 100.0 / self.penalties[-_SMOOTHED - 1], _TRIALS)
         kept = self.kept(trials)
         squares = self.least + ((1.0 - kept) ** 2).T @ self.coordinates**2
-        scores = squares / (1.0 - kept.sum(axis=0) / self.samples)[:, None] ** 2
+        scores = squares / (1.0 - kept.sum(axis=0) / len(self._samples))[:, None] ** 2
         return np.asarray(trials[np.argmin(scores, axis=0)])
 
     def by_deviation(self, tolerance: FloatArray) -> FloatArray:
@@ -167,6 +167,16 @@ class _Fit:
             low, high = np.where(near, middle, low), np.where(near, high, middle)
         return np.where(self.deviation(np.zeros(tolerance.shape)) <= tolerance, np.exp(low), np.nan)
 
+    def suffices(self, strengths: FloatArray, *, noisy: bool) -> bool:
+        """Whether more pieces would not do better: most of them are smoothed away, and what is missed is noise.
+
+        Noise jumps from sample to sample (von Neumann's ratio is 2), a motion too fast for the pieces does not.
+        """
+        if self.kept(strengths).sum(axis=0).max() >= 0.5 * (len(self.penalties) - _DEGREE):
+            return False
+        missed = np.sqrt(self._weights)[:, None] * self._missed(strengths)
+        return not noisy or bool(((np.diff(missed, axis=0) ** 2).sum(axis=0) >= (missed**2).sum(axis=0)).all())
+
     def kept(self, strengths: FloatArray) -> FloatArray:
         """Part of each coordinate that a smoothing of each of the strengths keeps, (coordinates, strengths)."""
         return np.asarray(1.0 / (1.0 + strengths * self.penalties[:, None]))
@@ -178,6 +188,22 @@ class _Fit:
     def control_points(self, strengths: FloatArray) -> FloatArray:
         """Control points of each column."""
         return np.asarray(self.vectors @ (self.kept(strengths) * self.coordinates))
+
+    def _missed(self, strengths: FloatArray) -> FloatArray:
+        """Distances from the samples."""
+        return np.asarray(self._samples - self._basis @ self.control_points(strengths))
+
+
+def _cholesky(matrix: FloatArray) -> FloatArray | None:
+    """Upper triangular root of a matrix, unless it is singular or nearly so."""
+    from scipy import linalg
+
+    try:
+        root: FloatArray = linalg.cholesky(matrix)
+    except linalg.LinAlgError:
+        return None
+    diagonal = root.diagonal()
+    return root if diagonal.min() > _SINGULAR * diagonal.max() else None
 
 
 def _root_of_jerk_integral(basis_knots: FloatArray, ends: FloatArray) -> FloatArray:
@@ -198,7 +224,7 @@ def _root_of_jerk_integral(basis_knots: FloatArray, ends: FloatArray) -> FloatAr
 def _numbers_of_pieces(pieces: Any, samples: int, *, exact: bool) -> list[int]:
     """Return numbers of pieces to try one after the other; more for tolerances that need them."""
     if pieces is None:
-        most = min(samples - _DEGREE, max(1, 3 * samples // 4 - _DEGREE), _MOST_PIECES)
+        most = min(samples - _DEGREE, max(10, 3 * samples // 4 - _DEGREE), _MOST_PIECES)
         usual = max(1, min(samples // 2, most))
         doubled = [_FEWEST_PIECES * 2**i for i in range(5)]
         return [*(count for count in doubled if count < usual), usual, *([most] if exact and most > usual else [])]

@@ -47,7 +47,7 @@ def check_times(trajectory: JointTrajectory, batch: tuple[int, ...], dt: float |
     if isinstance(trajectory, PiecewisePolynomial) and 10 * trajectory.coefficients.size < _STATIONARY:
         extra = stationary_times(trajectory)
         extra = extra.reshape(len(extra), *(1,) * (len(batch) - len(trajectory.batch)), *trajectory.batch)
-        extra = np.broadcast_to(extra, (len(extra), *batch)).reshape(len(extra), -1)
+        extra = np.broadcast_to(extra, (len(extra), *batch)).reshape(len(extra), len(knots))
         times = np.sort(np.concatenate([times, extra]), axis=0)
     return times
 

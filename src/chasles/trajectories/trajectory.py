@@ -130,17 +130,17 @@ class JointTrajectory(Trajectory[Motion]):
 
         return check(self, robot, dt, **limits)
 
-    def to_dataset(self, dt: float) -> xarray.Dataset:
-        """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""
+    def to_dataset(self, dt: float, robot: Robot | None = None) -> xarray.Dataset:
+        """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""
         from chasles.trajectories.tables import joint_dataset
 
-        return joint_dataset(self, dt)
+        return joint_dataset(self, dt, robot)
 
-    def plot(self, dt: float | None = None) -> Any:
-        """Figure of positions, velocities, accelerations and jerks over time."""
-        from chasles.visual.trajectories import joint_figure
+    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
+        """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
+        from chasles.visual.trajectories import joint_plot
 
-        return joint_figure(self, dt)
+        return joint_plot(self, dt, robot)
 
 
 class CartesianTrajectory(Trajectory[PoseMotion]):
@@ -165,9 +165,9 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
 
     def plot(self, dt: float | None = None) -> Any:
         """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""
-        from chasles.visual.trajectories import pose_figure
+        from chasles.visual.trajectories import pose_plot
 
-        return pose_figure(self, dt)
+        return pose_plot(self, dt)
 
 
 def _times(t: ArrayLike) -> NDArray[np.float64]:

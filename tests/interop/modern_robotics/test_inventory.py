@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.interop.modern_robotics.robots import no_plots, published
 
 import chasles.interop.modern_robotics as ours
-from tests.interop.modern_robotics.robots import no_plots, published
 
 FUNCTIONS = {
     name: function for name, function in vars(published).items() if inspect.isfunction(function) and name[0] != "_"

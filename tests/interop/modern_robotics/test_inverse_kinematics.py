@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.interop.modern_robotics.robots import published, random_axis, random_pose
 
 import chasles.interop.modern_robotics as mr
 from chasles.errors import ArgumentError
-from tests.interop.modern_robotics.robots import published, random_axis, random_pose
 
 KINDS = ("revolute", "prismatic", "helical", "long")
 
@@ -70,7 +70,9 @@ def test_success_is_what_a_check_of_the_result_finds() -> None:
     assert close[success].all()
 
 
-@pytest.mark.parametrize("wrong", [np.full((4, 4), np.nan), np.diag([2.0, 2.0, 2.0, 1.0]), np.diag([-1.0, 1.0, 1.0, 1.0])])
+@pytest.mark.parametrize(
+    "wrong", [np.full((4, 4), np.nan), np.diag([2.0, 2.0, 2.0, 1.0]), np.diag([-1.0, 1.0, 1.0, 1.0])]
+)
 def test_what_is_no_pose_is_never_reached(wrong: np.ndarray) -> None:
     axes, M, T, guess, *_ = problem(np.random.default_rng(3), 6)
     _, success = mr.IKinSpace(axes, M, np.array([wrong, T]), guess, 1e-2, 1e-3)
@@ -78,7 +80,7 @@ def test_what_is_no_pose_is_never_reached(wrong: np.ndarray) -> None:
 
 
 def test_nothing_that_is_near_enough_moves() -> None:
-    axes, M, T, _, *_ = problem(np.random.default_rng(4), 3)
+    axes, M, *_ = problem(np.random.default_rng(4), 3)
     theta, success = mr.IKinSpace(axes, M, M, [0, 0, 0], 1e-2, 1e-3)
     assert success is True
     assert theta.dtype == np.float64

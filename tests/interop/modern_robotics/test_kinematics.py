@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.interop.modern_robotics.robots import close, published, random_axis, random_pose
 
 import chasles.interop.modern_robotics as mr
-from tests.interop.modern_robotics.robots import close, published, random_axis, random_pose
 
 KINDS = ("revolute", "prismatic", "helical", "long")
 STATES = 143  # for each of seven numbers of joints: a thousand calls
@@ -44,4 +44,6 @@ def test_body_and_space_agree() -> None:
     in_body, theta = mr.Adjoint(mr.TransInv(M)) @ axes, rng.uniform(-3.0, 3.0, (100, 4))
     T = mr.FKinSpace(M, axes, theta)
     np.testing.assert_allclose(mr.FKinBody(M, in_body, theta), T, atol=1e-13)
-    np.testing.assert_allclose(mr.Adjoint(T) @ mr.JacobianBody(in_body, theta), mr.JacobianSpace(axes, theta), atol=1e-12)
+    np.testing.assert_allclose(
+        mr.Adjoint(T) @ mr.JacobianBody(in_body, theta), mr.JacobianSpace(axes, theta), atol=1e-12
+    )

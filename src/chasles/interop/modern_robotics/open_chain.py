@@ -238,17 +238,19 @@ def _pose(M: FloatArray, index: int) -> FloatArray:
 
 def _inertia(G: FloatArray, index: int) -> Inertia:
     """The link's inertia, if a rigid body has this spatial inertia."""
+    if not np.isfinite(G).all():
+        raise ArgumentError(f"Glist[{index}] is not finite")
     body = mass_properties_from_spatial_inertia(G)
     inertia = Inertia(
         float(body.mass), body.center_of_mass, 0.5 * (body.rotational_inertia + body.rotational_inertia.T)
     )
-    reason = impossibility(inertia)
-    if reason is not None:
-        raise ArgumentError(f"Glist[{index}]: {reason}")
     of_body = spatial_inertia(inertia.mass, inertia.center_of_mass, inertia.matrix)
-    if np.abs(of_body - G).max() > _ROUNDING * np.abs(G).max():
+    if not np.abs(of_body - G).max() <= _ROUNDING * np.abs(G).max():
         raise ArgumentError(
             f"Glist[{index}] is the spatial inertia of no rigid body: it must be diag(inertia, mass · 1), symmetric, "
             "in a frame at the centre of mass, or that seen from another frame"
         )
+    reason = impossibility(inertia)
+    if reason is not None:
+        raise ArgumentError(f"Glist[{index}]: {reason}")
     return inertia

@@ -63,7 +63,7 @@ class PlanarArm:
             reached = reached - total.forth(self.links[2])
         found = []
         rise = self.axis @ p_target - self.height
-        for arm in planar_arm([self.axis] * 3, self.links[0], self.links[1], reached, total):
+        for arm in planar_arm(np.array([self.axis] * 3), self.links[0], self.links[1], reached, total):
             turns = iter(arm)
             moved = [rise if slide else next(turns).angle for slide in self.slides]
             positions = tuple(sign * value for sign, value in zip(self.signs, moved, strict=True))

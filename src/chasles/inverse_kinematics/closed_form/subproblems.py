@@ -51,7 +51,7 @@ class Turn(NamedTuple):
         return atan2(self.sine, self.cosine)
 
     def or_near(self, angle: Any) -> Turn:
-        """This turn, but where its angle means nothing the one by another angle."""
+        """The same turn, but where its angle means nothing the one by another angle."""
         return self._replace(
             cosine=where(self.lost, cos(angle), self.cosine), sine=where(self.lost, sin(angle), self.sine)
         )

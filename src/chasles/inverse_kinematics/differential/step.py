@@ -102,16 +102,22 @@ def solve_rates(
         raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
     if not tasks:
         raise ArgumentError("there is no task; to stand still is one: DampingTask()")
-    # A trace of damping makes the program strictly convex where tasks leave joints free.
-    H, f = 1e-12 * np.eye(robot.n), np.zeros(robot.n)
+    H, f = np.zeros((robot.n, robot.n)), np.zeros(robot.n)
     for task in tasks:
         J, b, weight = task.equation(robot, position)
         H += J.T @ (weight[:, None] * J)
         f -= J.T @ (weight * b)
+        if not np.isfinite(f).all():
+            raise ArgumentError(f"the equation of {type(task).__name__} is not finite; look at its cost and gain")
+    scale = max(H.diagonal().max(), np.finfo(float).tiny)
+    # A trace of damping makes the program strictly convex where tasks leave joints free.
+    H, f = H / scale + 1e-12 * np.eye(robot.n), f / scale
     lower, upper = np.full(robot.n, -1e30), np.full(robot.n, 1e30)
     for limit in limits:
         low, high = limit.bounds(robot, position, rates, dt)
         lower, upper = np.maximum(lower, low), np.minimum(upper, high)
+        if np.isnan(lower + upper).any():
+            raise ArgumentError(f"the bounds of {type(limit).__name__} are not numbers")
     if (lower > upper).any():
         names = ", ".join(name for name, bad in zip(robot.joint_names, lower > upper, strict=True) if bad)
         message = f"the limits contradict each other at {names}: no rate keeps all of them in this step"
@@ -126,7 +132,10 @@ def solve_rates(
 
 
 def _vector(values: ArrayLike, n: int, name: str) -> Vector:
-    vector = np.array(values, dtype=np.float64)
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be an array of numbers, shape ({n},)") from None
     if vector.shape != (n,) or not np.isfinite(vector).all():
         raise ArgumentError(f"{name} must have shape ({n},) and be finite, not {vector.shape}")
     return vector

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
-from chasles.geometry import inverse_left_jacobian_pose, inverse_left_jacobian_rotation, log_pose, log_rotation
-from chasles.geometry.elementary import Array, inverse_pose
+from chasles.geometry import (
+    inverse_left_jacobian_pose,
+    inverse_left_jacobian_rotation,
+    log_pose,
+    log_rotation,
+    relative_pose,
+)
 from chasles.robot import Robot
 
 Vector = NDArray[np.float64]
@@ -62,17 +66,16 @@ class FrameTask:
     position_cost: float | ArrayLike = 1.0
     orientation_cost: float | ArrayLike = 1.0
     gain: float = 10.0
-    _functions: dict[tuple[Robot, str], Function] = field(default_factory=dict, repr=False, compare=False)
 
     def equation(self, robot: Robot, q: Vector) -> Equation:
         """Return the equation for the frame's error in its own axes."""
         goal = _goal(self.T_world_goal, (4, 4), "T_world_goal")
-        key = (robot, self.target)
-        if key not in self._functions:
-            self._functions[key] = _error_function(robot, self.target)
-        error, J = self._functions[key](q, goal)
+        T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
+        error = log_pose(relative_pose(T, goal))
+        # T⁻¹ goal = exp(e): a body twist V of the frame changes it to exp(-V dt) exp(e), whose logarithm is
+        # e - J_l⁻¹(e) V dt.
         weight = np.concatenate([_costs(self.orientation_cost), _costs(self.position_cost)])
-        return Equation(J, self.gain * error, weight)
+        return Equation(inverse_left_jacobian_pose(error) @ J, self.gain * error, weight)
 
 
 @dataclass
@@ -193,19 +196,3 @@ def _costs(cost: float | ArrayLike) -> Vector:
         return np.broadcast_to(np.asarray(cost, dtype=np.float64), (3,)) ** 2
     except ValueError:
         raise ArgumentError(f"a cost must be one number or three, not of shape {np.shape(cost)}") from None
-
-
-def _error_function(robot: Robot, target: str) -> Function:
-    """(q, T_world_goal) -> the body twist that leads to the goal in unit time, and minus its change with the joints."""
-    motion = robot.pose_and_jacobian.specialize(frame="body", target=target)
-
-    def compute(q: Array, goal: Array) -> tuple[Array, Array]:
-        T, J = motion(q)
-        error = log_pose(inverse_pose(T) @ goal)
-        # T⁻¹ goal = exp(e): a body twist V of the frame changes it to exp(-V dt) exp(e), whose logarithm is
-        # e - J_l⁻¹(e) V dt.
-        return error, inverse_left_jacobian_pose(error) @ J
-
-    return Function(
-        trace(compute, {"q": (robot.n,), "T_world_goal": (4, 4)}, name="frame_task", outputs=["error", "J"])
-    )

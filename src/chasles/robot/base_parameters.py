@@ -1,0 +1,116 @@
+"""Base parameters of a robot: the combinations of inertial parameters that its torques depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The base (minimal, identifiable) parameters of a robot.
+
+    Every torque is a linear function of them, and no two sets of values give the same torques. Each is a linear
+    combination of inertial parameters pi and is called after one of them, which occurs in no other.
+
+    Attributes
+    ----------
+    names
+        Name of the parameter that each is called after.
+    expressions
+        The linear combinations, readable; numbers to six digits.
+    values
+        Of the robot, shape (base,).
+    independent
+        Number in pi of the parameter that each is called after, shape (base,).
+    to_base
+        Shape (base, parameters): ``values = to_base @ pi``.
+    parameter_names
+        Names of pi; see `Robot.inertial_parameter_names`.
+    condition
+        Condition number of the random motions by which they were found, or None if they were found without.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> base = ch.load("planar2r").base_parameters()
+    >>> base.names[:3]
+    ('link1.mx', 'link1.my', 'link1.Izz')
+    >>> base.expressions[0]  # the frame of link1 is at its end, 0.5 m from its joint
+    'link1.mx + 0.5 link1.m + 0.5 link2.m'
+    """
+
+    names: tuple[str, ...]
+    expressions: tuple[str, ...]
+    values: Array
+    independent: NDArray[np.intp]
+    to_base: Array
+    parameter_names: tuple[str, ...]
+    condition: float | None = None
+
+    def __len__(self) -> int:
+        """Return the number of base parameters."""
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} base parameters of {len(self.parameter_names)} inertial parameters>"
+
+    @property
+    def to_inertial(self) -> Array:
+        """Matrix (parameters, base) to the simplest pi with these base parameters: all others are zero.
+
+        ROBOOP and others call this pi, in frames of modified DH, the robot's minimal parameters. Masses in it are zero
+        where the joints turn, so no real body has it; `Robot.with_base_parameters` makes robots.
+        """
+        return np.eye(len(self.parameter_names))[:, self.independent]
+
+    @property
+    def null_space(self) -> Array:
+        """Changes of pi that no torque shows, one a column: shape (parameters, parameters - base)."""
+        count = len(self.parameter_names)
+        others = np.setdiff1d(np.arange(count), self.independent)
+        changes: Array = np.eye(count)[:, others] - self.to_inertial @ self.to_base[:, others]
+        return changes
+
+    def columns(self, Y: ArrayLike) -> Array:
+        """Columns of a regressor (..., parameters) that multiply the base parameters: ``columns(Y) @ values = Y @ pi``.
+
+        Raises
+        ------
+        ArgumentError
+            If the last axis is not that of the robot's regressors.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, q = ch.load("planar2r"), [0.1, 0.2]
+        >>> base, Y = arm.base_parameters(), arm.torque_regressor(q, q, q)
+        >>> bool(np.allclose(base.columns(Y) @ base.values, Y @ arm.inertial_parameters))
+        True
+        """
+        regressor = np.asarray(Y, dtype=np.float64)
+        if regressor.shape[-1:] != (len(self.parameter_names),):
+            raise ArgumentError(
+                f"a regressor of this robot has {len(self.parameter_names)} columns, not the shape {regressor.shape}"
+            )
+        return regressor[..., self.independent]
+
+
+def expressions(matrix: Array, independent: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+    """Linear combinations as text: the parameter that gives the name first, then the others in their order."""
+    return tuple(
+        names[first] + "".join(_term(row[k], names[k]) for k in np.flatnonzero(row).tolist() if k != first)
+        for row, first in zip(matrix, independent, strict=True)
+    )
+
+
+def _term(factor: float, name: str) -> str:
+    size = f"{abs(factor):.6g}"
+    return (" - " if factor < 0.0 else " + ") + (name if size == "1" else f"{size} {name}")

@@ -1,0 +1,251 @@
+"""Inertial parameters of a robot: read, replaced, reduced to base parameters, checked and perturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import algorithms, model
+from chasles.algorithms import Grouping
+from chasles.errors import ModelError, UnknownNameError
+from chasles.model import Description, Tree
+from chasles.robot.base_parameters import BaseParameters, expressions
+
+METHODS = ("regrouping", "numerical")
+
+STATES_PER_PARAMETER = 3
+"""Torques of random motions for each inertial parameter: the condition grows little with more."""
+
+
+class InertialParameters:
+    """What a robot's masses, inertias, friction and motors are, as numbers; a part of `Robot`."""
+
+    description: Description
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+
+    @property
+    def inertial_parameter_names(self) -> tuple[str, ...]:
+        """Names of `inertial_parameters`, shape (parameters,); `chasles.model.inertial_parameters` explains the order.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("planar2r").inertial_parameter_names[8:12]
+        ('link1.Iyz', 'link1.Izz', 'link2.m', 'link2.mx')
+        """
+        return model.inertial_parameter_names(model.build_tree(self.description))
+
+    @property
+    def inertial_parameters(self) -> NDArray[np.float64]:
+        """The parameters in which the equation of motion is linear, shape (parameters,).
+
+        Ten of each moving body, about the origin and in the axes of the link that its joint moves: mass, first moments,
+        moments of inertia xx, xy, xz, yy, yz, zz. Links that fixed joints hold to that link, and the payload, are
+        included. Then viscous friction, Coulomb friction and armature of each joint.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("planar2r").inertial_parameters[:4]
+        array([10. , -2.5,  0. ,  0. ])
+        """
+        return model.inertial_parameters(model.build_tree(self.description))
+
+    def with_inertial_parameters(self, values: ArrayLike, *, check: bool = True) -> Self:
+        """Copy with other inertial parameters; see `chasles.model.with_inertial_parameters`."""
+        return type(self)(model.with_inertial_parameters(self.description, values, check=check))
+
+    def base_parameters(
+        self,
+        method: Literal["regrouping", "numerical"] | None = None,
+        *,
+        tolerance: float = 1e-9,
+        seed: int = 0,
+    ) -> BaseParameters:
+        """Combinations of the inertial parameters that the torques depend on, and that torques can therefore tell.
+
+        Parameters
+        ----------
+        method
+            ``"regrouping"``: in closed form, from the geometry alone, for joints that move independently.
+            ``"numerical"``: from the torques of random motions, for every robot. Default: the first where it can.
+        tolerance
+            Effects smaller than this, relative to the others, are taken for rounding.
+        seed
+            Of the random motions.
+
+        Returns
+        -------
+        BaseParameters
+            They depend on the geometry and on the direction of gravity, but not on the masses.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such method.
+        ArgumentError
+            Regrouping cannot be done, because joints mimic others.
+
+        Notes
+        -----
+        See `chasles.algorithms.regrouping` and `chasles.algorithms.numerical_grouping` for the methods and sources.
+
+        Examples
+        --------
+        Of the 78 parameters of the PUMA 560, 52 combinations act: 36 of its inertia, 12 of friction, and the armatures
+        of the last four joints. Those of the first two act like moments of inertia of their links.
+
+        >>> import chasles as ch
+        >>> base = ch.load("puma560").base_parameters()
+        >>> base
+        <52 base parameters of 78 inertial parameters>
+        >>> base.expressions[8]
+        'link3.mx + 0.0203 link3.m + 0.0203 link4.m + 0.0203 link5.m + 0.0203 link6.m'
+        """
+        if method is not None and method not in METHODS:
+            raise UnknownNameError("method for base parameters", method, METHODS)
+        tree = model.build_tree(self.description)
+        if method is None:
+            method = "numerical" if self.description.n < len(tree.bodies) else "regrouping"
+        condition = None
+        if method == "regrouping":
+            grouping = algorithms.regroup(tree, tolerance)
+        else:
+            Y = _random_motions(tree, np.random.default_rng(seed))
+            grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(len(tree.bodies)), tolerance)
+        names = model.inertial_parameter_names(tree)
+        return BaseParameters(
+            names=tuple(names[k] for k in grouping.independent),
+            expressions=expressions(grouping.matrix, grouping.independent, names),
+            values=grouping.matrix @ model.inertial_parameters(tree),
+            independent=np.array(grouping.independent, dtype=np.intp),
+            to_base=grouping.matrix,
+            parameter_names=names,
+            condition=condition,
+        )
+
+    def with_base_parameters(
+        self, values: ArrayLike, *, consistent: bool = False, covariance: ArrayLike | None = None
+    ) -> Self:
+        """Copy whose base parameters have other values, and which therefore has the torques that these tell.
+
+        Base parameters do not tell everything about the bodies. What they leave open stays near what it was.
+
+        Parameters
+        ----------
+        values
+            In the order of ``base_parameters().names``, shape (base,).
+        consistent
+            Whether the bodies shall be such as masses can make. They then resemble the present ones as much as they can
+            (log-det divergence). If not, the numbers change as little as they can; masses that are not base parameters
+            stay.
+        covariance
+            With ``consistent=True``: covariance of the values, shape (base, base). Values that no possible bodies have
+            are then deviated from as likely as they may be wrong, in exchange for the divergence.
+
+        Returns
+        -------
+        Robot
+            The inertia of each moving body belongs to the link that its joint moves; links fixed to it and the payload
+            are massless.
+
+        Raises
+        ------
+        ModelError
+            A wrong number of values, negative friction or armature, or no possible bodies; the message says which.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> values = arm.base_parameters().values.copy()
+        >>> values[0] += 1.0
+        >>> heavier = arm.with_base_parameters(values)
+        >>> bool(np.allclose(heavier.base_parameters().values, values))
+        True
+        """
+        base = self.base_parameters()
+        wanted = _of_shape(values, (len(base),), "base parameters")
+        grouping = Grouping(tuple(base.independent.tolist()), base.to_base)
+        present = self.inertial_parameters
+        if not consistent:
+            if covariance is not None:
+                raise TypeError("with_base_parameters: a covariance is for consistent=True")
+            found = algorithms.equivalent_parameters(present, grouping, wanted)
+        else:
+            spread = None if covariance is None else _of_shape(covariance, (len(base),) * 2, "covariance")
+            found = algorithms.consistent_parameters(present, grouping, wanted, spread)
+        return self.with_inertial_parameters(found, check=False)
+
+    def inconsistencies(self) -> dict[str, str]:
+        """Links (and ``"payload"``) that no real body could be, with reasons; see `chasles.model.inconsistencies`."""
+        return model.inconsistencies(self.description)
+
+    def nearest_consistent(self) -> Self:
+        """Copy whose links could all be real bodies, with the same masses; see `chasles.model.nearest_consistent`."""
+        return type(self)(model.nearest_consistent(self.description))
+
+    def perturbed(
+        self,
+        relative: float | Mapping[str, float] = 0.1,
+        *,
+        seed: int | np.random.Generator,
+        consistent: bool = True,
+    ) -> Self:
+        """Copy whose masses, centres, inertias, friction and motors are in error; see `perturbed_values`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> wrong = arm.perturbed(0.2, seed=1)
+        >>> bool(abs(wrong.description.link("link1").inertia.mass - 10.0) <= 2.0), wrong == arm.perturbed(0.2, seed=1)
+        (True, True)
+        """
+        values = model.perturbed_values(self.description, relative, seed, consistent=consistent)
+        return type(self)(self.description.with_values(values))
+
+    def perturbed_values(
+        self,
+        relative: float | Mapping[str, float] = 0.1,
+        *,
+        seed: int | np.random.Generator,
+        shape: tuple[int, ...] = (),
+        consistent: bool = True,
+    ) -> dict[str, NDArray[np.float64]]:
+        """Values of parameters, changed at random, for ``vary=``; see `chasles.model.perturbed_values`.
+
+        Examples
+        --------
+        Weights of a thousand arms whose masses are known to 5 %:
+
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> arm.gravity_torque([0.0, 0.0], vary=arm.perturbed_values({"mass": 0.05}, seed=0, shape=(1000,))).shape
+        (1000, 2)
+        """
+        return model.perturbed_values(self.description, relative, seed, shape, consistent=consistent)
+
+
+def _random_motions(tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Torque regressors of random motions, one below the other."""
+    count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, tree.n)
+    states = generator.normal(size=(count, 3, tree.n))
+    return np.vstack([algorithms.torque_regressor(tree, *state) for state in states])
+
+
+def _of_shape(values: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers") from None
+    if array.shape != shape:
+        raise ModelError(f"{what} must have shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{what} must be finite; number {np.argwhere(~np.isfinite(array))[0].tolist()} is not")
+    return array

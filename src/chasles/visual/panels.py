@@ -1,0 +1,181 @@
+"""Diagrams over time, one below another or in columns, as plotly's plain dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.visual.encoding import typed_array
+
+COLORS = ("#0f6fb4", "#e07b00", "#1f9d6b", "#b0468f", "#c2402f", "#7a68c9", "#8a6d3b", "#2aa7c4", "#6b7785", "#a3a300")
+QUIET: dict[str, Any] = {"hoverinfo": "skip", "hovertemplate": None, "showlegend": False}
+_PANEL_HEIGHT = 230
+_GAP = 46
+_COLUMN_GAP = 0.09
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One diagram: some lines of one variable, in the unit that reads best.
+
+    Attributes
+    ----------
+    variable
+        What it shows; its meaning is the caller's.
+    title, unit
+        Written above it and beside its axis.
+    scale
+        Factor from SI units to this one.
+    lines
+        Numbers of the joints, or other components, that it shows.
+    note
+        Written after the title.
+    """
+
+    variable: str
+    title: str
+    unit: str
+    scale: float
+    lines: tuple[int, ...]
+    note: str = ""
+
+
+def axis_name(letter: str, number: int) -> str:
+    """Name of a panel's axis.
+
+    >>> axis_name("x", 0), axis_name("y", 1)
+    ('x', 'y2')
+    """
+    return letter if number == 0 else f"{letter}{number + 1}"
+
+
+def line_style(panel: Panel, number: int, name: str, group: int, *, legend: bool) -> dict[str, Any]:
+    """What all traces of one line in one panel share; a click in the legend hides the line in all panels."""
+    return {
+        "name": name,
+        "legendgroup": str(group),
+        "xaxis": axis_name("x", number),
+        "yaxis": axis_name("y", number),
+        "type": "scatter",
+        "mode": "lines",
+        "showlegend": legend,
+        "hovertemplate": "%{y:.4g} " + panel.unit,
+    }
+
+
+def dashed_line(style: dict[str, Any], x: Any, y: NDArray[np.float64], color: str) -> dict[str, Any]:
+    """A line to compare with: a reference or a limit."""
+    dashed = {"color": color, "width": 1.4, "dash": "dash"}
+    return style | QUIET | {"x": x, "y": typed_array(y), "line": dashed, "opacity": 0.75}
+
+
+def band(
+    style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
+) -> list[dict[str, Any]]:
+    """Values (b, k) of a batch over time (k,): the band that holds them all, and the lines of some of them."""
+    some = values[shown_runs(len(values))]
+    gap = np.full((len(some), 1), np.nan)
+    lines = np.concatenate([some, gap], axis=1).ravel()
+    times = typed_array(np.tile(np.append(time, np.nan), len(some)))
+    lowest, highest = np.fmin.reduce(values), np.fmax.reduce(values)
+    x = typed_array(time)
+    clear, shade, thin = {"color": color, "width": 0}, color + "26", {"color": color, "width": 1}
+    return [
+        style | QUIET | {"x": x, "y": typed_array(lowest), "line": clear},
+        style | QUIET | {"x": x, "y": typed_array(highest), "line": clear, "fill": "tonexty", "fillcolor": shade},
+        style | {"x": times, "y": typed_array(lines), "line": thin, "opacity": 0.6, "showlegend": False},
+    ]
+
+
+def legend_entry(style: dict[str, Any], color: str) -> dict[str, Any]:
+    """An entry in the legend for lines that are too thin to make one."""
+    return style | {"x": [None], "y": [None], "line": {"color": color, "width": 2}}
+
+
+def drawn_samples(count: int, limit: int) -> NDArray[np.intp]:
+    """Indices of evenly spaced samples, with the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, limit)).round().astype(np.intp))
+
+
+def shown_runs(count: int) -> NDArray[np.intp]:
+    """Indices of the runs of a batch that are drawn one by one: 20 at most, evenly spaced, with the first and the last.
+
+    Examples
+    --------
+    >>> shown_runs(3)
+    array([0, 1, 2])
+    """
+    return drawn_samples(count, 20)
+
+
+def panel_layout(
+    panels: Sequence[Panel], first: float, last: float, *, columns: int = 1, above: int = 0
+) -> dict[str, Any]:
+    """Layout of panels over one span of time, row by row.
+
+    Parameters
+    ----------
+    panels
+        What they show.
+    first, last
+        Span of time, s.
+    columns
+        Panels in a row.
+    above
+        Height that is left free above them, in pixels.
+    """
+    rows = -(-len(panels) // columns)
+    inner = above + rows * _PANEL_HEIGHT + (rows - 1) * _GAP
+    width = (1.0 - (columns - 1) * _COLUMN_GAP) / columns
+    layout: dict[str, Any] = {
+        "height": inner + 86,
+        "margin": {"l": 64, "r": 16, "t": 30, "b": 56},
+        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "#ffffff",
+        "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
+        "legend": {"groupclick": "togglegroup", "tracegroupgap": 2, "font": {"size": 12}},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b3bec8", "activecolor": "#0f6fb4"},
+        "annotations": [],
+    }
+    for number, panel in enumerate(panels):
+        row, column = divmod(number, columns)
+        left = column * (width + _COLUMN_GAP)
+        top = 1.0 - (above + row * (_PANEL_HEIGHT + _GAP)) / inner
+        bottom = max(0.0, top - _PANEL_HEIGHT / inner)
+        is_last = row == rows - 1
+        lines = {"gridcolor": "#e8edf1", "zerolinecolor": "#c3ccd4", "linecolor": "#c3ccd4"}
+        layout["xaxis" + axis_name("x", number)[1:]] = lines | {
+            "anchor": axis_name("y", number),
+            "domain": [left, left + width],
+            "matches": "x" if number else None,
+            "range": [first, last if last > first else first + 1.0],
+            "showticklabels": is_last,
+            "title": {"text": "time [s]"} if is_last else None,
+            "hoverformat": ".3f",
+        }
+        layout["yaxis" + axis_name("y", number)[1:]] = lines | {
+            "domain": [bottom, top],
+            "anchor": axis_name("x", number),
+            "exponentformat": "power",
+            "title": {"text": f"[{panel.unit}]", "standoff": 6},
+        }
+        layout["annotations"].append(
+            {
+                "text": f"<b>{panel.title}</b>" + (f" ({panel.note})" if panel.note else ""),
+                "xref": "paper",
+                "yref": "paper",
+                "x": left,
+                "y": top,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "yshift": 3,
+                "showarrow": False,
+            }
+        )
+    return layout

@@ -1,0 +1,153 @@
+"""Regressors: products with the parameters are torques, momenta and energies; columns against Pinocchio."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.robots import example_files, with_complete_digits_of_pi
+from scipy.spatial.transform import Rotation
+
+from chasles import algorithms as alg
+from chasles.engine import trace
+from chasles.errors import ModelError
+from chasles.model import inertial_parameters, parse_urdf
+from chasles.model.tree import Placement, Tree, build_tree
+
+pin = importlib.import_module("pinocchio")
+#: Pinocchio's order of the ten parameters, in ours: its moments are xx, xy, yy, xz, yz, zz.
+PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
+QUICK = (
+    "panda.urdf",
+    "ur5_robot.urdf",
+    "z1.urdf",
+    "kinova.urdf",
+    "xarm7.urdf",
+    "allegro_left_hand.urdf",
+    "solo12.urdf",
+)
+FILES = [pytest.param(f, marks=() if f.name in QUICK else pytest.mark.slow, id=f.stem) for f in example_files()]
+
+
+def with_link_frames(tree: Tree, seed: int) -> Tree:
+    """The tree with a frame for each body's link, anywhere on the body."""
+    rng = np.random.default_rng(seed)
+    frames = {
+        body.name: Placement(i, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3))
+        for i, body in enumerate(tree.bodies)
+    }
+    return replace(tree, frames=tree.frames | frames)
+
+
+def random_tree(trees: SimpleNamespace, seed: int, kind: str) -> Tree:
+    tree = trees.random(seed, 6)
+    if kind == "mimic":
+        tree = trees.with_mimic(tree)
+    if kind == "sharp friction":
+        tree = replace(tree, bodies=tuple(replace(body, coulomb_velocity=0.0) for body in tree.bodies))
+    return with_link_frames(tree, seed)
+
+
+@pytest.mark.parametrize("kind", ["any", "mimic", "sharp friction"])
+@pytest.mark.parametrize("seed", range(4))
+def test_products_are_torques_momenta_and_energies(seed: int, kind: str, trees: SimpleNamespace) -> None:
+    tree = random_tree(trees, seed, kind)
+    q, qd, qdd = np.random.default_rng(seed).normal(size=(3, tree.n))
+    pi = inertial_parameters(tree)
+    kinetic, potential = alg.energy_regressor(tree, q, qd)
+    pairs = {
+        "torque": (alg.torque_regressor(tree, q, qd, qdd) @ pi, alg.inverse_dynamics(tree, q, qd, qdd)),
+        "momentum": (alg.momentum_regressor(tree, q, qd) @ pi, alg.mass_matrix(tree, q) @ qd),
+        "kinetic": (kinetic @ pi, alg.kinetic_energy(tree, q, qd)),
+        "potential": (potential @ pi, alg.potential_energy(tree, q)),
+    }
+    for name, (ours, expected) in pairs.items():
+        assert trees.relative_error(ours, expected) < 1e-13, name
+
+
+def test_torques_follow_from_the_energies(trees: SimpleNamespace) -> None:
+    """Lagrange's equations hold column by column: d/dt dK/dqd - dK/dq + dU/dq = Y, with the momenta dK/dqd."""
+    tree = random_tree(trees, 11, "any")
+    count = 10 * len(tree.bodies)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, tree.n))
+
+    def momenta(t: float) -> Any:
+        return alg.momentum_regressor(tree, q + t * qd + 0.5 * t * t * qdd, qd + t * qdd)[:, :count]
+
+    def lagrangian(x: Any) -> Any:
+        kinetic, potential = alg.energy_regressor(tree, x, qd)
+        return (kinetic - potential)[:count]
+
+    rate = trees.central_difference(lambda t: momenta(t[0]), np.zeros(1))[..., 0]
+    slope = trees.central_difference(lagrangian, q).T
+    Y = alg.torque_regressor(tree, q, qd, qdd)[:, :count]
+    assert np.abs(rate - slope - Y).max() < 1e-8 * np.abs(Y).max()
+
+
+def test_friction_and_armature_columns(trees: SimpleNamespace) -> None:
+    tree = with_link_frames(trees.random(3, 3, ("revolute",), serial=True), 3)
+    tree = replace(
+        tree,
+        bodies=(
+            replace(tree.bodies[0], coulomb_velocity=0.0),
+            replace(tree.bodies[1], coulomb_velocity=0.5),
+            tree.bodies[2],
+        ),
+    )
+    Y = alg.torque_regressor(tree, np.zeros(3), np.array([-2.0, 0.3, 0.0]), np.array([5.0, 6.0, 7.0]))
+    expected = np.zeros((3, 9))
+    expected[0, :3] = -2.0, -1.0, 5.0
+    expected[1, 3:6] = 0.3, np.tanh(0.6), 6.0
+    expected[2, 6:] = 0.0, 0.0, 7.0
+    assert np.array_equal(Y[:, 30:], expected)
+
+
+def configuration(model: Any, positions: np.ndarray) -> np.ndarray:
+    x = pin.neutral(model)
+    for joint in list(model.joints)[1:]:
+        angle = positions[joint.idx_v]
+        x[joint.idx_q : joint.idx_q + joint.nq] = angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
+    return x
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_columns_agree_with_pinocchio(file: Path, trees: SimpleNamespace) -> None:
+    text = re.sub(r"<mimic[^>]*/>", "", with_complete_digits_of_pi(file.read_text()))
+    try:
+        tree = build_tree(parse_urdf(text, check=False))
+    except ModelError as error:
+        pytest.skip(str(error))
+    model = pin.buildModelFromXML(text)
+    data = model.createData()
+    ids = [model.getJointId(body.joint) for body in tree.bodies]
+    order = np.array([model.joints[k].idx_v for k in ids], dtype=int)
+    back = np.argsort(order)
+    columns = np.array([10 * (k - 1) + p for k in ids for p in PINOCCHIO_ORDER], dtype=int)
+    count = 10 * len(tree.bodies)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        q, qd, qdd = rng.normal(size=(3, tree.n))
+        x, v, a = configuration(model, q[back]), qd[back], qdd[back]
+        expected = np.array(pin.computeJointTorqueRegressor(model, data, x, v, a))[order][:, columns]
+        ours = alg.torque_regressor(tree, q, qd, qdd)[:, :count]
+        assert trees.relative_error(ours, expected) < 1e-10
+        kinetic, potential = alg.energy_regressor(tree, q, qd)
+        expected = np.array(pin.computeKineticEnergyRegressor(model, data, x, v)).ravel()[columns]
+        assert trees.relative_error(kinetic[:count], expected) < 1e-10
+        expected = np.array(pin.computePotentialEnergyRegressor(model, data, x)).ravel()[columns]
+        assert trees.relative_error(potential[:count], expected) < 1e-10
+
+
+def test_traced_is_eager(trees: SimpleNamespace) -> None:
+    tree = random_tree(trees, 5, "mimic")
+    states = np.random.default_rng(1).normal(size=(3, tree.n))
+    shapes = dict.fromkeys(("q", "qd", "qdd"), (tree.n,))
+    program = trace(lambda q, qd, qdd: alg.torque_regressor(tree, q, qd, qdd), shapes, name="Y")
+    values = np.array(program.replay(list(states.ravel()))).reshape(tree.n, -1)
+    assert trees.relative_error(values, alg.torque_regressor(tree, *states)) < 1e-14

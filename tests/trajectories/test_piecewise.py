@@ -1,0 +1,67 @@
+"""Piecewise polynomials against NumPy's, over times and batches of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chasles.errors import ArgumentError
+from chasles.trajectories import PiecewisePolynomial
+
+KNOTS = np.array([-1.0, 0.0, 1.5, 2.0])
+COEFFICIENTS = np.random.default_rng(0).normal(size=(4, 3, 3, 6, 2))
+
+
+def expected(t: float, coefficients: np.ndarray) -> np.ndarray:
+    """The position and its first three derivatives, (4, n)."""
+    inside = min(max(t, KNOTS[0]), KNOTS[-1])
+    piece = min(int(np.searchsorted(KNOTS, inside, side="right")) - 1, 2)
+    rows = []
+    for joint in range(2):
+        p = np.polynomial.Polynomial(coefficients[piece, :, joint])
+        rows.append(
+            [p.deriv(order)(inside - KNOTS[piece]) if order else p(inside - KNOTS[piece]) for order in range(4)]
+        )
+    values = np.transpose(rows)
+    values[1:] *= KNOTS[0] <= t <= KNOTS[-1]
+    return values
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (50,), (3,), (4, 1), (4, 3), (5, 1, 1), (5, 1, 3), (5, 4, 3), (7, 5, 4, 1), (0, 1, 1)], ids=str
+)
+def test_values_and_derivatives_at_times_in_any_order(shape: tuple[int, ...]) -> None:
+    t = np.random.default_rng(1).uniform(-1.5, 2.5, shape)
+    one = PiecewisePolynomial(KNOTS, COEFFICIENTS[0, 0])
+    for k, part in enumerate(one.derivatives(t)):
+        assert part.shape == (*shape, 2)
+        for index in np.ndindex(shape):
+            np.testing.assert_allclose(part[index], expected(t[index], COEFFICIENTS[0, 0])[k], rtol=1e-13, atol=1e-13)
+    if shape == (50,):
+        return
+    many = PiecewisePolynomial(KNOTS, COEFFICIENTS)
+    common = np.broadcast_shapes(shape, (4, 3))
+    times = np.broadcast_to(t, common)
+    for k, part in enumerate(many.derivatives(t)):
+        assert part.shape == (*common, 2)
+        for index in np.ndindex(common):
+            wanted = expected(times[index], COEFFICIENTS[index[-2:]])[k]
+            np.testing.assert_allclose(part[index], wanted, rtol=1e-13, atol=1e-13)
+
+
+def test_knots_belong_to_the_piece_that_begins_there_and_the_end_to_the_last() -> None:
+    steps = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[1.0], [3.0]]])
+    np.testing.assert_array_equal(steps([0.0, 1.0, 2.0]).qd[:, 0], [1.0, 3.0, 3.0])
+    np.testing.assert_array_equal(steps([np.nextafter(0.0, -1.0), np.nextafter(2.0, 3.0)]).qd[:, 0], 0.0)
+    assert np.isnan(steps([0.5, np.nan]).q).tolist() == [[False], [True]]
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ArgumentError, match="knots must be two or more increasing times"):
+        PiecewisePolynomial([0.0, 1.0, 1.0], np.zeros((2, 2, 1)))
+    with pytest.raises(ArgumentError, match="knots must be two or more increasing times"):
+        PiecewisePolynomial([0.0], np.zeros((0, 2, 1)))
+    with pytest.raises(ArgumentError, match=r"coefficients must have shape \(\.\.\., 2, order \+ 1, n\)"):
+        PiecewisePolynomial([0.0, 1.0, 2.0], np.zeros((1, 2, 1)))
+    with pytest.raises(ArgumentError, match="coefficients must be finite"):
+        PiecewisePolynomial([0.0, 1.0], np.full((1, 2, 1), np.nan))
