@@ -10,8 +10,6 @@ import numpy as np
 import chasles.interop.spacelib as sl
 from chasles.interop.spacelib import PIG, PIG_2
 
-DATA = Path(__file__).parent / "data"
-
 
 def joint_motion() -> sl.MotionData:
     """Six joints of the elbow robot, each by a law 1/3-1/3-1/3 of its own; at t = 0 the robot is singular."""
@@ -27,8 +25,8 @@ def motor_motion() -> sl.MotionData:
     return sl.MotionData(0.002, *sl.modified_trapezoid_law(t[:, None], PIG, 1.0, 0.25))
 
 
-def main(folder: str | Path = DATA) -> None:
-    """Write both files into a folder."""
+def main(folder: str | Path = ".") -> None:
+    """Write both files into a folder; those of `data` are made so."""
     sl.write_motion(Path(folder) / "JOINT.MOT", joint_motion())
     sl.write_motion(Path(folder) / "TEST.MOT", motor_motion())
 

@@ -7,22 +7,45 @@ from chasles.engine import Function, Program, function, get_threads, set_threads
 from chasles.errors import ChaslesError
 from chasles.robot import Robot, load
 from chasles.simulation import simulate
-from chasles.trajectories import BSpline, CubicSpline, HermiteSpline, PointToPoint, QuinticSpline, SmoothingSpline
+from chasles.trajectories import (
+    BlendedWaypoints,
+    BSpline,
+    CartesianLimits,
+    Circle,
+    CircularArc,
+    CubicSpline,
+    HermiteSpline,
+    OrientationSpline,
+    PointToPoint,
+    PoseSpline,
+    QuinticSpline,
+    ScrewMotion,
+    SmoothingSpline,
+    StraightLine,
+)
 
 __all__ = [
     "BSpline",
+    "BlendedWaypoints",
+    "CartesianLimits",
     "ChaslesError",
+    "Circle",
+    "CircularArc",
     "ComputedTorque",
     "CubicSpline",
     "Function",
     "HermiteSpline",
+    "OrientationSpline",
     "PDGravity",
     "PointToPoint",
+    "PoseSpline",
     "Program",
     "PythonLaw",
     "QuinticSpline",
     "Robot",
+    "ScrewMotion",
     "SmoothingSpline",
+    "StraightLine",
     "__version__",
     "function",
     "geometry",

@@ -75,6 +75,16 @@ def with_mimic(tree: Tree) -> Tree:
     return replace(tree, bodies=(*kept, *followers), n=tree.n - 2)
 
 
+def with_link_frames(tree: Tree, seed: int) -> Tree:
+    """The tree with a frame for each body's link, anywhere on the body."""
+    rng = np.random.default_rng(seed)
+    frames = {
+        body.name: Placement(i, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3))
+        for i, body in enumerate(tree.bodies)
+    }
+    return replace(tree, frames=tree.frames | frames)
+
+
 def without_losses(tree: Tree) -> Tree:
     """The tree without friction."""
     return replace(tree, bodies=tuple(replace(b, viscous_friction=0.0, coulomb_friction=0.0) for b in tree.bodies))
@@ -129,6 +139,7 @@ def trees() -> SimpleNamespace:
     return SimpleNamespace(
         random=random_tree,
         with_mimic=with_mimic,
+        with_link_frames=with_link_frames,
         without_losses=without_losses,
         for_pinocchio=for_pinocchio,
         relative_error=relative_error,

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.robots import example_files, with_complete_digits_of_pi
-from scipy.spatial.transform import Rotation
 
 from chasles import algorithms as alg
 from chasles.engine import trace
 from chasles.errors import ModelError
 from chasles.model import inertial_parameters, parse_urdf
-from chasles.model.tree import Placement, Tree, build_tree
+from chasles.model.tree import Tree, build_tree
 
 pin = importlib.import_module("pinocchio")
 #: Pinocchio's order of the ten parameters, in ours: its moments are xx, xy, yy, xz, yz, zz.
@@ -35,23 +34,13 @@ QUICK = (
 FILES = [pytest.param(f, marks=() if f.name in QUICK else pytest.mark.slow, id=f.stem) for f in example_files()]
 
 
-def with_link_frames(tree: Tree, seed: int) -> Tree:
-    """The tree with a frame for each body's link, anywhere on the body."""
-    rng = np.random.default_rng(seed)
-    frames = {
-        body.name: Placement(i, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3))
-        for i, body in enumerate(tree.bodies)
-    }
-    return replace(tree, frames=tree.frames | frames)
-
-
 def random_tree(trees: SimpleNamespace, seed: int, kind: str) -> Tree:
     tree = trees.random(seed, 6)
     if kind == "mimic":
         tree = trees.with_mimic(tree)
     if kind == "sharp friction":
         tree = replace(tree, bodies=tuple(replace(body, coulomb_velocity=0.0) for body in tree.bodies))
-    return with_link_frames(tree, seed)
+    return trees.with_link_frames(tree, seed)
 
 
 @pytest.mark.parametrize("kind", ["any", "mimic", "sharp friction"])
@@ -91,7 +80,7 @@ def test_torques_follow_from_the_energies(trees: SimpleNamespace) -> None:
 
 
 def test_friction_and_armature_columns(trees: SimpleNamespace) -> None:
-    tree = with_link_frames(trees.random(3, 3, ("revolute",), serial=True), 3)
+    tree = trees.with_link_frames(trees.random(3, 3, ("revolute",), serial=True), 3)
     tree = replace(
         tree,
         bodies=(

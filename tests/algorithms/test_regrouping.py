@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -78,8 +77,7 @@ def test_example_robots(file: str) -> None:
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees(seed: int, kinds: tuple[str, ...], trees: SimpleNamespace) -> None:
-    regressors = importlib.import_module("tests.algorithms.test_regressors")
-    check_both(regressors.with_link_frames(trees.random(seed, 5, kinds), seed))
+    check_both(trees.with_link_frames(trees.random(seed, 5, kinds), seed))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -190,8 +188,7 @@ def test_masses_do_not_matter() -> None:
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_size_does_not_matter(size: float, trees: SimpleNamespace) -> None:
-    regressors = importlib.import_module("tests.algorithms.test_regressors")
-    tree = regressors.with_link_frames(trees.random(2, 5, ("revolute", "prismatic")), 2)
+    tree = trees.with_link_frames(trees.random(2, 5, ("revolute", "prismatic")), 2)
     bodies = tuple(replace(body, p_parent_body=size * body.p_parent_body) for body in tree.bodies)
     frames = {name: replace(place, p_body_frame=size * place.p_body_frame) for name, place in tree.frames.items()}
     scaled = replace(tree, bodies=bodies, frames=frames)
@@ -203,17 +200,14 @@ def test_size_does_not_matter(size: float, trees: SimpleNamespace) -> None:
 
 
 def test_mimic_joints_need_the_numerical_method(trees: SimpleNamespace) -> None:
-    regressors = importlib.import_module("tests.algorithms.test_regressors")
-    tree = regressors.with_link_frames(trees.with_mimic(trees.random(4, 5, ("revolute", "prismatic"))), 4)
+    tree = trees.with_link_frames(trees.with_mimic(trees.random(4, 5, ("revolute", "prismatic"))), 4)
     with pytest.raises(ArgumentError, match="mimic joints"):
         alg.regroup(tree)
     check(tree, numerically(tree))
 
 
 def test_no_bodies() -> None:
-    tree = build_tree(from_dh([{}]))
-    empty = Tree((), {}, 0, tree.gravity)
-    grouping = alg.regroup(empty)
+    grouping = alg.regroup(Tree((), {}, 0, np.array([0.0, 0.0, -9.81])))
     assert grouping.independent == ()
     assert grouping.matrix.shape == (0, 0)
 

@@ -6,11 +6,14 @@ import doctest
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from chasles import geometry
+from chasles.interop import spacelib
 from chasles.model import parse_toml
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +97,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_index_leads_to_every_page() -> None:
     index = ROOT / "docs" / "index.md"
     assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= set(links(index))
+
+
+@pytest.mark.parametrize(("page", "module"), [("geometry.md", geometry), ("spacelib.md", spacelib)])
+def test_a_page_has_a_word_for_every_public_name(page: str, module: ModuleType) -> None:
+    named = set(re.findall(r"`(?:\w+\.)?(\w+)`", (ROOT / "docs" / page).read_text(encoding="utf-8")))
+    assert set(module.__all__) <= named
 
 
 def test_toml_blocks_are_robots() -> None:

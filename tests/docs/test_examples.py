@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_they_are_short_and_say_what_they_show() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     for path in EXAMPLES:
         text = path.read_text(encoding="utf-8")
         assert text.startswith('"""'), path.name
@@ -112,3 +112,18 @@ def test_linearize_and_lqr(run: Any) -> None:
     assert numbers["fastest growth without control [1/s]"] == pytest.approx(growth, abs=1e-3)
     assert numbers["slowest decay under control [1/s]"] > 0.0
     assert numbers["largest tilt at the end [rad]"] < 1e-8
+
+
+def test_inverse_kinematics(run: Any) -> None:
+    printed, numbers = run(8, 50)
+    assert numbers["solved"] == numbers["poses on the circle"] == 50
+    assert numbers["largest residual [m]"] <= 1e-6
+    assert numbers["largest step of a joint [rad]"] < 0.1  # no leap to another branch
+    puma = ch.load("puma560")
+    q = [0.2, 1.0, -1.2, 0.3, 0.8, 0.4]
+    named = re.findall(r"^    shoulder (?:left|right), elbow (?:up|down), wrist .*?\[(.*)\]$", printed, re.MULTILINE)
+    configurations = np.array([line.split() for line in named], dtype=float)
+    poses = puma.forward_kinematics(configurations)
+    np.testing.assert_allclose(poses, np.tile(puma.forward_kinematics(q), (len(named), 1, 1)), atol=0.02)
+    assert 0.0 < numbers["elbow angles within the limits [%]"] < 100.0
+    assert numbers["distance from the limits there [rad]"] > 0.0

@@ -115,6 +115,7 @@ def test_the_branch_that_is_not_selected_leaks_no_nan(mode: str) -> None:
     assert _slope(lambda x: -where(x > 0, sqrt(x), 7.0) * 2 + x, mode, x).tolist() == [1, 1, 0.5]
     assert _slope(lambda x: sqrt(where(x > 0, x, 0.0)), mode, x).tolist() == [0, 0, 0.25]
     assert _slope(lambda x: where(x > 0, 1 / x, where(x < 0, -1 / x, 1.0)), mode, x).tolist() == [1, 0, -1 / 16]
+    assert _slope(lambda x: where(x > 5, np.inf * (x * x), x), mode, x).tolist() == [1, 1, 1]
     twice = _slope(lambda x: where(x > 0, sqrt(x), 0.0) + where(x > 1, 2 * sqrt(x), 0.0), mode, x)
     assert twice.tolist() == [0, 0, 0.75]
 

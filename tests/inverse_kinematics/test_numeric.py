@@ -272,6 +272,7 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
         ((T,), {"mask": [1, 2]}, "six weights"),
         ((T,), {"mask": np.zeros(6)}, "six weights"),
         ((T,), {"mask": object()}, "six weights"),
+        ((T,), {"posture": np.zeros(7)}, "only with objective='posture'"),
         ((T,), {"method": "closed form"}, "no closed form"),
         ((T,), {"elbow_angle": 0.1}, "elbow angle"),
         ((T,), {"method": "closed form", "objective": "center"}, "no objective"),

@@ -116,6 +116,13 @@ def test_few_samples(count: int) -> None:
     np.testing.assert_allclose(motion(t).q[:, 0], np.sin(t), atol=1e-5)
 
 
+@pytest.mark.parametrize("count", [8, 20, 60, 300])
+def test_samples_at_very_uneven_times(count: int) -> None:
+    t = np.cumsum(np.random.default_rng(count).exponential(1.0, count) ** 3 + 1e-3)
+    samples = t[:, None] ** 2 / t[-1] ** 2
+    np.testing.assert_allclose(ch.SmoothingSpline(t, samples)(t).q, samples, atol=1e-9)
+
+
 def test_the_derivatives_are_continuous_up_to_the_fourth() -> None:
     motion = ch.SmoothingSpline(T, recording(11))
     for knot in motion.knots[1:-1:9]:

@@ -20,8 +20,8 @@ RNG = np.random.default_rng(11)
 TIMES = np.array([0.0, 0.3, 1.0, 1.2, 2.0, 2.5, 4.0])
 WAYPOINTS = RNG.standard_normal((7, 3))
 CLOSED = np.concatenate([WAYPOINTS[:-1], WAYPOINTS[:1]])
-CUBIC_ENDS = ["clamped", "natural", "periodic", "not-a-knot"]
-QUINTIC_ENDS = ["clamped", "natural", "periodic"]
+CUBIC_BOUNDARIES = ["clamped", "natural", "periodic", "not-a-knot"]
+QUINTIC_BOUNDARIES = ["clamped", "natural", "periodic"]
 
 
 def jumps(path: PiecewisePolynomial) -> list[float]:
@@ -51,9 +51,13 @@ def inner_times(path: JointTrajectory, clearance: float = 4e-3) -> Any:
 
 def all_splines() -> dict[str, PiecewisePolynomial]:
     rates = np.random.default_rng(12).standard_normal((2, 7, 3))
-    paths = {f"cubic {e}": ch.CubicSpline(TIMES, CLOSED if e == "periodic" else WAYPOINTS, ends=e) for e in CUBIC_ENDS}
+    paths = {
+        f"cubic {e}": ch.CubicSpline(TIMES, CLOSED if e == "periodic" else WAYPOINTS, boundary=e)
+        for e in CUBIC_BOUNDARIES
+    }
     paths |= {
-        f"quintic {e}": ch.QuinticSpline(TIMES, CLOSED if e == "periodic" else WAYPOINTS, ends=e) for e in QUINTIC_ENDS
+        f"quintic {e}": ch.QuinticSpline(TIMES, CLOSED if e == "periodic" else WAYPOINTS, boundary=e)
+        for e in QUINTIC_BOUNDARIES
     }
     paths["cubic hermite"] = ch.HermiteSpline(TIMES, WAYPOINTS, rates[0])
     paths["quintic hermite"] = ch.HermiteSpline(TIMES, WAYPOINTS, *rates)
@@ -64,12 +68,12 @@ def all_splines() -> dict[str, PiecewisePolynomial]:
 SPLINES = all_splines()
 
 
-@pytest.mark.parametrize("ends", CUBIC_ENDS)
-def test_the_cubic_is_that_of_scipy(ends: Any) -> None:
-    points = CLOSED if ends == "periodic" else WAYPOINTS
-    expected = interpolate.CubicSpline(TIMES, points, bc_type=ends)
+@pytest.mark.parametrize("boundary", CUBIC_BOUNDARIES)
+def test_the_cubic_is_that_of_scipy(boundary: Any) -> None:
+    points = CLOSED if boundary == "periodic" else WAYPOINTS
+    expected = interpolate.CubicSpline(TIMES, points, bc_type=boundary)
     t = np.linspace(0.0, 4.0, 401)
-    for order, value in enumerate(ch.CubicSpline(TIMES, points, ends=ends).derivatives(t)[:3]):
+    for order, value in enumerate(ch.CubicSpline(TIMES, points, boundary=boundary).derivatives(t)[:3]):
         np.testing.assert_allclose(value, expected(t, order), rtol=1e-12, atol=1e-12 * 10**order)
 
 
@@ -106,16 +110,16 @@ def test_ends() -> None:
     np.testing.assert_allclose(rest([0.0, 4.0]).qd, 0.0, atol=1e-13)
     moving = ch.CubicSpline(TIMES, WAYPOINTS, start_velocity=velocity, end_velocity=2.0)
     np.testing.assert_allclose(moving([0.0, 4.0]).qd, [velocity, [2.0] * 3], atol=1e-13)
-    natural = ch.CubicSpline(TIMES, WAYPOINTS, ends="natural")
+    natural = ch.CubicSpline(TIMES, WAYPOINTS, boundary="natural")
     np.testing.assert_allclose(natural([0.0, 4.0]).qdd, 0.0, atol=1e-12)
-    free = ch.CubicSpline(TIMES, WAYPOINTS, ends="not-a-knot")
+    free = ch.CubicSpline(TIMES, WAYPOINTS, boundary="not-a-knot")
     np.testing.assert_allclose(free.coefficients[[0, -1], 3], free.coefficients[[1, -2], 3], rtol=1e-9)
     quintic = ch.QuinticSpline(
         TIMES, WAYPOINTS, start_velocity=velocity, end_velocity=-1.0, end_acceleration=acceleration
     )
     np.testing.assert_allclose(quintic([0.0, 4.0]).qd, [velocity, [-1.0] * 3], atol=1e-11)
     np.testing.assert_allclose(quintic([0.0, 4.0]).qdd, [[0.0] * 3, acceleration], atol=1e-10)
-    smooth = ch.QuinticSpline(TIMES, WAYPOINTS, ends="natural")
+    smooth = ch.QuinticSpline(TIMES, WAYPOINTS, boundary="natural")
     np.testing.assert_allclose(smooth.jerk([0.0, 4.0]), 0.0, atol=1e-8 * np.abs(smooth.jerk(TIMES)).max())
     for closed in (SPLINES["cubic periodic"], SPLINES["quintic periodic"]):
         start, end = (closed.derivatives(np.array(t)) for t in (0.0, 4.0))
@@ -141,7 +145,7 @@ def test_the_natural_quintic_has_the_least_jerk() -> None:
         t = np.linspace(0.0, 4.0, 40_001)
         return np.trapezoid(path.jerk(t) ** 2, t, axis=0)
 
-    natural = ch.QuinticSpline(TIMES, WAYPOINTS, ends="natural")
+    natural = ch.QuinticSpline(TIMES, WAYPOINTS, boundary="natural")
     for other in (SPLINES["quintic clamped"], SPLINES["b-spline"], SPLINES["quintic hermite"]):
         assert (cost(natural) < cost(other)).all()
 
@@ -214,7 +218,7 @@ def test_coincident_waypoints_dwell() -> None:
 
 def test_rules_of_roboop() -> None:
     """Natural ends, and times out of range are refused; the last time itself belongs to the path."""
-    path = ch.CubicSpline(TIMES, WAYPOINTS, ends="natural", outside="error")
+    path = ch.CubicSpline(TIMES, WAYPOINTS, boundary="natural", outside="error")
     np.testing.assert_allclose(path(4.0).q, WAYPOINTS[-1], atol=1e-14)
     for t in (-1e-9, 4.0 + 1e-9, [1.0, 5.0]):
         with pytest.raises(ArgumentError, match="is outside of the spline, from 0 to 4 s"):
@@ -277,18 +281,24 @@ def test_bad_waypoints_are_named(spline: Any, times: Any, waypoints: Any, messag
     ("make", "message"),
     [
         (
-            lambda: ch.CubicSpline(TIMES, WAYPOINTS, ends="periodic"),
+            lambda: ch.CubicSpline(TIMES, WAYPOINTS, boundary="periodic"),
             "last waypoint 6 differs from waypoint 0 by .* joint",
         ),
-        (lambda: ch.QuinticSpline(TIMES, WAYPOINTS, ends="periodic"), "last waypoint 6 differs from waypoint 0"),
-        (lambda: ch.QuinticSpline(TIMES[:5], CLOSED[2:], ends="periodic"), "at least 6 waypoints are needed, not 5"),
-        (lambda: ch.QuinticSpline(TIMES[:2], WAYPOINTS[:2], ends="natural"), "at least 3 waypoints are needed, not 2"),
+        (lambda: ch.QuinticSpline(TIMES, WAYPOINTS, boundary="periodic"), "last waypoint 6 differs from waypoint 0"),
         (
-            lambda: ch.CubicSpline(TIMES, WAYPOINTS, ends="natural", end_velocity=0.0),
+            lambda: ch.QuinticSpline(TIMES[:5], CLOSED[2:], boundary="periodic"),
+            "at least 6 waypoints are needed, not 5",
+        ),
+        (
+            lambda: ch.QuinticSpline(TIMES[:2], WAYPOINTS[:2], boundary="natural"),
+            "at least 3 waypoints are needed, not 2",
+        ),
+        (
+            lambda: ch.CubicSpline(TIMES, WAYPOINTS, boundary="natural", end_velocity=0.0),
             "end_velocity is for .* not 'natural'",
         ),
         (
-            lambda: ch.QuinticSpline(TIMES, WAYPOINTS, ends="natural", start_acceleration=0.0),
+            lambda: ch.QuinticSpline(TIMES, WAYPOINTS, boundary="natural", start_acceleration=0.0),
             "start_acceleration is for",
         ),
         (
@@ -305,9 +315,9 @@ def test_bad_ends_are_named(make: Any, message: str) -> None:
         make()
 
 
-@pytest.mark.parametrize("options", [{"ends": "open"}, {"outside": "extrapolate"}])
+@pytest.mark.parametrize("options", [{"boundary": "open"}, {"outside": "extrapolate"}])
 def test_unknown_choices_list_those_that_exist(options: dict[str, Any]) -> None:
     with pytest.raises(UnknownNameError, match=r"Existing: (clamped, natural|rest, error)"):
         ch.CubicSpline(TIMES, WAYPOINTS, **options)
     with pytest.raises(UnknownNameError, match="clamped, natural, periodic"):
-        ch.QuinticSpline(TIMES, WAYPOINTS, ends="not-a-knot")
+        ch.QuinticSpline(TIMES, WAYPOINTS, boundary="not-a-knot")

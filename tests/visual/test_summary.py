@@ -6,7 +6,7 @@ from stand_in_run import stand_in
 
 import chasles as ch
 from chasles.visual.encoding import typed_array
-from chasles.visual.figures import shown_runs
+from chasles.visual.panels import shown_runs
 from chasles.visual.summary import run_labels, tracking_summary
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from chasles.algorithms.regrouping import Grouping
@@ -13,7 +15,13 @@ from chasles.geometry.inertial_parameters import (
 )
 from chasles.geometry.physical_consistency import nearest_physically_consistent
 
-NEWTON_STEPS = 100
+NEWTON_STEPS = 30
+SHRINKING = 0.2
+FOLLOWED = 0.1
+"""How near to the path its followers stay: gain of a Newton step."""
+RIDGE = 1e-12
+LIKENESS = 1e-3
+"""Weight of the divergence beside half the squared deviation. Thin bodies diverge much when they move a little."""
 TOLERANCE = 1e-11
 ACCEPTED = 1e-6
 """Deviation from base parameters that bodies on the edge of the possible, such as flat ones, may have."""
@@ -45,13 +53,14 @@ def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) ->
     """
     count = len(parameters) // 13
     masses = [10 * index for index in range(count)]
-    stays = {*masses, *(10 * count + 3 * index + 2 for index in range(count))}
-    free = [k for k in range(len(parameters)) if k in grouping.independent or k not in stays]
+    armatures = [10 * count + 3 * index + 2 for index in range(count)]
     start = np.array(parameters, dtype=np.float64)
     while True:
+        stays = {*masses, *armatures, *(k + axis for k in masses if start[k] == 0.0 for axis in (1, 2, 3))}
+        free = [k for k in range(len(parameters)) if k in grouping.independent or k not in stays]
         result = start.copy()
-        result[free] += np.linalg.lstsq(grouping.matrix[:, free], base - grouping.matrix @ start, rcond=None)[0]
-        bare = [k for k in masses if k not in free and result[k] == 0.0 and result[k + 1 : k + 4].any()]
+        result[free] += np.linalg.lstsq(grouping.matrix[:, free], base - grouping.matrix @ start)[0]
+        bare = [k for k in masses if result[k] == 0.0 and result[k + 1 : k + 4].any()]
         if not bare:
             return result
         start[bare] = 1.0
@@ -68,8 +77,9 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
     parameters, grouping, base
         As for `equivalent_parameters`.
     covariance
-        Of the base parameters, shape (base, base), positive semidefinite: the divergence plus half the squared
-        deviation from `base`, measured by it, is made least. None: no deviation.
+        Of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from `base`,
+        measured by it, plus a thousandth of the divergence is made least: what the base parameters say counts most.
+        None: no deviation.
 
     Raises
     ------
@@ -105,7 +115,7 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
     wanted = base[rows] - matrix[:, inertial:] @ result[inertial:]
     spread = np.zeros((len(rows), len(rows))) if covariance is None else covariance[np.ix_(rows, rows)]
     reference = _thick(result[:inertial].reshape(count, 10))
-    result[:inertial] = _most_similar(reference, matrix[:, :inertial], wanted, spread)
+    result[:inertial] = _most_similar(reference, matrix[:, :inertial], wanted, LIKENESS * spread)
     return result
 
 
@@ -120,9 +130,8 @@ def _thick(parameters: Array) -> Array:
 def _most_similar(reference: Array, A: Array, b: Array, C: Array) -> Array:
     """Minimise the sum of tr(X) - log det X and half of (A x - b)^T C^-1 (A x - b), with J = L X L^T and J0 = L L^T.
 
-    x holds the inertial parameters of all J. The solution is X = (1 + sum of the constraints' matrices times their
-    multipliers y)^-1, and y makes log det X^-1 - b^T y - y^T C y / 2 largest: a problem without constraints, whose
-    function is self-concordant, so that Newton's method with a line search solves it from zero.
+    x holds the inertial parameters of all J. C starts large and shrinks to what it is, so that X goes gradually from 1,
+    where all is well, to where it shall be: a path that Newton's method follows in few steps.
     """
     L = np.linalg.cholesky(reference)[:, None]
     basis = _symmetric_basis()
@@ -130,35 +139,66 @@ def _most_similar(reference: Array, A: Array, b: Array, C: Array) -> Array:
     A = np.einsum("rbp,bkp->rbk", A.reshape(len(A), -1, 10), parameters_of)
     sizes = np.linalg.norm(A, axis=(1, 2))
     A, b, C = A / sizes[:, None, None], b / sizes, C / np.outer(sizes, sizes)
-    constraints = np.einsum("rbk,kij->rbij", A, basis)
-    y, height = np.zeros(len(b)), 0.0
-    inverse: Array = np.tile(np.eye(4), (len(L), 1, 1))
+    dual = _Dual(np.einsum("rbk,kij->rbij", A, basis), b)
     scale = max(1.0, float(np.abs(b).max(initial=0.0)))
-    excess, X = np.zeros(0), inverse
-    for _ in range(NEWTON_STEPS):
-        X = np.linalg.inv(inverse)
-        excess = np.einsum("rbij,bij->r", constraints, X) - b - C @ y
-        if np.abs(excess).max(initial=0.0) < TOLERANCE * scale:
-            break
-        bent = np.einsum("rbij,kij->rbk", X @ constraints @ X, basis)
-        step = np.linalg.lstsq(np.einsum("rbk,sbk->rs", bent, A) + C, excess)[0]
-        length = 1.0
-        while length > SHORTEST_STEP:
-            ahead, y_ahead = inverse + np.einsum("rbij,r->bij", constraints, length * step), y + length * step
-            if np.linalg.eigvalsh(ahead).min() > 0.0:
-                reached = np.linalg.slogdet(ahead)[1].sum() - b @ y_ahead - 0.5 * y_ahead @ C @ y_ahead
-                if reached >= height + 0.1 * length * (excess @ step) - TOLERANCE * abs(height):
-                    break
-            length *= 0.5
-        else:
-            break
-        y, inverse, height = y_ahead, ahead, reached
-    if np.abs(excess).max(initial=0.0) > ACCEPTED * scale:
+    y = np.zeros(len(b))
+    start = dual.excess(y, C)
+    shape = C + RIDGE * np.trace(C) * np.eye(len(b)) if C.any() else np.eye(len(b))
+    share = float(start @ np.linalg.solve(shape, start))
+    while share > (1.0 if C.any() else (TOLERANCE * scale) ** 2):
+        y = dual.climb(y, share * shape, FOLLOWED)
+        share *= SHRINKING
+    y = dual.climb(y, C, TOLERANCE**2)
+    if np.abs(dual.excess(y, C)).max(initial=0.0) > ACCEPTED * scale:
         raise ModelError(
             "no physically consistent bodies have these base parameters (allow deviations with covariance=..., or let "
             "the robot have bodies that no masses can make, without consistent=True)"
         )
-    return np.asarray(np.einsum("bij,kij,bkp->bp", X, basis, parameters_of).ravel())
+    return np.asarray(np.einsum("bij,kij,bkp->bp", np.linalg.inv(dual.inverse(y)), basis, parameters_of).ravel())
+
+
+@dataclass(frozen=True)
+class _Dual:
+    """The dual problem: X = (1 + sum of the constraints' matrices times their multipliers y)^-1.
+
+    The best y makes log det X^-1 - b^T y - y^T C y / 2 largest: without constraints, and self-concordant.
+    """
+
+    constraints: Array
+    b: Array
+
+    def inverse(self, y: Array) -> Array:
+        return np.asarray(np.eye(4) + np.einsum("rbij,r->bij", self.constraints, y))
+
+    def excess(self, y: Array, C: Array) -> Array:
+        """Slope of the height: by how much X exceeds what it should satisfy."""
+        X = np.linalg.inv(self.inverse(y))
+        return np.asarray(np.einsum("rbij,bij->r", self.constraints, X) - self.b - C @ y)
+
+    def height(self, y: Array, C: Array) -> float:
+        inverse = self.inverse(y)
+        if np.linalg.eigvalsh(inverse).min(initial=1.0) <= 0.0:
+            return -np.inf
+        return float(np.linalg.slogdet(inverse)[1].sum() - self.b @ y - 0.5 * y @ C @ y)
+
+    def climb(self, y: Array, C: Array, tolerance: float) -> Array:
+        """Newton's method with a line search, until a step promises to gain less than the tolerance."""
+        height = self.height(y, C)
+        for _ in range(NEWTON_STEPS):
+            excess = self.excess(y, C)
+            X = np.linalg.inv(self.inverse(y))
+            curvature = np.einsum("rbij,sbij->rs", X @ self.constraints @ X, self.constraints) + C
+            units = 1.0 / np.sqrt(np.diagonal(curvature))
+            step = units * np.linalg.lstsq(curvature * np.outer(units, units), units * excess)[0]
+            length, gain = 1.0, excess @ step
+            if gain < tolerance:
+                break
+            while not (reached := self.height(y + length * step, C)) >= height - TOLERANCE * abs(height):
+                length *= 0.5
+                if length < SHORTEST_STEP:
+                    return y
+            y, height = y + length * step, reached
+        return y
 
 
 def _symmetric_basis() -> Array:

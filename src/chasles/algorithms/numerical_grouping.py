@@ -62,6 +62,7 @@ def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -
     finite = np.where(np.isfinite(lengths), lengths, 0.0)
     matrix = matrix * finite / finite[independent, None]
     small = np.abs(matrix) < tolerance * np.abs(matrix).max(initial=1.0)
+    matrix[:, independent] = np.eye(rank)
     condition = float(np.linalg.cond(columns)) if rank else 1.0
     return Grouping(tuple(independent), np.where(small, 0.0, matrix)), condition
 

@@ -91,7 +91,7 @@ class InverseKinematics:
             What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
             ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
         posture
-            Shape (..., n); default q0.
+            What ``objective="posture"`` asks for, shape (..., n); default q0.
         elbow_angle
             Of seven joints with a shoulder and a wrist: where on its circle the elbow must be, shape (...), rad; see
             `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
@@ -134,6 +134,8 @@ class InverseKinematics:
             raise UnknownNameError("selection", select, SELECTIONS)
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
+        if posture is not None and objective != "posture":
+            raise ArgumentError("a posture is followed only with objective='posture'")
         if elbow_angle is not None:
             elbow_angle = _fitting(_numbers(elbow_angle, "elbow_angle"), "elbow_angle", goals, 0)
         allowed = _tolerance(tolerance if isinstance(tolerance, float) else _pair(tolerance))

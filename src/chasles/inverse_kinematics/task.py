@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,9 +52,9 @@ class Error(NamedTuple):
     distance: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
-    """Weights of the six components of the error, in the axes of the target.
+    """Weights of the six components of the error, in the axes of the target; `of` gives one object for equal weights.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Task:
         if isinstance(mask, str):
             if mask not in NAMED:
                 raise UnknownNameError("mask", mask, NAMED)
-            return cls(NAMED[mask])
+            return _task(NAMED[mask])
         try:
             weights = np.asarray(mask, dtype=np.float64)
         except (TypeError, ValueError):
@@ -81,7 +82,7 @@ class Task:
                 "mask must be six weights (three rotations, then three displacements, in the target's axes), "
                 f"not negative and not all zero, or one of {', '.join(map(repr, NAMED))}; not {mask!r}"
             )
-        return cls(tuple(weights.tolist()))
+        return _task(tuple(weights.tolist()))
 
     @property
     def whole(self) -> bool:
@@ -140,7 +141,12 @@ class Task:
         )  # half turns about an axis that does not count are solutions, and must be exact
 
 
-_WHOLE_POSE = Task(NAMED["pose"])
+@cache
+def _task(weights: tuple[float, ...]) -> Task:
+    return Task(weights)
+
+
+_WHOLE_POSE = _task(NAMED["pose"])
 
 
 @batched(T=(4, 4))

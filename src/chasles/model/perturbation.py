@@ -45,8 +45,8 @@ def perturbed_values(
         Of the batch of robots to draw.
     consistent
         Whether possible bodies stay possible: then the factors of an inertia apply to its second moments of mass about
-        the centre along the principal axes, so that no principal moment changes by more than the share. Else to each
-        element of the inertia matrix.
+        the centre along the principal axes, so that no principal moment changes by more than the share (the inertia of
+        a body that is not possible gets one factor). Else each element of the inertia matrix gets its own.
 
     Returns
     -------
@@ -79,7 +79,8 @@ def perturbed_values(
             drawn[name] = factors * known
         elif consistent:
             moments, axes = np.linalg.eigh(second_moments(known))
-            drawn[name] = _inertias((axes * (factors[..., 0, None, :] * moments)) @ axes.T)
+            each = factors[..., 0, :] if moments[0] >= 0.0 else factors[..., 0, :1]
+            drawn[name] = _inertias((axes * (each * moments)[..., None, :]) @ axes.T)
         else:
             upper = np.triu(factors) * known
             drawn[name] = upper + np.swapaxes(np.triu(upper, 1), -1, -2)

@@ -145,8 +145,8 @@ class InertialParameters:
             (log-det divergence). If not, the numbers change as little as they can; masses that are not base parameters
             stay.
         covariance
-            With ``consistent=True``: covariance of the values, shape (base, base). Values that no possible bodies have
-            are then deviated from as likely as they may be wrong, in exchange for the divergence.
+            With ``consistent=True``: covariance of the values, shape (base, base). The most likely values that possible
+            bodies have then take their place.
 
         Returns
         -------

@@ -1,6 +1,9 @@
 """Trajectories: reference motions as functions of time."""
 
+from chasles.trajectories.blends import BlendedWaypoints
 from chasles.trajectories.bsplines import BSpline
+from chasles.trajectories.cartesian import Circle, CircularArc, PathMotion, ScrewMotion, StraightLine
+from chasles.trajectories.cartesian_limits import CartesianLimits
 from chasles.trajectories.files import (
     PathData,
     QuaternionData,
@@ -11,8 +14,10 @@ from chasles.trajectories.files import (
     write_quaternion_file,
 )
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
+from chasles.trajectories.orientations import OrientationSpline, PoseSpline
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.point_to_point import PointToPoint
+from chasles.trajectories.pose_pieces import PiecewisePose
 from chasles.trajectories.profiles import Profile, fastest_profile
 from chasles.trajectories.recorded import SmoothingSpline
 from chasles.trajectories.scalings import Scaling, TimeScaling, time_scaling
@@ -21,22 +26,32 @@ from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 
 __all__ = [
     "BSpline",
+    "BlendedWaypoints",
+    "CartesianLimits",
     "CartesianTrajectory",
+    "Circle",
+    "CircularArc",
     "CubicSpline",
     "HermiteSpline",
     "JointTrajectory",
     "Motion",
+    "OrientationSpline",
     "PathData",
+    "PathMotion",
     "PiecewisePolynomial",
+    "PiecewisePose",
     "PointToPoint",
     "PoseMotion",
+    "PoseSpline",
     "Profile",
     "QuaternionData",
     "QuinticSpline",
     "Reference",
     "Samples",
     "Scaling",
+    "ScrewMotion",
     "SmoothingSpline",
+    "StraightLine",
     "TimeScaling",
     "Trajectory",
     "fastest_profile",

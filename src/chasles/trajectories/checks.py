@@ -81,15 +81,17 @@ def check(
     robot: Robot,
     dt: float | None = None,
     *,
+    velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     jerk: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> CheckReport:
     """Find all times at which a trajectory breaks a limit of a robot.
 
     Positions, velocities and torques (by inverse dynamics) are held against the robot's limits, accelerations and jerks
-    against those that are given. Samples are refined as in `peaks`: a limit that is broken only between two samples is
+    against limits that are given. Samples are refined as in `peaks`: a limit that is broken only between two samples is
     found as well, unless the torque has a spike so narrow that the samples do not show its slopes. A limit may be
     exceeded by 1e-9 of itself, for rounding.
 
@@ -102,8 +104,9 @@ def check(
     dt
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
-    acceleration, jerk
-        Largest magnitudes, one number or shape (n,), rad/s² and rad/s³ (m/s² and m/s³ for sliding joints).
+    velocity, acceleration, jerk, torque
+        Largest magnitudes, one number or shape (n,), rad/s, rad/s², rad/s³, N m (m/s, …, N for sliding joints). Those
+        of velocity and torque replace the robot's.
     vary
         Values of parameters of the robot, such as ``{"payload.mass": 2.0}``, for its torques. Leading axes are a batch.
     wrenches
@@ -135,7 +138,7 @@ def check(
     (False, 'velocity', 'panda_joint1')
     """
     n, units = robot.n, joint_units(robot, trajectory.n)
-    lower, upper = _limits(robot, acceleration, jerk)
+    lower, upper = _limits(robot, velocity, acceleration, jerk, torque)
     parameters = {name: np.asarray(value, dtype=np.float64) for name, value in (vary or {}).items()}
     forces = {name: np.asarray(value, dtype=np.float64) for name, value in (wrenches or {}).items()}
     batch = _batch(trajectory, robot, parameters, forces)
@@ -217,21 +220,18 @@ def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.boo
     return np.concatenate(parts)
 
 
-def _limits(robot: Robot, acceleration: ArrayLike | None, jerk: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Lower and upper limits, each (quantity, n), in the order of `QUANTITIES`."""
-    n = robot.n
+def _limits(robot: Robot, *given: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Lower and upper limits, each (quantity, n), from the given magnitudes and the robot."""
+    unlimited = np.full(robot.n, np.inf)
+    known = (robot.velocity_limits, unlimited, unlimited, robot.effort_limits)
     sizes = [
-        robot.velocity_limits,
-        _magnitudes(acceleration, n, "acceleration"),
-        _magnitudes(jerk, n, "jerk"),
-        robot.effort_limits,
+        own if limit is None else _magnitudes(limit, robot.n, name)
+        for name, limit, own in zip(QUANTITIES[1:], given, known, strict=True)
     ]
     return np.stack([robot.lower_limits, *(-size for size in sizes)]), np.stack([robot.upper_limits, *sizes])
 
 
-def _magnitudes(limit: ArrayLike | None, n: int, name: str) -> Floats:
-    if limit is None:
-        return np.full(n, np.inf)
+def _magnitudes(limit: ArrayLike, n: int, name: str) -> Floats:
     try:
         array = np.broadcast_to(np.asarray(limit, dtype=np.float64), (n,))
     except (TypeError, ValueError):

@@ -14,7 +14,7 @@ its name, the line, what is expected there and what was found.
 ...     path = Path(folder, "arm.dat")
 ...     write_path_file(path, PathData("joint", [0.0, 0.5], [[0.0, 0.1], [1.0, -0.25]]))
 ...     print(path.read_text())
-...     read_path_file(path).to_spline()(0.25).q
+...     read_path_file(path).to_trajectory()(0.25).q
 JOINT_SPACE
 2
 0
@@ -31,20 +31,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
-from chasles.geometry.quaternion_spline import QuaternionSpline
 from chasles.geometry.rotations import project_rotation, rotation_distance
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import LARGEST_NUMBER, NumberReader, line_text, number_text
 from chasles.model.record import Record, shortened
 from chasles.trajectories.splines import CubicSpline
 from chasles.trajectories.waypoints import checked_times, checked_waypoints
+
+if TYPE_CHECKING:
+    from chasles.trajectories.orientations import OrientationSpline, Turning
 
 FloatArray = NDArray[np.float64]
 
@@ -80,12 +82,12 @@ class PathData(Record):
         times = checked_times(self.times, least=1, what="point")
         self._set(times=_frozen(times), values=_frozen(_table(self.values, times, "point")))
 
-    def to_spline(self) -> CubicSpline:
+    def to_trajectory(self) -> CubicSpline:
         """Return the natural cubic spline through the points, as ROBOOP's ``Spl_path``.
 
         It refuses times outside of the path; `CubicSpline` gives others.
         """
-        return CubicSpline(self.times, self.values, ends="natural", outside="error")
+        return CubicSpline(self.times, self.values, boundary="natural", outside="error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +116,15 @@ class QuaternionData(Record):
             raise ArgumentError(f"the quaternion of knot {k} is {away[k]:.2g} away from unit length")
         self._set(times=_frozen(times), quaternions=_frozen(quaternions))
 
-    def to_spline(self) -> QuaternionSpline:
-        """Return the smooth curve of orientations through the knots, with their true angular velocities."""
-        return QuaternionSpline(self.times, self.quaternions / np.linalg.norm(self.quaternions, axis=1, keepdims=True))
+    def to_trajectory(self, turning: Turning = "squad") -> OrientationSpline:
+        """Return the motion through the knots, with its true angular velocities; see `OrientationSpline`.
+
+        Its ``turning="roboop"`` gives the orientations of ROBOOP's ``Spl_Quaternion``.
+        """
+        from chasles.trajectories.orientations import OrientationSpline
+
+        lengths = np.linalg.norm(self.quaternions, axis=1, keepdims=True)
+        return OrientationSpline(self.times, self.quaternions / lengths, turning=turning, boundary="natural")
 
 
 def read_path_file(path: str | Path) -> PathData:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,50 +12,24 @@ from numpy.typing import ArrayLike
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
-from chasles.trajectories.following_report import Finding, FollowingReport, exceedings, of_lane, runs
-from chasles.trajectories.piecewise import PiecewisePolynomial
+from chasles.trajectories.following_attempt import Attempt, FollowingTrajectory
 from chasles.trajectories.pose_waypoints import Numbers, numbers, vectors
-from chasles.trajectories.tracking import Flags, Samples, Tracker, Walk, tracker_of
+from chasles.trajectories.tracking import Tracker, tracker_of
 from chasles.trajectories.trajectory import CartesianTrajectory
 
 #: Samples to begin with, and how often those around too large deviations are doubled.
 _FIRST_SAMPLES = 65
 _ROUNDS = 12
+#: The motions of a batch share their samples, and the most difficult of them would slow down all others.
+_BATCH_ROUNDS = 3
 #: Configurations at all samples of all trajectories above which no more samples are added.
 _MOST_CONFIGURATIONS = 1_000_000
 #: Knots nearer together than this share of the duration are one.
 _SAME = 1e-9
-#: Parts of a piece at whose ends the motion is compared with the one in space.
-_PARTS = 6
 #: Starting configurations to try where none is given.
 _MOST_STARTS = 16
 #: Configurations this near to each other, rad or m, are on one branch.
 _SAME_BRANCH = 1e-3
-#: Conditioning below this multiple of the threshold is worth a look at its minima between the times of inspection.
-_WORTH_A_LOOK = 10.0
-#: Rounds of looking closer at the place of a singularity, with this many times each.
-_ZOOMS, _ZOOM = 4, 21
-#: How far beyond its limit a joint may be by rounding, rad or m; and its speed, as a share.
-_BEYOND = 1e-9
-
-
-class FollowingTrajectory(PiecewisePolynomial):
-    """Joint motion that follows a motion in space; quintic polynomials with the right q, qd and qdd at the samples.
-
-    Attributes
-    ----------
-    report
-        What happened; read ``report.success`` before a robot moves.
-    """
-
-    def __init__(self, knots: ArrayLike, coefficients: ArrayLike, report: FollowingReport) -> None:
-        super().__init__(knots, coefficients)
-        self.report = report
-
-    @property
-    def success(self) -> Any:
-        """Whether the whole motion is followed; see `FollowingReport`."""
-        return self.report.success
 
 
 def follow(
@@ -132,196 +104,14 @@ def follow(
     frame = robot.description.tool if target == "tool" and target not in robot.frame_names else target
     tracker = tracker_of(robot, frame, Task.of(mask), bool(limits), _tolerance(tolerance))
     times = _first_times(motion, dt)
-    attempt = _Attempt.best(tracker, motion, times, _starts(tracker, motion, times[0], q0))
-    for _ in range(_ROUNDS if dt is None else 0):
+    attempt = Attempt.best(tracker, motion, times, _starts(tracker, motion, times[0], q0))
+    for _ in range(0 if dt is not None else _BATCH_ROUNDS if motion.batch else _ROUNDS):
         more = attempt.refined_times()
         if len(more) == len(times) or len(more) * math.prod(motion.batch) > _MOST_CONFIGURATIONS:
             break
         times = more
-        attempt = _Attempt.of(tracker, motion, times, attempt.walk.q[0])
+        attempt = Attempt.of(tracker, motion, times, attempt.walk.q[0])
     return attempt.result(singularity)
-
-
-@dataclass(frozen=True, eq=False)
-class _Attempt:
-    """A walk along the motion, the joint motion through it, and their comparison at the times of inspection."""
-
-    tracker: Tracker
-    walk: Walk
-    joints: PiecewisePolynomial
-    inspection: Numbers
-    q: Numbers
-    qd: Numbers
-    angle: Numbers
-    distance: Numbers
-
-    @classmethod
-    def of(cls, tracker: Tracker, motion: CartesianTrajectory, times: Numbers, q0: Numbers) -> _Attempt:
-        """Walk from a configuration (*batch, n)."""
-        samples = Samples.of(motion, times)
-        walk = tracker.walk(samples, q0)
-        after, before = (tracker.rates(walk, side, times) for side in (samples.after, samples.before))
-        h = np.diff(times).reshape(-1, *(1,) * (walk.q.ndim - 1))
-        start, end = [part[:-1] for part in (walk.q, *after)], [part[1:] for part in (walk.q, *before)]
-        joints = PiecewisePolynomial(times, np.moveaxis(_quintic(h, *start, *end), (0, 1), (-2, -3)))
-        parts = times[:-1, None] + np.diff(times)[:, None] * np.arange(_PARTS) / _PARTS
-        inspection = np.append(parts, times[-1])
-        column = inspection.reshape(-1, *(1,) * len(motion.batch))
-        q, qd, _ = joints(column)
-        angle, distance = tracker.remaining(q, motion(column).pose)
-        return cls(tracker, walk, joints, inspection, q, qd, np.asarray(angle), np.asarray(distance))
-
-    @classmethod
-    def best(cls, tracker: Tracker, motion: CartesianTrajectory, times: Numbers, starts: Iterable[Numbers]) -> _Attempt:
-        """The first attempt without trouble, or the one with the least."""
-        attempts = []
-        for start in starts:
-            attempts.append(cls.of(tracker, motion, times, start))
-            if not attempts[-1].trouble:
-                break
-        return min(attempts, key=lambda attempt: attempt.trouble)
-
-    @property
-    def trouble(self) -> int:
-        """Number of samples that are not reached, or only by a jump."""
-        return int((~self.walk.solved | self.walk.jumped).sum())
-
-    @cached_property
-    def astray(self) -> Flags:
-        """Where the frame is away from its path, (times of inspection, *batch)."""
-        allowed = self.tracker.tolerance
-        return np.asarray((self.angle > allowed[0]) | (self.distance > allowed[1]))
-
-    @cached_property
-    def beyond(self) -> Numbers:
-        """How far joints are beyond their limits, (times of inspection, *batch, n), rad or m; negative within them."""
-        ranges = self.tracker.ranges
-        return np.maximum(ranges.lower - self.q, self.q - ranges.upper)
-
-    def refined_times(self) -> Numbers:
-        """Times of the samples, and the middles of the pieces that are not as they should be."""
-        times, solved = self.joints.knots, self.walk.solved
-        wrong = self.astray | (self.beyond > _BEYOND).any(axis=-1)
-        bad = wrong[:-1].reshape(len(times) - 1, _PARTS, *wrong.shape[1:]).any(axis=1)
-        bad = (bad & solved[1:] & solved[:-1]) | (solved[1:] != solved[:-1]) | self.walk.jumped[1:]
-        chosen = bad.reshape(len(bad), -1).any(axis=1) & (np.diff(times) > _SAME * (times[-1] - times[0]))
-        return np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])[chosen]]))
-
-    def result(self, singularity: float) -> FollowingTrajectory:
-        """The joint motion with its report."""
-        conditioning = np.asarray(self.tracker.conditioning(self.q))
-        singularities, worst, worst_time = self._singularities(conditioning, singularity)
-        findings = [*self._samples_findings(), *self._limit_findings(), *singularities]
-        success = np.ones(self.angle.shape[1:], dtype=bool)
-        for finding in findings:
-            if finding.kind != "singularity":
-                success[finding.trajectory] = False
-        report = FollowingReport(
-            success=success[()],
-            distance=self.distance.max(axis=0),
-            distance_time=self.inspection[self.distance.argmax(axis=0)],
-            angle=self.angle.max(axis=0),
-            angle_time=self.inspection[self.angle.argmax(axis=0)],
-            conditioning=worst[()],
-            conditioning_time=worst_time[()],
-            findings=tuple(sorted(findings, key=lambda finding: (finding.trajectory, finding.start))),
-            samples=len(self.joints.knots),
-            tolerance=self.tracker.tolerance,
-        )
-        return FollowingTrajectory(self.joints.knots, self.joints.coefficients, report)
-
-    def _samples_findings(self) -> Iterator[Finding]:
-        """What is out of reach, jumps from branch to branch, and deviations elsewhere."""
-        times, joints = self.joints.knots, self.tracker.robot.joint_names
-        errors = np.maximum(self.angle, self.distance)
-        for lane in _lanes(~self.walk.solved):
-            error = of_lane(errors, lane)
-            for first, last in runs(of_lane(~self.walk.solved, lane)):
-                inside = slice(first * _PARTS, last * _PARTS + 1)
-                k = inside.start + int(np.argmax(error[inside]))
-                spot = float(times[first]), float(times[last]), float(self.inspection[k]), float(error[k])
-                yield Finding("unreachable", *spot, trajectory=lane)
-        for k, *index in np.argwhere(self.walk.jumped).tolist():
-            leap = np.abs(self.walk.q[k, *index] - self.walk.q[k - 1, *index])
-            joint = int(np.argmax(leap))
-            spot = float(times[k - 1]), float(times[k]), float(times[k]), float(leap[joint])
-            yield Finding("jump", *spot, joint=joints[joint], trajectory=tuple(index))
-        fine = self.walk.solved[1:] & self.walk.solved[:-1] & ~self.walk.jumped[1:]
-        fine = np.repeat(fine, _PARTS, axis=0)
-        astray = self.astray & np.concatenate([fine, fine[-1:]])
-        for lane in _lanes(astray):
-            error = of_lane(errors, lane)
-            for first, last in runs(of_lane(astray, lane)):
-                k = first + int(np.argmax(error[first : last + 1]))
-                start, end, worst = (float(self.inspection[i]) for i in (first, last, k))
-                yield Finding("deviation", start, end, worst, float(error[k]), trajectory=lane)
-
-    def _limit_findings(self) -> list[Finding]:
-        """Joints beyond their limits of position and velocity."""
-        if not self.tracker.limits:
-            return []
-        robot = self.tracker.robot
-        share = np.abs(self.qd) / robot.velocity_limits
-        return [
-            *exceedings("position limit", self.inspection, self.beyond, _BEYOND, robot.joint_names),
-            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.joint_names),
-        ]
-
-    def _singularities(self, conditioning: Numbers, threshold: float) -> tuple[list[Finding], Numbers, Numbers]:
-        """Findings, and the worst conditioning of each trajectory with its time."""
-        worst, worst_time = conditioning.min(axis=0), self.inspection[conditioning.argmin(axis=0)]
-        worst, worst_time = np.asarray(worst), np.asarray(worst_time)
-        found = []
-        for lane in _lanes(conditioning < _WORTH_A_LOOK * threshold):
-            times, values = self._with_minima(of_lane(conditioning, lane), lane, _WORTH_A_LOOK * threshold)
-            k = int(np.argmin(values))
-            worst[lane], worst_time[lane] = values[k], times[k]
-            for first, last in runs(values < threshold):
-                k = first + int(np.argmin(values[first : last + 1]))
-                spot = float(times[first]), float(times[last]), float(times[k]), float(values[k])
-                found.append(Finding("singularity", *spot, trajectory=lane))
-        return found, worst, worst_time
-
-    def _with_minima(self, values: Numbers, lane: tuple[int, ...], below: float) -> tuple[Numbers, Numbers]:
-        """Times of inspection and conditioning, and those of the minima between them."""
-        joints = PiecewisePolynomial(self.joints.knots, self.joints.coefficients[lane])
-        padded = np.concatenate([[np.inf], values, [np.inf]])
-        lowest = (values < below) & (values < padded[:-2]) & (values <= padded[2:])
-        times: list[float] = []
-        minima: list[float] = []
-        for k in np.flatnonzero(lowest).tolist():
-            low, high = self.inspection[max(k - 1, 0)], self.inspection[min(k + 1, len(values) - 1)]
-            for _ in range(_ZOOMS):
-                near = np.linspace(low, high, _ZOOM)
-                around = np.asarray(self.tracker.conditioning(joints(near).q))
-                j = int(np.argmin(around))
-                low, high = near[max(j - 1, 0)], near[min(j + 1, _ZOOM - 1)]
-            times.append(near[j])
-            minima.append(around[j])
-        all_times, all_values = np.append(self.inspection, times), np.append(values, minima)
-        order = np.argsort(all_times, kind="stable")
-        return all_times[order], all_values[order]
-
-
-def _lanes(flags: Flags) -> list[tuple[int, ...]]:
-    """Indices of the trajectories of a batch that have a flag, (k, *batch)."""
-    return [tuple(lane) for lane in np.argwhere(flags.any(axis=0)).tolist()]
-
-
-def _quintic(h: Numbers, q0: Numbers, v0: Numbers, a0: Numbers, q1: Numbers, v1: Numbers, a1: Numbers) -> Numbers:
-    """Coefficients of the polynomial with these positions, velocities and accelerations at its ends, (6, ...)."""
-    change = q1 - q0 - h * (v0 + 0.5 * h * a0)
-    velocity, acceleration = h * (v1 - v0 - h * a0), h * h * (a1 - a0)
-    return np.stack(
-        [
-            q0,
-            v0,
-            0.5 * a0,
-            (10.0 * change - 4.0 * velocity + 0.5 * acceleration) / h**3,
-            (-15.0 * change + 7.0 * velocity - acceleration) / h**4,
-            (6.0 * change - 3.0 * velocity + 0.5 * acceleration) / h**5,
-        ]
-    )
 
 
 def _first_times(motion: CartesianTrajectory, dt: float | None) -> Numbers:

@@ -74,13 +74,13 @@ class HelicalPath(NamedTuple):
 
 def line_path(T_start: ArrayLike, T_end: ArrayLike) -> HelicalPath:
     """Line from origin to origin while the frame turns about a fixed axis, by the smaller angle."""
-    T0, T1 = single_pose(T_start, "T_start"), single_pose(T_end, "T_end")
+    T0, T1 = _together((single_pose(T_start, "T_start"), 2), (single_pose(T_end, "T_end"), 2))
     return _path(T0, _turn(T0, T1[..., :3, :3]), np.zeros(3), T1[..., :3, 3] - T0[..., :3, 3])
 
 
 def screw_path(T_start: ArrayLike, T_end: ArrayLike) -> HelicalPath:
     """Screw motion between two poses (Lynch and Park, Modern Robotics, section 9.2.1)."""
-    T0, T1 = single_pose(T_start, "T_start"), single_pose(T_end, "T_end")
+    T0, T1 = _together((single_pose(T_start, "T_start"), 2), (single_pose(T_end, "T_end"), 2))
     twist = log_pose(relative_pose(T0, T1))
     turn = _rotated(T0, twist[..., :3])
     return _path(T0, turn, turn, _rotated(T0, twist[..., 3:]))
@@ -95,14 +95,19 @@ def circle_path(
     orientation: Orientation | ArrayLike,
 ) -> HelicalPath:
     """Circle about an axis through a centre, by an angle, or a helix that rises along the axis."""
-    T0, middle = single_pose(T_start, "T_start"), vectors(center, 3, "center")
-    direction = vectors(axis, 3, "axis")
+    T0, middle, direction, turned, risen = _together(
+        (single_pose(T_start, "T_start"), 2),
+        (vectors(center, 3, "center"), 1),
+        (vectors(axis, 3, "axis"), 1),
+        (numbers(angle, "angle"), 0),
+        (numbers(rise, "rise"), 0),
+    )
     size = np.linalg.norm(direction, axis=-1, keepdims=True)
     if not size.all():
         raise ArgumentError("axis must not be zero")
     unit = direction / size
-    bend = unit * numbers(angle, "angle")[..., None]
-    velocity = np.cross(bend, T0[..., :3, 3] - middle) + unit * numbers(rise, "rise")[..., None]
+    bend = unit * turned[..., None]
+    velocity = np.cross(bend, T0[..., :3, 3] - middle) + unit * risen[..., None]
     return _path(T0, _turn_of(orientation, T0, bend), bend, velocity)
 
 
@@ -110,14 +115,14 @@ def arc_path(
     T_start: ArrayLike, p_via: ArrayLike, end: ArrayLike, orientation: Orientation | ArrayLike | None
 ) -> HelicalPath:
     """Arc from a start through a point to an end, which is a pose or a point."""
-    T0, via = single_pose(T_start, "T_start"), vectors(p_via, 3, "p_via")
     if np.shape(end)[-2:] == (4, 4):
-        T1 = single_pose(end, "end")
+        T_end = single_pose(end, "end")
         if orientation is not None:
             raise ArgumentError("the orientation at the end comes from the pose `end`; leave out `orientation`")
-        last, orientation = T1[..., :3, 3], T1[..., :3, :3]
+        last, orientation = T_end[..., :3, 3], T_end[..., :3, :3]
     else:
         last = vectors(end, 3, "end")
+    T0, via, last = _together((single_pose(T_start, "T_start"), 2), (vectors(p_via, 3, "p_via"), 1), (last, 1))
     first = T0[..., :3, 3]
     to_via, to_end, onward = via - first, last - first, last - via
     for chord, names in ((to_via, "T_start and p_via"), (to_end, "T_start and end"), (onward, "p_via and end")):
@@ -148,7 +153,7 @@ def _turn_of(orientation: Orientation | ArrayLike, T_start: Numbers, bend: Numbe
     if R_end.shape[-2:] != (3, 3):
         raise ArgumentError(f"orientation must be a name or a rotation at the end (..., 3, 3), not {R_end.shape}")
     ROTATION.check(R_end, "orientation")
-    return _turn(T_start, R_end)
+    return _turn(*_together((T_start, 2), (R_end, 2)))
 
 
 def _turn(T_start: Numbers, R_end: Numbers) -> Numbers:
@@ -160,11 +165,15 @@ def _rotated(T: Numbers, v: Any) -> Numbers:
     return rotated
 
 
-def _path(T_start: Numbers, turn: Numbers, bend: Numbers, velocity: Numbers) -> HelicalPath:
-    """Path with the batch axes of all its parts."""
+def _together(*arrays: tuple[Numbers, int]) -> tuple[Numbers, ...]:
+    """Arrays with the batch axes of all of them; each comes with the number of axes that are not the batch's."""
     try:
-        batch = np.broadcast_shapes(T_start.shape[:-2], turn.shape[:-1], bend.shape[:-1], velocity.shape[:-1])
+        batch = np.broadcast_shapes(*(array.shape[: array.ndim - axes] for array, axes in arrays))
     except ValueError:
         raise ArgumentError("the batch axes of the path's poses, points and angles do not broadcast") from None
-    parts = [np.broadcast_to(part, (*batch, 3)) for part in (turn, bend, velocity)]
-    return HelicalPath(np.broadcast_to(T_start, (*batch, 4, 4)), *parts)
+    return tuple(np.broadcast_to(array, (*batch, *array.shape[array.ndim - axes :])) for array, axes in arrays)
+
+
+def _path(T_start: Numbers, turn: Numbers, bend: Numbers, velocity: Numbers) -> HelicalPath:
+    """Path with the batch axes of all its parts."""
+    return HelicalPath(*_together((T_start, 2), (turn, 1), (bend, 1), (velocity, 1)))

@@ -15,6 +15,7 @@ from chasles.geometry.elementary import Array
 from chasles.trajectories.trajectory import JointTrajectory
 
 _DERIVATIVES = 4
+_BLOCK = 1_000
 
 
 class PiecewisePolynomial(JointTrajectory):
@@ -65,7 +66,9 @@ class PiecewisePolynomial(JointTrajectory):
         inside = np.clip(t, self.knots[0], self.knots[-1])
         piece = np.clip(np.searchsorted(self.knots, inside, side="right") - 1, 0, count - 1)
         function = _polynomial(order, n)
-        if all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
+        if not self.batch:
+            results = self._in_blocks(function, inside, piece)
+        elif all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
             results = self._by_piece(function, inside, piece)
         else:
             results = function(*self._gathered(inside, piece))
@@ -83,22 +86,32 @@ class PiecewisePolynomial(JointTrajectory):
         index = np.broadcast_to(piece, shape)[..., None, None, None]
         return t - self.knots[piece], np.take_along_axis(own, index, axis=-3)[..., 0, :, :]
 
+    def _in_blocks(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
+        """Results of one trajectory: as many times at once as have their coefficients in the processor's cache."""
+        u, flat_piece = (t - self.knots[piece]).ravel(), piece.ravel()
+        results = np.empty((_DERIVATIVES, u.size, self.n))  # one large array is had sooner than four
+        for first in range(0, u.size, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            function(u[block], self.coefficients.take(flat_piece[block], axis=0), out=tuple(results[:, block]))
+        return tuple(part.reshape(*t.shape, self.n) for part in results)
+
     def _by_piece(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
-        """Results at times that the whole batch shares, piece by piece: coefficients need not be repeated."""
+        """Results of a batch at times that it shares, piece by piece: coefficients need not be repeated."""
         flat_t = t.ravel()
         flat_piece = piece.ravel().astype(np.min_scalar_type(len(self.knots)))  # NumPy sorts short integers in O(n)
         order = None if (flat_piece[1:] >= flat_piece[:-1]).all() else np.argsort(flat_piece, kind="stable")
         if order is not None:
             flat_t, flat_piece = flat_t[order], flat_piece[order]
-        results = tuple(np.empty((flat_t.size, *self.batch, self.n)) for _ in range(_DERIVATIVES))
+        results = np.empty((_DERIVATIVES, flat_t.size, *self.batch, self.n))
         bounds = np.searchsorted(flat_piece, np.arange(len(self.knots)))
         for k, (first, last) in enumerate(pairwise(bounds)):
             if last > first:
                 u = (flat_t[first:last] - self.knots[k]).reshape(-1, *(1,) * len(self.batch))
-                function(u, self.coefficients[..., k, :, :], out=tuple(part[first:last] for part in results))
+                function(u, self.coefficients[..., k, :, :], out=tuple(results[:, first:last]))
         if order is not None:
-            for part in results:
-                part[order] = part.copy()
+            in_order, results = results, np.empty_like(results)
+            for part, ordered in zip(results, in_order, strict=True):
+                part[order] = ordered
         lead = t.shape[: max(t.ndim - len(self.batch), 0)]
         return tuple(part.reshape(*lead, *self.batch, self.n) for part in results)
 

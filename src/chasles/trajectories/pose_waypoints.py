@@ -15,6 +15,9 @@ from chasles.trajectories.waypoints import checked_times
 
 Numbers = NDArray[np.float64]
 
+#: Poses this near to one are left as they are.
+_ROUNDING = 1e-14
+
 
 def numbers(values: ArrayLike, name: str) -> Numbers:
     """Return an array of finite numbers.
@@ -46,19 +49,21 @@ def single_pose(values: ArrayLike, name: str) -> Numbers:
     T = numbers(values, name)
     if T.shape[-2:] != (4, 4):
         raise ArgumentError(f"{name} must be a pose, shape (..., 4, 4), not {T.shape}")
-    distance = float(np.max(pose_distance(T), initial=0.0))
-    if distance > CHECK_TOLERANCE:
+    distances = np.asarray(pose_distance(T))
+    if (distances > CHECK_TOLERANCE).any():
+        farthest = distances.max()
         raise ArgumentError(
-            f"{name} is not a pose: it is {distance:.3g} away from one; `project_pose` gives the nearest"
+            f"{name} is not a pose: it is {farthest:.3g} away from one; `project_pose` gives the nearest"
         )
-    return np.asarray(project_pose(T))
+    return np.where(distances[..., None, None] > _ROUNDING, project_pose(T), T)
 
 
 def pose_waypoints(values: ArrayLike, fewest: int = 2) -> Numbers:
     """Return poses (*batch, n, 4, 4) of waypoints."""
     T = _waypoints(values, "poses", (4, 4), fewest, 3)
-    _require_near(pose_distance(T), "pose", "project_pose")
-    return np.asarray(project_pose(T))
+    distances = np.asarray(pose_distance(T))
+    _require_near(distances, "pose", "project_pose")
+    return np.where(distances[..., None, None] > _ROUNDING, project_pose(T), T)
 
 
 def rotation_waypoints(values: ArrayLike) -> Numbers:
@@ -69,8 +74,9 @@ def rotation_waypoints(values: ArrayLike) -> Numbers:
         _require_near(np.abs(np.linalg.norm(q, axis=-1) - 1.0), "unit quaternion", "normalize_quaternion")
         return np.asarray(rotation_from_quaternion(normalize_quaternion(q)))
     R = _waypoints(values, "orientations", (3, 3), 2, 3)
-    _require_near(rotation_distance(R), "rotation matrix", "project_rotation")
-    return np.asarray(project_rotation(R))
+    distances = np.asarray(rotation_distance(R))
+    _require_near(distances, "rotation matrix", "project_rotation")
+    return np.where(distances[..., None, None] > _ROUNDING, project_rotation(R), R)
 
 
 def waypoint_times(values: ArrayLike, count: int) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,7 @@ class SmoothingSpline(PiecewisePolynomial):
         each_joint = (*q.shape[:-2], q.shape[-1])
         wanted = None if tolerance is None else _checked_tolerance(tolerance, each_joint)
         columns = np.moveaxis(q, -2, 0).reshape(len(t), -1)
-        for count in _numbers_of_pieces(pieces, len(t), exact=wanted is not None):
-            fit = _Fit(t, columns, w, count)
+        for fit in _fits(t, columns, w, pieces, exact=wanted is not None):
             strengths = fit.by_cross_validation() if wanted is None else fit.by_deviation(wanted.ravel())
             if not np.isnan(strengths).any() and fit.suffices(strengths, noisy=wanted is None):
                 break
@@ -102,7 +102,7 @@ class SmoothingSpline(PiecewisePolynomial):
             nearest = fit.deviation(np.zeros(strengths.shape)).reshape(each_joint)
             *_, joint = index = tuple(int(i) for i in np.argwhere(np.isnan(strengths.reshape(each_joint)))[0])
             raise ArgumentError(
-                f"the tolerance of joint {joint} is too small: {count} pieces miss its samples by "
+                f"the tolerance of joint {joint} is too small: {fit.pieces} pieces miss its samples by "
                 f"{nearest[index]:.3g}; more pieces come nearer, and a QuinticSpline goes through all samples"
             )
         from scipy.interpolate import BSpline
@@ -147,6 +147,7 @@ class _Fit:
         self.vectors = linalg.solve_triangular(root, right.T)
         self.coordinates = self.vectors.T @ (weighted @ columns)
         self._samples, self._weights, self._basis = columns, w, basis
+        self.pieces = pieces
         self.least = w @ self._missed(np.zeros(columns.shape[1])) ** 2 / len(t)
 
     def by_cross_validation(self) -> FloatArray:
@@ -172,7 +173,7 @@ class _Fit:
 
         Noise jumps from sample to sample (von Neumann's ratio is 2), a motion too fast for the pieces does not.
         """
-        if self.kept(strengths).sum(axis=0).max() >= 0.5 * (len(self.penalties) - _DEGREE):
+        if self.kept(strengths).sum(axis=0).max() >= 0.5 * self.pieces:
             return False
         missed = np.sqrt(self._weights)[:, None] * self._missed(strengths)
         return not noisy or bool(((np.diff(missed, axis=0) ** 2).sum(axis=0) >= (missed**2).sum(axis=0)).all())
@@ -221,18 +222,32 @@ def _root_of_jerk_integral(basis_knots: FloatArray, ends: FloatArray) -> FloatAr
     return np.concatenate([rows, np.zeros((_SMOOTHED, rows.shape[1]))])
 
 
-def _numbers_of_pieces(pieces: Any, samples: int, *, exact: bool) -> list[int]:
-    """Return numbers of pieces to try one after the other; more for tolerances that need them."""
-    if pieces is None:
-        most = min(samples - _DEGREE, max(10, 3 * samples // 4 - _DEGREE), _MOST_PIECES)
-        usual = max(1, min(samples // 2, most))
-        doubled = [_FEWEST_PIECES * 2**i for i in range(5)]
-        return [*(count for count in doubled if count < usual), usual, *([most] if exact and most > usual else [])]
-    if isinstance(pieces, bool) or not isinstance(pieces, int | np.integer) or not 1 <= pieces <= samples - _DEGREE:
-        raise ArgumentError(
-            f"pieces must be a whole number from 1 to {samples - _DEGREE} for {samples} samples, not {pieces!r}"
-        )
-    return [int(pieces)]
+def _fits(t: FloatArray, columns: FloatArray, w: FloatArray, pieces: Any, *, exact: bool) -> Iterator[_Fit]:
+    """Fits with the given number of pieces, or with more and more of them as far as samples and weights allow."""
+    samples = len(t)
+    if pieces is not None:
+        if isinstance(pieces, bool) or not isinstance(pieces, int | np.integer) or not 1 <= pieces <= samples - _DEGREE:
+            raise ArgumentError(
+                f"pieces must be a whole number from 1 to {samples - _DEGREE} for {samples} samples, not {pieces!r}"
+            )
+        yield _Fit(t, columns, w, int(pieces))
+        return
+    most = min(samples - _DEGREE, max(10, 3 * samples // 4 - _DEGREE), _MOST_PIECES)
+    usual = max(1, min(samples // 2, most))
+    counts = [count for count in (_FEWEST_PIECES * 2**i for i in range(5)) if count < usual]
+    counts += [usual, most] if exact and most > usual else [usual]
+    fitted = False
+    while counts:
+        count = counts.pop(0)
+        try:
+            fit = _Fit(t, columns, w, count)
+        except ArgumentError:
+            if count == 1:
+                raise
+            counts = [] if fitted else [count // 2]
+        else:
+            fitted = True
+            yield fit
 
 
 def _checked_weights(weights: ArrayLike | None, samples: int) -> FloatArray:

@@ -13,10 +13,10 @@ from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.waypoints import checked_rates, checked_times, checked_waypoints
 
 FloatArray = NDArray[np.float64]
-CubicEnds = Literal["clamped", "natural", "periodic", "not-a-knot"]
-QuinticEnds = Literal["clamped", "natural", "periodic"]
-_CUBIC_ENDS = ("clamped", "natural", "periodic", "not-a-knot")
-_QUINTIC_ENDS = ("clamped", "natural", "periodic")
+CubicBoundary = Literal["clamped", "natural", "periodic", "not-a-knot"]
+QuinticBoundary = Literal["clamped", "natural", "periodic"]
+_CUBIC_BOUNDARIES = ("clamped", "natural", "periodic", "not-a-knot")
+_QUINTIC_BOUNDARIES = ("clamped", "natural", "periodic")
 _OUTSIDE = ("rest", "error")
 #: Difference of the first and the last waypoint of a periodic spline, relative to their size, that is rounding.
 _CLOSED = 1e-12
@@ -31,7 +31,7 @@ class CubicSpline(PiecewisePolynomial):
         Times of the waypoints, increasing, shape (k,), k at least 2, s. A batch of splines shares them.
     waypoints
         Configurations, shape (..., k, n), rad or m.
-    ends
+    boundary
         What holds at the first and the last waypoint:
 
         - ``"clamped"``: the velocities are the given ones, zero unless given, so that it starts and ends at rest.
@@ -49,7 +49,7 @@ class CubicSpline(PiecewisePolynomial):
     ArgumentError
         If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite.
     UnknownNameError
-        For other ends.
+        For another boundary.
 
     Notes
     -----
@@ -67,30 +67,30 @@ class CubicSpline(PiecewisePolynomial):
         times: ArrayLike,
         waypoints: ArrayLike,
         *,
-        ends: CubicEnds = "clamped",
+        boundary: CubicBoundary = "clamped",
         start_velocity: ArrayLike | None = None,
         end_velocity: ArrayLike | None = None,
         outside: Literal["rest", "error"] = "rest",
     ) -> None:
         t = checked_times(times)
         q = checked_waypoints(waypoints, t)
-        if ends not in _CUBIC_ENDS:
-            raise UnknownNameError("kind of ends", str(ends), _CUBIC_ENDS)
+        if boundary not in _CUBIC_BOUNDARIES:
+            raise UnknownNameError("boundary", str(boundary), _CUBIC_BOUNDARIES)
         if outside not in _OUTSIDE:
             raise UnknownNameError("choice for times outside", str(outside), _OUTSIDE)
         velocities = {"start_velocity": start_velocity, "end_velocity": end_velocity}
-        if ends != "clamped":
-            _refuse(velocities, ends)
-        conditions: Any = ends
-        if ends == "clamped":
+        if boundary != "clamped":
+            _refuse(velocities, boundary)
+        conditions: Any = boundary
+        if boundary == "clamped":
             conditions = tuple((1, _at_end(value, q, name)) for name, value in velocities.items())
-        elif ends == "periodic":
+        elif boundary == "periodic":
             _close(q)
         from scipy.interpolate import CubicSpline as Interpolation
 
         powers = Interpolation(t, _points_first(q), bc_type=conditions).c[::-1]
         super().__init__(t, np.moveaxis(powers, (1, 0), (-3, -2)))
-        self.ends: CubicEnds = ends
+        self.boundary: CubicBoundary = boundary
         self.outside = outside
 
     def derivatives(self, t: FloatArray) -> tuple[Any, Any, Any, Any]:
@@ -105,7 +105,7 @@ class CubicSpline(PiecewisePolynomial):
         return super().derivatives(t)
 
     def __repr__(self) -> str:
-        return _summary(self, self.ends)
+        return _summary(self, self.boundary)
 
 
 class QuinticSpline(PiecewisePolynomial):
@@ -117,7 +117,7 @@ class QuinticSpline(PiecewisePolynomial):
         Times of the waypoints, increasing, shape (k,), k at least 2, s. A batch of splines shares them.
     waypoints
         Configurations, shape (..., k, n), rad or m.
-    ends
+    boundary
         What holds at the first and the last waypoint:
 
         - ``"clamped"``: velocities and accelerations are the given ones, zero unless given. Two waypoints then make
@@ -134,7 +134,7 @@ class QuinticSpline(PiecewisePolynomial):
     ArgumentError
         If times do not increase, there are too few waypoints, shapes do not fit, or a number is not finite.
     UnknownNameError
-        For other ends.
+        For another boundary.
 
     Notes
     -----
@@ -152,27 +152,27 @@ class QuinticSpline(PiecewisePolynomial):
         times: ArrayLike,
         waypoints: ArrayLike,
         *,
-        ends: QuinticEnds = "clamped",
+        boundary: QuinticBoundary = "clamped",
         start_velocity: ArrayLike | None = None,
         end_velocity: ArrayLike | None = None,
         start_acceleration: ArrayLike | None = None,
         end_acceleration: ArrayLike | None = None,
     ) -> None:
-        if ends not in _QUINTIC_ENDS:
-            raise UnknownNameError("kind of ends", str(ends), _QUINTIC_ENDS)
-        t = checked_times(times, least={"clamped": 2, "natural": 3, "periodic": 6}[ends])
+        if boundary not in _QUINTIC_BOUNDARIES:
+            raise UnknownNameError("boundary", str(boundary), _QUINTIC_BOUNDARIES)
+        t = checked_times(times, least={"clamped": 2, "natural": 3, "periodic": 6}[boundary])
         q = checked_waypoints(waypoints, t)
         start = {"start_velocity": start_velocity, "start_acceleration": start_acceleration}
         end = {"end_velocity": end_velocity, "end_acceleration": end_acceleration}
-        if ends != "clamped":
-            _refuse(start | end, ends)
+        if boundary != "clamped":
+            _refuse(start | end, boundary)
         conditions: Any
-        if ends == "clamped":
+        if boundary == "clamped":
             conditions = tuple(
                 [(order, _at_end(value, q, name)) for order, (name, value) in enumerate(side.items(), start=1)]
                 for side in (start, end)
             )
-        elif ends == "natural":
+        elif boundary == "natural":
             zero = np.zeros(_points_first(q).shape[1:])
             conditions = ([(3, zero), (4, zero)],) * 2
         else:
@@ -184,10 +184,10 @@ class QuinticSpline(PiecewisePolynomial):
         rows = polynomials_of(spline)[1]
         rows[..., 0, :] = q[..., :-1, :]
         super().__init__(t, rows)
-        self.ends: QuinticEnds = ends
+        self.boundary: QuinticBoundary = boundary
 
     def __repr__(self) -> str:
-        return _summary(self, self.ends)
+        return _summary(self, self.boundary)
 
 
 class HermiteSpline(PiecewisePolynomial):
@@ -270,10 +270,10 @@ def _at_end(value: ArrayLike | None, q: FloatArray, name: str) -> FloatArray:
     return np.zeros(shape) if value is None else checked_rates(value, shape, name)
 
 
-def _refuse(values: dict[str, Any], ends: str) -> None:
+def _refuse(values: dict[str, Any], boundary: str) -> None:
     for name, value in values.items():
         if value is not None:
-            raise ArgumentError(f"{name} is for splines with ends='clamped', not '{ends}'")
+            raise ArgumentError(f"{name} is for the boundary 'clamped', not '{boundary}'")
 
 
 def _close(q: FloatArray) -> None:

@@ -56,7 +56,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
     names = list(robot.joint_names) if robot is not None else np.arange(trajectory.n)
     dims = [*batch_dims(trajectory.batch), "time", "joint"]
     data = {}
-    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), _along(trajectory, times), strict=True):
+    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(trajectory, times), strict=True):
         data[name] = (dims, values, {"units": common_unit([unit + suffix for unit in units]), "long_name": long_name})
     coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(units))}
     attributes = {"trajectory": repr(trajectory), **({"robot": robot.name} if robot is not None else {})}
@@ -161,8 +161,8 @@ def load_xarray(purpose: str) -> Any:
     return xarray
 
 
-def _along(trajectory: JointTrajectory, times: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Positions and their derivatives of each trajectory at each of the times, (*batch, k, n)."""
+def along(trajectory: JointTrajectory, times: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Positions, velocities, accelerations and jerks of each trajectory at each of the times (k,), (*batch, k, n)."""
     axes = len(trajectory.batch)
     parts = trajectory.derivatives(times.reshape(-1, *(1,) * axes))
     shape = (len(times), *trajectory.batch, trajectory.n)

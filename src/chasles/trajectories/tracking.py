@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import pchip_interpolate
 
 from chasles.engine import Function, maximum, minimum, trace
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.damped_step import damped_step, free_joints
+from chasles.inverse_kinematics.descent import STEPS, start_of_descent
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.task import NAMED, Task
 from chasles.robot import Robot
@@ -26,9 +28,8 @@ _MOMENT = 1e-12
 #: Residual (rad, m) at which a sample needs no more steps, and how many it gets before it is searched for.
 _FINE = 1e-12
 _STEPS = 10
-#: Iterations of the search for a sample that steps do not reach; steps to the closest configuration if it fails.
+#: Iterations of this search.
 _SEARCH = 200
-_SETTLING = 40
 #: Damping of steps: in proportion to the squared error, and the least.
 _DAMPING = 0.05
 _LEAST_DAMPING = 1e-13
@@ -43,7 +44,7 @@ _SINGULAR = 1e-4
 _INTEGRABLE = {tuple(float(weight > 0.0) for weight in weights) for weights in NAMED.values()}
 
 
-class Samples(NamedTuple):
+class TargetSamples(NamedTuple):
     """Motion of the target just after and just before times (k,), and half way between them, (k, *batch, ...)."""
 
     times: Numbers
@@ -52,7 +53,7 @@ class Samples(NamedTuple):
     middles: PoseMotion
 
     @classmethod
-    def of(cls, motion: CartesianTrajectory, times: Numbers) -> Samples:
+    def of(cls, motion: CartesianTrajectory, times: Numbers) -> TargetSamples:
         """Sample a motion."""
         moment = _MOMENT * (times[-1] - times[0])
         axes = (-1, *(1,) * len(motion.batch))
@@ -101,6 +102,7 @@ class Tracker:
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         solver = NumericSolver(robot, target, self.task, limits, None)
         self.length, self.ranges, self._kinematics = solver.length, solver.ranges, solver.kinematics
+        self._descent = solver.descent
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
         slides = {joint.name: joint.kind == "prismatic" for joint in robot.description.joints}
@@ -134,24 +136,22 @@ class Tracker:
         solved = self.reached(q, goal)
         if solved.all():
             return q, solved
-        q = np.array(q)
-        lost = ~solved
-        goals, guesses = np.broadcast_to(goal, (*lost.shape, 4, 4))[lost], np.asarray(guess)[lost]
+        q, lost = np.array(q), ~solved
+        goals, near = np.broadcast_to(goal, (*lost.shape, 4, 4))[lost], np.asarray(guess)[lost]
         found = self.robot.inverse_kinematics(
             goals,
-            guesses,
+            near,
             target=self.target,
             mask=self.task.weights,
             limits=self.limits,
             tolerance=self.tolerance,
             max_iterations=_SEARCH,
-        )
-        other, closest = found.q, q[lost]
-        for _ in range(_SETTLING):
-            other, closest = self._step(other, goals, *ends)[0], self._step(closest, goals, *ends)[0]
-        reached = self.reached(other, goals)
-        q[lost] = np.where(reached[:, None], other, closest)
-        solved[lost] = reached
+        ).q
+        for _ in range(_STEPS):
+            found = self._step(found, goals, *ends)[0]
+        reached = self.reached(found, goals)
+        closest = self._descent(start_of_descent(near), goals, *ends, STEPS)[0][..., : self.robot.n]
+        q[lost], solved[lost] = np.where(reached[:, None], found, closest), reached
         return q, solved
 
     def reached(self, q: Numbers, goal: Numbers) -> Flags:
@@ -159,7 +159,7 @@ class Tracker:
         angle, distance = self.remaining(q, goal)
         return np.asarray((angle <= self.tolerance[0]) & (distance <= self.tolerance[1]))
 
-    def walk(self, samples: Samples, q: Numbers) -> Walk:
+    def walk(self, samples: TargetSamples, q: Numbers) -> Walk:
         """Follow the target from a configuration at the first sample, (*batch, n)."""
         times, goals = samples.times, samples.after.pose
         positions, solved = np.empty((len(times), *q.shape)), np.zeros((len(times), *q.shape[:-1]), dtype=bool)
@@ -167,32 +167,39 @@ class Tracker:
         positions[0], solved[0] = q, self.reached(q, goals[0])
         smooth = 0  # samples in a row without trouble
         for k in range(1, len(times)):
-            if smooth >= 2 and not self.redundant:
-                guess = _extrapolated(times[k - 3 : k], positions[k - 3 : k], times[k])
-            else:
-                guess = self._predicted(samples, k, positions[k - 1])
-            guess = self.ranges.inside(guess)
+            last = positions[k - 1]
+            guess = last
+            if self.redundant:
+                guess = self._predicted(samples, k, last)
+            elif smooth >= 2:
+                share = (times[k] - times[k - 1]) / (times[k - 1] - times[k - 2])
+                guess = last + share * (last - positions[k - 2])
+            guess = np.where(solved[k - 1][..., None], self.ranges.inside(guess), last)
             positions[k], solved[k] = self.solve(goals[k], guess)
-            correction = np.abs((positions[k] - guess) / self._units).max(axis=-1)
-            jumped[k] = correction > np.maximum(_JUMP, np.abs((guess - positions[k - 1]) / self._units).max(axis=-1))
-            smooth = 0 if jumped[k].any() or not solved[k].all() else smooth + 1
+            step, correction = (
+                np.abs(change / self._units).max(axis=-1) for change in (guess - last, positions[k] - guess)
+            )
+            jumped[k] = solved[k] & (correction > np.maximum(_JUMP, step))
+            smooth = smooth + 1 if solved[k].all() and not jumped[k].any() else 0
         return Walk(positions, solved, jumped)
 
     def rates(self, walk: Walk, motion: PoseMotion, times: Numbers) -> Rates:
         """Velocities and accelerations of the joints at the samples, for the twists and accelerations of a motion.
 
         From J qd = V and J qdd = A - Jdot qd; a redundant robot moves with the smallest velocities, and its
-        accelerations are their exact derivative. Near singular configurations and out of reach they are those of
-        polynomials through neighbouring samples.
+        accelerations are their exact derivative. Near singular configurations they are those of polynomials through
+        neighbouring samples; out of reach velocities are such that nothing overshoots.
         """
         qd, qdd, conditioning = self._joint_motion(walk.q, *motion, self.ranges.lower, self.ranges.upper)
         known = walk.solved & (conditioning > _SINGULAR) & self._integrable
         if known.all():
             return Rates(qd, qdd)
-        slopes = _differences(times, walk.q)
-        return Rates(*(np.where(known[..., None], own, other) for own, other in zip((qd, qdd), slopes, strict=True)))
+        slope, bend = _differences(times, walk.q)
+        solved, known = walk.solved[..., None], known[..., None]
+        slope = np.where(solved, slope, pchip_interpolate(times, walk.q, times, der=1))
+        return Rates(np.where(known, qd, slope), np.where(known, qdd, np.where(solved, bend, 0.0)))
 
-    def _predicted(self, samples: Samples, k: int, q: Numbers) -> Numbers:
+    def _predicted(self, samples: TargetSamples, k: int, q: Numbers) -> Numbers:
         """One step of Runge and Kutta's method along the rates, to sample k."""
         h = samples.times[k] - samples.times[k - 1]
         start, middle, end = (
@@ -267,17 +274,6 @@ def tracker_of(robot: Robot, target: str, task: Task, limits: bool, tolerance: t
 
 def _compiled(formula: Any, inputs: dict[str, tuple[int, ...]], outputs: list[str]) -> Function:
     return Function(trace(formula, inputs, name=formula.__name__.strip("_<>"), outputs=outputs))
-
-
-def _extrapolated(times: Numbers, q: Numbers, t: float) -> Numbers:
-    """Parabola through three samples."""
-    a, b, c = times
-    weights = (
-        (t - b) * (t - c) / ((a - b) * (a - c)),
-        (t - a) * (t - c) / ((b - a) * (b - c)),
-        (t - a) * (t - b) / ((c - a) * (c - b)),
-    )
-    return np.asarray(sum(w * x for w, x in zip(weights, q, strict=True)))
 
 
 def _differences(times: Numbers, q: Numbers) -> tuple[Numbers, Numbers]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chasles.robot import Robot
     from chasles.trajectories.checks import CheckReport, PeakReport
+    from chasles.trajectories.following_attempt import FollowingTrajectory
 
 M = TypeVar("M", bound=NamedTuple)
 #: More samples than this are more likely a slip in dt than a wish.
@@ -156,6 +157,12 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
     def __call__(self, t: ArrayLike) -> PoseMotion:
         """Motion at times of any shape, s: pose (..., 4, 4), twist (..., 6) and its rate (..., 6)."""
         return self.pose_motion(_times(t))
+
+    def follow(self, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> FollowingTrajectory:
+        """Joint motion along which a robot's frame follows, with a report; see `following.follow`."""
+        from chasles.trajectories.following import follow
+
+        return follow(robot, self, q0, **options)
 
     def to_dataset(self, dt: float) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""

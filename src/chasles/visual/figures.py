@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import (
     COLORS,
@@ -17,14 +15,11 @@ from chasles.visual.panels import (
     legend_entry,
     line_style,
     panel_layout,
-    shown_runs,
 )
 from chasles.visual.summary import by_run, joint_units, require_run
 
 if TYPE_CHECKING:
     import xarray
-
-__all__ = ["shown_runs", "tracking_figure"]
 
 _SAMPLES = 4000  # drawn of each line of a single run
 _SAMPLES_OF_BATCH = 300

@@ -40,8 +40,19 @@ def plot(run: xarray.Dataset) -> Any:
     >>> figure.layout.annotations[2].text
     '<b>Torque</b>'
     """
+    return as_plotly(tracking_figure(run))
+
+
+def as_plotly(figure: dict[str, Any]) -> Any:
+    """The figure of plotly that plain dictionaries describe.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    """
     try:
         from plotly.graph_objects import Figure
     except ImportError as error:
         raise MissingExtraError("plotly", "plot", "plotting") from error
-    return Figure(tracking_figure(run))
+    return Figure(figure)

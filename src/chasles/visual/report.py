@@ -17,7 +17,8 @@ from chasles.errors import ArgumentError, MissingExtraError
 from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.visual.encoding import embedded_json
-from chasles.visual.figures import shown_runs, tracking_figure
+from chasles.visual.figures import tracking_figure
+from chasles.visual.panels import shown_runs
 from chasles.visual.scene import scene_data
 from chasles.visual.summary import JointTracking, by_run, require_run, run_labels, tracking_summary
 

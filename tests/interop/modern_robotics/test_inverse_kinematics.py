@@ -79,6 +79,16 @@ def test_what_is_no_pose_is_never_reached(wrong: np.ndarray) -> None:
     assert success.tolist() == [False, True]
 
 
+def test_half_a_turn_is_not_taken_for_no_turn() -> None:
+    """The original's logarithm is zero or NaN for two in five half turns, and then it reports success."""
+    turns = np.random.default_rng(6).normal(size=(500, 3))
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    T = mr.RpToTrans(2.0 * turns[:, :, None] * turns[:, None, :] - np.eye(3), np.zeros(3))
+    Slist = np.array([[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]).T
+    _, success = mr.IKinSpace(Slist, np.eye(4), T, [0.0], 1e-2, 1e-3)
+    assert not success.any()
+
+
 def test_nothing_that_is_near_enough_moves() -> None:
     axes, M, *_ = problem(np.random.default_rng(4), 3)
     theta, success = mr.IKinSpace(axes, M, M, [0, 0, 0], 1e-2, 1e-3)
@@ -112,7 +122,7 @@ def test_a_singular_guess_takes_the_shortest_step() -> None:
 
 
 def test_rounding_does_not_become_a_direction() -> None:
-    """At such a guess the published step is of 1e15 rad: `pinv` inverts a singular value of rounding size."""
+    """Of this guess the published step is 1e12 rad: `pinv` inverts all but the last digit of a singular value."""
     axes = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0], [0, 0, 1, 1e-13, -2, 0]], dtype=float).T
     T = np.eye(4)
     T[:3, 3] = 2.9, 0.0, 0.1  # above the plane, out of reach

@@ -118,6 +118,8 @@ def chain(derivative: Real, partial: Real) -> Real:
     if selected is not None:
         condition, a, b = selected
         return where(condition, chain(a, partial), chain(b, partial))
+    if not isinstance(derivative, Scalar) and derivative == 0.0:
+        return 0.0  # also times a constant that is infinite
     if isinstance(partial, Scalar) and (support := _support(derivative)) is not None:
         return where(support, mul(derivative, partial), 0.0)
     return mul(derivative, partial)

@@ -63,9 +63,10 @@ def IKinBody(
 
     Notes
     -----
-    In the published package a NaN in T is a success at once, whole numbers in thetalist0 come back as whole numbers,
-    and from a singular guess the pseudo-inverse may keep singular values that are rounding errors, and take steps of
-    1e15 rad. Here singular values below about 1e-12 of the largest count as zero.
+    The published package reports success at once for a T with NaN, for some that are no poses, and for two in five that
+    are half a turn away from the first guess, because its logarithm is wrong. Whole numbers in thetalist0 that need no
+    step come back as whole numbers. Singular values of the Jacobian count as zero below about 1e-12 of the largest,
+    there below 1e-15: so close to a singularity its steps are of 1e12 rad and more, and mean nothing.
 
     Examples
     --------

@@ -69,18 +69,18 @@ class OpenChain:
         except ModelError as error:
             raise ArgumentError(f"Mlist, Glist and Slist are no robot: {error}") from None
 
-    def acceleration_torques(self, theta: Any, rate: Any, acceleration: Any, g: Any, Ftip: Any = None) -> Array:
+    def joint_forces(self, theta: Any, rate: Any, acceleration: Any, g: Any, Ftip: Any = None) -> Array:
         """Joint forces of a motion under gravity g, while the tip applies Ftip; on traced scalars."""
         k = self.scale
-        wrenches = () if Ftip is None else (-Ftip,)
-        compute = self.robot.inverse_dynamics.specialize(vary=("gravity",), wrenches=("tool",) * len(wrenches))
-        tau: Array = k * compute(k * theta, k * rate, k * acceleration, g, *wrenches)
+        wrenches = {} if Ftip is None else {"tool": -Ftip}
+        compute = self.robot.inverse_dynamics.specialize(vary=["gravity"], wrenches=list(wrenches))
+        tau: Array = k * compute(k * theta, k * rate, k * acceleration, g, *wrenches.values())
         return tau
 
     def accelerations(self, theta: Any, rate: Any, tau: Any, g: Any, Ftip: Any) -> Array:
         """Joint accelerations under joint forces and gravity, while the tip applies Ftip; on traced scalars."""
         k = self.scale
-        compute = self.robot.forward_dynamics.specialize(vary=("gravity",), wrenches=("tool",))
+        compute = self.robot.forward_dynamics.specialize(vary=["gravity"], wrenches=["tool"])
         acceleration: Array = compute(k * theta, k * rate, tau / k, g, -Ftip) / k
         return acceleration
 
@@ -88,7 +88,7 @@ class OpenChain:
     def inverse_dynamics(self) -> BookProgram:
         """(thetalist, dthetalist, ddthetalist, g, Ftip) -> taulist."""
         names = ("thetalist", "dthetalist", "ddthetalist")
-        return self.program("InverseDynamics", self.acceleration_torques, *names, g=(3,), Ftip=(6,))
+        return self.program("InverseDynamics", self.joint_forces, *names, g=(3,), Ftip=(6,))
 
     @cached_property
     def forward_dynamics(self) -> BookProgram:
@@ -102,7 +102,7 @@ class OpenChain:
 
         def formula(theta: Any) -> Any:
             M = self.robot.mass_matrix.specialize()(self.scale * theta)
-            return self.scale[:, None] * M * self.scale
+            return np.outer(self.scale, self.scale) * M
 
         return self.program("MassMatrix", formula, "thetalist")
 
@@ -120,7 +120,7 @@ class OpenChain:
         """(thetalist, g) -> grav."""
 
         def formula(theta: Any, g: Any) -> Any:
-            return self.scale * self.robot.gravity_torque.specialize(vary=("gravity",))(self.scale * theta, g)
+            return self.scale * self.robot.gravity_torque.specialize(vary=["gravity"])(self.scale * theta, g)
 
         return self.program("GravityForces", formula, "thetalist", g=(3,))
 
@@ -137,14 +137,10 @@ class OpenChain:
     @cached_property
     def computed_torque(self) -> BookProgram:
         """(thetalist, dthetalist, eint, g, thetalistd, dthetalistd, ddthetalistd, Kp, Ki, Kd) -> taulist."""
-
-        def formula(*arguments: Any) -> Any:
-            return self.control(*arguments)
-
         vector = (self.n,)
         inputs: Shapes = {"thetalist": vector, "dthetalist": vector, "eint": vector, "g": (3,), "thetalistd": vector}
         inputs |= {"dthetalistd": vector, "ddthetalistd": vector, "Kp": vector, "Ki": vector, "Kd": vector}
-        return book_program("ComputedTorque", formula, inputs)
+        return book_program("ComputedTorque", self.control, inputs)
 
     def control(
         self, theta: Any, rate: Any, eint: Any, g: Any, theta_d: Any, rate_d: Any, ddtheta_d: Any, *gains: Any
@@ -153,7 +149,7 @@ class OpenChain:
         Kp, Ki, Kd = gains
         e = theta_d - theta
         feedback = Kp * e + Ki * (eint + e) + Kd * (rate_d - rate)
-        return self.acceleration_torques(theta, rate, ddtheta_d + feedback, g)
+        return self.joint_forces(theta, rate, ddtheta_d + feedback, g)
 
     @cached_property
     def motion(self) -> BookProgram:

@@ -87,19 +87,18 @@ class ClosedFormSolver:
             raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
         function = {"all": "all_branches", "best": "branch_with_margin"}.get(select, "nearest_branch")
         q, angle, distance, margin, status, branch, free = getattr(self, function)(*arguments)
-        success = status == SOLVED
         number = whole(status)
         nothing = 0 * number
         return Solution(
             q=q,
-            success=success,
+            success=status == SOLVED,
             residual=Residual(distance, angle),
             iterations=nothing,
             restarts=nothing,
             limit_margin=margin,
             status=number,
             branch=whole(branch),
-            infinite=(free > 0.0) & success,
+            infinite=free > 0.0,
         )
 
     @cached_property
@@ -148,7 +147,8 @@ class ClosedFormSolver:
             q = list(minimum(maximum(near, ranges.lower), ranges.upper))
             for k, position in zip(chain.coordinates, branch.positions, strict=True):
                 q[k] = position
-            rows.append((*self.verification(np.array(q), goal, tolerance, near), float(number), branch.free))
+            verdict = self.verification(np.array(q), goal, tolerance, near)
+            rows.append((*verdict, float(number), where(verdict.status > 0.0, 0.0, branch.free)))
         return rows
 
     def _chosen(self, arguments: tuple[Any, ...], penalty: Any) -> tuple[Any, ...]:

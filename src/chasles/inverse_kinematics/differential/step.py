@@ -105,10 +105,10 @@ def solve_rates(
     H, f = np.zeros((robot.n, robot.n)), np.zeros(robot.n)
     for task in tasks:
         J, b, weight = task.equation(robot, position)
+        if not np.isfinite([b, weight]).all():
+            raise ArgumentError(f"the equation of {type(task).__name__} is not finite; look at its cost and gain")
         H += J.T @ (weight[:, None] * J)
         f -= J.T @ (weight * b)
-        if not np.isfinite(f).all():
-            raise ArgumentError(f"the equation of {type(task).__name__} is not finite; look at its cost and gain")
     scale = max(H.diagonal().max(), np.finfo(float).tiny)
     # A trace of damping makes the program strictly convex where tasks leave joints free.
     H, f = H / scale + 1e-12 * np.eye(robot.n), f / scale

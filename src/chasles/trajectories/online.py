@@ -1,0 +1,243 @@
+"""Fastest motions from any state to any other under limits of velocity, acceleration and jerk, by ruckig."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.trajectories.piecewise import PiecewisePolynomial
+from chasles.trajectories.planning import PlanningError, each_joint, positive_limits
+
+Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
+
+_RUCKIG_NAMES = {"time": "Time", "time-if-necessary": "TimeIfNecessary", "phase": "Phase", "none": "No"}
+_SHORTEST = 1e-12  # s; shorter phases are rounding
+_INSTANT = 1e-9  # s, of a motion that need not move
+
+
+class OnlineTrajectory(PiecewisePolynomial):
+    """What `online_trajectory` gives: cubic polynomials between knots.
+
+    Attributes
+    ----------
+    shortest_durations
+        Time that each joint would take alone, shape (n,), s.
+    """
+
+    def __init__(self, knots: ArrayLike, coefficients: ArrayLike, shortest_durations: ArrayLike) -> None:
+        super().__init__(knots, coefficients)
+        self.shortest_durations = np.array(shortest_durations, dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"<OnlineTrajectory of {self.n} joints, {self.start_time:g} to {self.end_time:g} s>"
+
+
+def online_trajectory(
+    start: ArrayLike,
+    goal: ArrayLike | None,
+    *,
+    velocity: ArrayLike,
+    acceleration: ArrayLike,
+    jerk: ArrayLike = math.inf,
+    start_velocity: ArrayLike = 0.0,
+    start_acceleration: ArrayLike = 0.0,
+    goal_velocity: ArrayLike = 0.0,
+    goal_acceleration: ArrayLike = 0.0,
+    synchronization: Synchronization = "time",
+    minimum_duration: float | None = None,
+    cycle: float | None = None,
+    start_time: float = 0.0,
+) -> OnlineTrajectory:
+    """Plan the fastest motion from the present state to a goal.
+
+    A controller may plan anew at any time: the present state is ``motion = trajectory(t)``, and the next trajectory
+    begins with ``start=motion.q, start_velocity=motion.qd, start_acceleration=motion.qdd, start_time=t``.
+
+    Parameters
+    ----------
+    start, start_velocity, start_acceleration
+        State at the start, shape (n,), rad, rad/s, rad/s² (m, … for sliding joints). It may exceed the limits, and is
+        then brought back within them at once.
+    goal
+        Positions at the end, shape (n,), or None to reach only the velocity and acceleration of the goal as soon as
+        possible, wherever that is: with their defaults the quickest stop.
+    velocity, acceleration, jerk
+        Largest magnitudes, positive, one number or shape (n,); infinite where there is no limit.
+    goal_velocity, goal_acceleration
+        At the end, within the limits. After the end the trajectory rests, as all do; plan on before.
+    synchronization
+        ``"time"``: all joints reach the goal at the same time. ``"phase"``: on a straight line in joint space, where
+        the start's and goal's states allow it, and else ``"time"``. ``"time-if-necessary"``: only joints that end
+        moving. ``"none"``: each as soon as it can.
+    minimum_duration
+        Time that the motion takes at least, s.
+    cycle
+        The duration is a multiple of this period, s.
+    start_time
+        Time at which it starts, s.
+
+    Returns
+    -------
+    OnlineTrajectory
+        Its position is continuous, and so are its velocity and acceleration if acceleration and jerk are limited.
+        A motion that need not move lasts 1 ns.
+
+    Raises
+    ------
+    MissingExtraError
+        If ruckig is not installed.
+    ArgumentError
+        If shapes differ, a number is not finite, a limit is not positive, or the goal's velocity or acceleration
+        exceeds its limit; the message names the joint.
+    UnknownNameError
+        For another synchronization.
+    PlanningError
+        If ruckig finds no motion.
+
+    Notes
+    -----
+    Berscheid and Kröger, Jerk-limited Real-time Trajectory Generation with Arbitrary Target States, Robotics: Science
+    and Systems 2021; the package ruckig is theirs. Waypoints on the way are not offered: ruckig's community version
+    has them computed on a server.
+
+    Examples
+    --------
+    >>> move = online_trajectory([0.0, 0.0], [1.0, -0.5], velocity=1.0, acceleration=2.0, jerk=10.0)
+    >>> round(float(move.duration), 6), move(move.end_time).q.round(12)
+    (1.7, array([ 1. , -0.5]))
+    >>> now = move(0.4)
+    >>> stop = online_trajectory(now.q, None, start_velocity=now.qd, start_acceleration=now.qdd,
+    ...                          velocity=1.0, acceleration=2.0, jerk=10.0, start_time=0.4)
+    >>> stop(stop.end_time).qd.round(12) + 0.0
+    array([0., 0.])
+    """
+    ruckig = _ruckig()
+    q0 = np.asarray(start, dtype=np.float64)
+    if q0.ndim != 1 or q0.size < 1:
+        raise ArgumentError(f"start must have shape (n,), not {q0.shape}")
+    n = q0.size
+    if synchronization not in get_args(Synchronization):
+        raise UnknownNameError("synchronization", str(synchronization), get_args(Synchronization))
+    if goal is not None and np.shape(goal) != (n,):
+        raise ArgumentError(f"goal must have shape ({n},) as start has, not {np.shape(goal)}")
+    limits = {
+        "velocity": positive_limits(velocity, n, "velocity"),
+        "acceleration": positive_limits(acceleration, n, "acceleration"),
+        "jerk": positive_limits(jerk, n, "jerk"),
+    }
+    states = {
+        "current_position": each_joint(q0, n, "start"),
+        "current_velocity": each_joint(start_velocity, n, "start_velocity"),
+        "current_acceleration": each_joint(start_acceleration, n, "start_acceleration"),
+        "target_position": each_joint(q0 if goal is None else goal, n, "goal"),
+        "target_velocity": _goal_rate(goal_velocity, limits["velocity"], "velocity"),
+        "target_acceleration": _goal_rate(goal_acceleration, limits["acceleration"], "acceleration"),
+    }
+    for name, value in (("minimum_duration", minimum_duration), ("cycle", cycle)):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            raise ArgumentError(f"{name} must be a positive number of seconds, not {value!r}")
+    if not math.isfinite(start_time):
+        raise ArgumentError(f"start_time must be finite, not {start_time!r}")
+
+    problem = ruckig.InputParameter(n)
+    for name, array in states.items():
+        setattr(problem, name, array.tolist())
+    for name, array in limits.items():
+        setattr(problem, f"max_{name}", array.tolist())
+    problem.synchronization = getattr(ruckig.Synchronization, _RUCKIG_NAMES[synchronization])
+    if goal is None:
+        problem.control_interface = ruckig.ControlInterface.Velocity
+    if minimum_duration is not None:
+        problem.minimum_duration = minimum_duration
+    if cycle is not None:
+        problem.duration_discretization = ruckig.DurationDiscretization.Discrete
+    solution = ruckig.Trajectory(n)
+    try:
+        result = ruckig.Ruckig(n, cycle or 0.001).calculate(problem, solution)
+    except ruckig.RuckigError as error:
+        raise PlanningError(f"ruckig finds no motion: {str(error).strip()}") from None
+    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
+        raise PlanningError(f"ruckig finds no motion: {result}")
+    joints = [list(_phases(profile)) for profile in solution.profiles[0]]
+    knots, coefficients = _joined(joints, float(solution.duration), states)
+    return OnlineTrajectory(start_time + knots, coefficients, solution.independent_min_durations)
+
+
+class _Phase(NamedTuple):
+    """A time in which the jerk of a joint is constant, and the state at its begin."""
+
+    duration: float
+    jerk: float
+    acceleration: float
+    velocity: float
+    position: float
+
+
+def _phases(profile: Any) -> Iterator[_Phase]:
+    """Phases of one joint: it comes back within its limits, moves in seven phases, and may correct its end."""
+    for part in (profile.brake, profile, profile.accel):
+        for duration, *state in zip(part.t, part.j, part.a, part.v, part.p, strict=False):
+            if duration > _SHORTEST:
+                yield _Phase(duration, *state)
+
+
+def _joined(
+    joints: list[list[_Phase]], duration: float, states: dict[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Knots (k + 1,) of all joints, and the coefficients (k, 4, n) of their positions between them."""
+    if duration <= _SHORTEST:
+        resting = np.zeros((1, 4, len(joints)))
+        resting[0, 0] = states["current_position"]
+        return np.array([0.0, _INSTANT]), resting
+    ends = [np.cumsum([phase.duration for phase in phases]) for phases in joints]
+    knots = np.unique(np.concatenate([[0.0, duration], *ends]))
+    knots = knots[(knots < duration - _SHORTEST) | (knots == duration)]
+    knots = knots[np.append(True, np.diff(knots) > _SHORTEST)]
+    coefficients = np.zeros((len(knots) - 1, 4, len(joints)))
+    for joint, (phases, end) in enumerate(zip(joints, ends, strict=True)):
+        begin = np.append(0.0, end)
+        for k, t in enumerate(knots[:-1]):
+            number = int(np.searchsorted(end, t + _SHORTEST, side="right"))
+            if number == len(phases):  # it has arrived, and goes on as it does at its goal
+                a, v = (float(states[f"target_{name}"][joint]) for name in ("acceleration", "velocity"))
+                phase = _Phase(math.inf, 0.0, a, v, _last_position(phases, states, joint))
+            else:
+                phase = phases[number]
+            u = t - begin[number]
+            j, a, v, p = phase[1:]
+            coefficients[k, :, joint] = (
+                p + u * (v + u * (a / 2.0 + u * j / 6.0)),
+                v + u * (a + u * j / 2.0),
+                (a + u * j) / 2.0,
+                j / 6.0,
+            )
+    return knots, coefficients
+
+
+def _last_position(phases: list[_Phase], states: dict[str, NDArray[np.float64]], joint: int) -> float:
+    if not phases:
+        return float(states["current_position"][joint])
+    u, j, a, v, p = phases[-1]
+    return p + u * (v + u * (a / 2.0 + u * j / 6.0))
+
+
+def _goal_rate(values: ArrayLike, limit: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    rate = each_joint(values, len(limit), f"goal_{name}")
+    beyond = np.abs(rate) > limit
+    if beyond.any():
+        joint = int(np.argmax(beyond))
+        raise ArgumentError(f"goal_{name} of joint {joint} is {rate[joint]}, beyond its limit {limit[joint]}")
+    return rate
+
+
+def _ruckig() -> Any:
+    try:
+        import ruckig
+    except ImportError as error:
+        raise MissingExtraError("ruckig", "planning", "an online trajectory") from error
+    return ruckig

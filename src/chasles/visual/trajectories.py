@@ -1,0 +1,282 @@
+"""Figures of trajectories: joint motions over time, and motions of a frame in space."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.geometry import quaternion_from_rotation
+from chasles.trajectories.sampling import check_times
+from chasles.trajectories.tables import along, continuous, joint_units
+from chasles.visual.encoding import plot_text, typed_array
+from chasles.visual.panels import (
+    COLORS,
+    QUIET,
+    Panel,
+    band,
+    dashed_line,
+    legend_entry,
+    line_style,
+    panel_layout,
+    shown_runs,
+)
+from chasles.visual.plots import as_plotly
+
+if TYPE_CHECKING:
+    from chasles.robot import Robot
+    from chasles.trajectories.motion import PoseMotion
+    from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
+
+Floats = NDArray[np.float64]
+
+_SAMPLES = 1000
+_SAMPLES_OF_BATCH = 300
+_MOST_SAMPLES = 20_000  # of a trajectory with many knots, where each knot is looked at
+_MOST_KNOTS = 200  # that are marked
+_SCENE_HEIGHT = 460
+_FRAMES = 12
+_AXES = {"x": "#c2402f", "y": "#1f9d6b", "z": "#0f6fb4", "w": "#6b7785"}
+
+
+def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> Any:
+    """Plot a joint trajectory: positions, velocities, accelerations and jerks over time.
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory, whose knots are marked, or a batch: the band of all and the lines of 20.
+    dt
+        Step between samples, s; default a thousandth of the duration.
+    robot
+        The robot that is to move: its joints' names and units, the torques that the motion takes, and its limits as
+        dashed lines.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        One click on a joint's name hides that joint in all diagrams.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    ArgumentError
+        The robot has another number of joints, or dt is not a positive number.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> figure = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=2.0).plot()
+    >>> [annotation.text for annotation in figure.layout.annotations]
+    ['<b>Angle</b>', '<b>Velocity</b>', '<b>Acceleration</b>', '<b>Jerk</b>']
+    """
+    return as_plotly(joint_figure(trajectory, dt, robot))
+
+
+def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> dict[str, Any]:
+    """The figure of `joint_plot` as plotly's plain dictionaries."""
+    units = joint_units(robot, trajectory.n)
+    names = robot.joint_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
+    times = _times(trajectory, dt)
+    parts = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
+    limits: dict[str, tuple[Floats, Floats]] = {}
+    if robot is not None:
+        parts["tau"] = robot.inverse_dynamics(parts["q"], parts["qd"], parts["qdd"])
+        limits = {
+            "q": (robot.lower_limits, robot.upper_limits),
+            "qd": (-robot.velocity_limits, robot.velocity_limits),
+            "tau": (-robot.effort_limits, robot.effort_limits),
+        }
+    panels = _joint_panels(units, list(parts), dashed=limits)
+    ends = times[[0, -1]]
+    data: list[dict[str, Any]] = []
+    for number, panel in enumerate(panels):
+        values = parts[panel.variable].reshape(-1, len(times), trajectory.n)
+        for joint in panel.lines:
+            color = COLORS[joint % len(COLORS)]
+            style = line_style(panel, number, plot_text(str(names[joint])), joint, legend=panel.variable == "q")
+            if trajectory.batch:
+                data.extend(band(style, times, values[..., joint], color))
+                data.extend([legend_entry(style, color)] if panel.variable == "q" else [])
+            else:
+                line = {"color": color, "width": 1.8}
+                data.append(style | {"x": typed_array(times), "y": typed_array(values[0, :, joint]), "line": line})
+            for limit in limits.get(panel.variable, ()):
+                if np.isfinite(limit[joint]):
+                    data.append(dashed_line(style, typed_array(ends), np.full(2, limit[joint]), color))
+            if panel.variable == "q" and not trajectory.batch and len(trajectory.knots) <= _MOST_KNOTS:
+                data.append(_knots(style, trajectory, joint, color))
+    return {"data": data, "layout": panel_layout(panels, float(times[0]), float(times[-1]))}
+
+
+def pose_plot(trajectory: CartesianTrajectory, dt: float | None = None) -> Any:
+    """Plot a motion in space: its path with the frame on the way, and position, orientation and their rates over time.
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory, or a batch: the band of all and the paths of 20.
+    dt
+        Step between samples, s; default a thousandth of the duration.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        One click on an axis hides it in all diagrams.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    ArgumentError
+        dt is not a positive number.
+    """
+    return as_plotly(pose_figure(trajectory, dt))
+
+
+def pose_figure(trajectory: CartesianTrajectory, dt: float | None = None) -> dict[str, Any]:
+    """The figure of `pose_plot` as plotly's plain dictionaries."""
+    times = _pose_times(trajectory, dt)
+    motion: PoseMotion = trajectory(times.reshape(-1, *(1,) * len(trajectory.batch)))
+    poses, twists, accelerations = (
+        np.moveaxis(part.reshape(len(times), -1, *part.shape[1 + len(trajectory.batch) :]), 0, 1) for part in motion
+    )  # (b, k, ...)
+    panels = [
+        Panel("position", "Position", "m", 1.0, (0, 1, 2)),
+        Panel("quaternion", "Orientation", "1", 1.0, (3, 0, 1, 2), "unit quaternion"),
+        Panel("velocity", "Velocity", "m/s", 1.0, (0, 1, 2)),
+        Panel("angular velocity", "Angular velocity", "rad/s", 1.0, (0, 1, 2)),
+        Panel("acceleration", "Acceleration", "m/s²", 1.0, (0, 1, 2)),
+        Panel("angular acceleration", "Angular acceleration", "rad/s²", 1.0, (0, 1, 2)),
+    ]
+    quaternions = continuous(quaternion_from_rotation(poses[..., :3, :3]))
+    values = {
+        "position": poses[..., :3, 3],
+        "quaternion": np.roll(quaternions, -1, axis=-1),  # w last, so that x, y, z are 0, 1, 2 everywhere
+        "velocity": twists[..., 3:],
+        "angular velocity": twists[..., :3],
+        "acceleration": accelerations[..., 3:],
+        "angular acceleration": accelerations[..., :3],
+    }
+    data = _scene_traces(poses)
+    for number, panel in enumerate(panels):
+        for component in panel.lines:
+            name, color = list(_AXES.items())[component]
+            legend = panel.variable == "position" or (panel.variable == "quaternion" and name == "w")
+            style = line_style(panel, number, name, component, legend=legend)
+            own = values[panel.variable][..., component]
+            if trajectory.batch:
+                data.extend(band(style, times, own, color))
+                data.extend([legend_entry(style, color)] if legend else [])
+            else:
+                line = {"color": color, "width": 1.8}
+                data.append(style | {"x": typed_array(times), "y": typed_array(own[0]), "line": line})
+    layout = panel_layout(panels, float(times[0]), float(times[-1]), columns=2, above=_SCENE_HEIGHT)
+    layout["scene"] = _scene_layout(poses, 1.0 - (_SCENE_HEIGHT - 40) / (layout["height"] - 86))
+    return {"data": data, "layout": layout}
+
+
+def _times(trajectory: JointTrajectory, dt: float | None) -> Floats:
+    if trajectory.batch:
+        return _even_times(trajectory, dt, _SAMPLES_OF_BATCH)
+    times = check_times(trajectory, (), dt)[:, 0]
+    return times if len(times) <= _MOST_SAMPLES else _even_times(trajectory, dt, _SAMPLES)
+
+
+def _pose_times(trajectory: CartesianTrajectory, dt: float | None) -> Floats:
+    if trajectory.batch:
+        return _even_times(trajectory, dt, _SAMPLES_OF_BATCH)
+    times = _even_times(trajectory, dt, _SAMPLES)
+    knots = trajectory.knots if len(trajectory.knots) <= _SAMPLES else trajectory.knots[:0]
+    before = np.maximum(np.nextafter(knots, -np.inf), times[0])
+    return np.unique(np.concatenate([times, knots, before]))
+
+
+def _even_times(trajectory: Any, dt: float | None, count: int) -> Floats:
+    if dt is not None:
+        return np.asarray(trajectory.sample_times(dt))
+    return np.linspace(float(np.min(trajectory.start_time)), float(np.max(trajectory.end_time)), count + 1)
+
+
+def _joint_panels(units: tuple[str, ...], variables: list[str], dashed: Collection[str]) -> list[Panel]:
+    titles = {
+        "q": ({"rad": "Angle", "m": "Travel"}, ""),
+        "qd": ({"rad": "Velocity", "m": "Velocity"}, "/s"),
+        "qdd": ({"rad": "Acceleration", "m": "Acceleration"}, "/s²"),
+        "jerk": ({"rad": "Jerk", "m": "Jerk"}, "/s³"),
+        "tau": ({"rad": "Torque", "m": "Force"}, None),
+    }
+    panels = []
+    for variable in variables:
+        names, suffix = titles[variable]
+        for unit, title in names.items():
+            joints = tuple(joint for joint, own in enumerate(units) if own == unit)
+            shown = ("N" if unit == "m" else "N m") if suffix is None else unit + suffix
+            if joints:
+                note = "limits dashed" if variable in dashed else ""
+                panels.append(Panel(variable, title, shown, 1.0, joints, note))
+    return panels
+
+
+def _knots(style: dict[str, Any], trajectory: JointTrajectory, joint: int, color: str) -> dict[str, Any]:
+    places = trajectory(trajectory.knots).q[:, joint]
+    marker = {"color": color, "size": 5, "line": {"color": "#ffffff", "width": 1}}
+    return (
+        style
+        | QUIET
+        | {"mode": "markers", "x": typed_array(trajectory.knots), "y": typed_array(places), "marker": marker}
+    )
+
+
+def _scene_traces(poses: Floats) -> list[dict[str, Any]]:
+    """Paths in space, and the moving frame at some places of the first."""
+    space = {"type": "scatter3d", "scene": "scene", "showlegend": False}
+    data: list[dict[str, Any]] = []
+    for k in shown_runs(len(poses)):
+        points = poses[k, :, :3, 3]
+        line = {"color": "#33414e", "width": 4 if len(poses) == 1 else 2}
+        coordinates = {axis: typed_array(points[:, j]) for j, axis in enumerate("xyz")}
+        data.append(space | coordinates | {"mode": "lines", "line": line, "hoverinfo": "skip"})
+    length = 0.22 * _extent(poses)[1]
+    shown = (
+        np.unique(np.linspace(0, poses.shape[1] - 1, _FRAMES).round().astype(int)) if len(poses) else np.empty(0, int)
+    )
+    for axis, name in enumerate("xyz"):
+        ends = []
+        for k in shown:
+            origin = poses[0, k, :3, 3]
+            ends += [origin, origin + length * poses[0, k, :3, axis], np.full(3, np.nan)]
+        tips = np.array(ends).reshape(-1, 3)
+        coordinates = {letter: typed_array(tips[:, j]) for j, letter in enumerate("xyz")}
+        line = {"color": _AXES[name], "width": 5}
+        data.append(
+            space | coordinates | {"mode": "lines", "line": line, "hoverinfo": "skip", "legendgroup": str(axis)}
+        )
+    return data
+
+
+def _extent(poses: Floats) -> tuple[Floats, float]:
+    """Centre of the paths, and half of their longest side; 0.1 m for paths that stay in one place."""
+    points = poses[..., :3, 3].reshape(-1, 3)
+    points = points[np.isfinite(points).all(axis=-1)]
+    if not len(points):
+        return np.zeros(3), 0.1
+    low, high = points.min(axis=0), points.max(axis=0)
+    half = 0.5 * float((high - low).max())
+    return 0.5 * (low + high), half if half > 1e-6 else 0.1
+
+
+def _scene_layout(poses: Floats, bottom: float) -> dict[str, Any]:
+    centre, half = _extent(poses)
+    reach = 1.25 * half
+    axis = {"backgroundcolor": "#f6f8fa", "gridcolor": "#dfe5ea", "showbackground": True, "zerolinecolor": "#c3ccd4"}
+    camera = {"eye": {"x": 1.4, "y": -1.5, "z": 0.9}, "center": {"x": 0.0, "y": 0.0, "z": -0.14}}
+    domain = {"x": [0.0, 1.0], "y": [bottom, 1.0]}
+    layout: dict[str, Any] = {"domain": domain, "aspectmode": "cube", "camera": camera}
+    for j, letter in enumerate("xyz"):
+        span = [float(centre[j] - reach), float(centre[j] + reach)]
+        layout[f"{letter}axis"] = axis | {"title": {"text": f"{letter} [m]"}, "range": span}
+    return layout

@@ -1,0 +1,129 @@
+"""The vector of inertial parameters: order, folded links and payloads, the way back, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chasles.errors import ModelError
+from chasles.model import (
+    Description,
+    Inertia,
+    Joint,
+    Link,
+    build_tree,
+    inertial_parameter_names,
+    inertial_parameters,
+    load,
+    shipped,
+    with_inertial_parameters,
+)
+
+
+def placed(x: float, y: float, z: float) -> np.ndarray:
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
+
+
+def point(mass: float, *position: float) -> Inertia:
+    return Inertia(mass, position)
+
+
+def lamp() -> Description:
+    """A base, an arm that turns about y and carries a shade, fixed 0.5 m out along x, and a bulb at the shade."""
+    links = (
+        Link("base", point(9.0, 1, 1, 1)),
+        Link("arm", point(2.0, 0.1, 0, 0)),
+        Link("shade", point(1.0, 0, 0, 0.2)),
+    )
+    joints = (
+        Joint("turn", "revolute", "base", "arm", axis=[0, 1, 0], T_parent_joint=placed(0, 0.3, 1), gear_ratio=10.0,
+              motor_inertia=2e-3, viscous_friction=0.4, coulomb_friction=0.7),
+        Joint("weld", "fixed", "arm", "shade", T_parent_joint=placed(0.5, 0, 0)),
+    )  # fmt: skip
+    return Description("lamp", links=links, joints=joints, tool="shade").with_payload(0.5, [0, 0.1, 0])
+
+
+def moments(parts: list[tuple[float, list[float]]]) -> list[float]:
+    """Ten parameters of point masses."""
+    total = np.zeros(10)
+    for m, p in parts:
+        I = m * (np.dot(p, p) * np.eye(3) - np.outer(p, p))  # noqa: E741
+        total += [m, *(m * np.array(p)), *I[np.triu_indices(3)]]
+    return total.tolist()
+
+
+def parameters(description: Description) -> Any:
+    return inertial_parameters(build_tree(description))
+
+
+def test_names_and_values() -> None:
+    assert inertial_parameter_names(build_tree(lamp())) == (
+        "arm.m", "arm.mx", "arm.my", "arm.mz", "arm.Ixx", "arm.Ixy", "arm.Ixz", "arm.Iyy", "arm.Iyz", "arm.Izz",
+        "turn.viscous_friction", "turn.coulomb_friction", "turn.armature",
+    )  # fmt: skip
+    of_arm = moments([(2.0, [0.1, 0.0, 0.0]), (1.0, [0.5, 0.0, 0.2]), (0.5, [0.5, 0.1, 0.0])])
+    assert parameters(lamp()) == pytest.approx([*of_arm, 0.4, 0.7, 0.2], abs=1e-15)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_way_back(name: str) -> None:
+    description = load(name)
+    pi = parameters(description)
+    again = with_inertial_parameters(description, pi, check=False)
+    assert parameters(again) == pytest.approx(pi, rel=1e-13, abs=1e-14)
+    changed = pi * np.random.default_rng(0).uniform(0.5, 1.5, pi.shape)
+    assert parameters(with_inertial_parameters(description, changed, check=False)) == pytest.approx(
+        changed, rel=1e-12, abs=1e-13
+    )
+
+
+def test_the_moving_link_takes_all() -> None:
+    pi = parameters(lamp())
+    pi[0] = 4.0
+    changed = with_inertial_parameters(lamp(), pi)
+    assert changed.link("arm").inertia.mass == 4.0
+    assert changed.link("shade").inertia.is_massless
+    assert changed.payload.is_massless
+    assert changed.link("base") == lamp().link("base")
+    assert changed.joint("turn").gear_ratio == 10.0
+
+
+def test_armature_becomes_the_motor() -> None:
+    pi = parameters(lamp())
+    pi[10:] = 0.5, 0.6, 0.7
+    joint = with_inertial_parameters(lamp(), pi).joint("turn")
+    assert (joint.viscous_friction, joint.coulomb_friction, joint.gear_ratio) == (0.5, 0.6, 10.0)
+    assert joint.motor_inertia == pytest.approx(0.007)
+    direct = lamp().with_values({"joints.turn.gear_ratio": 0.0})
+    pi = parameters(direct)
+    pi[12] = 0.7
+    joint = with_inertial_parameters(direct, pi).joint("turn")
+    assert (joint.motor_inertia, joint.gear_ratio) == (0.7, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda pi: pi[:-1], r"must be 13 numbers, ten for each of 1 moving bodies .*, not of shape \(12,\)"),
+        (lambda pi: ["a"] * 13, "must be numbers"),
+        (lambda pi: np.where(np.arange(13) == 3, np.nan, pi), "arm.mz must be finite, not nan"),
+        (lambda pi: np.where(np.arange(13) == 0, -1.0, pi), r"link 'arm': its mass is negative \(-1.0 kg\)"),
+        (lambda pi: np.where(np.arange(13) == 0, 0.0, pi), "link 'arm': it has a first moment .* kg m, but no mass"),
+        (lambda pi: np.where(np.arange(13) == 7, 0.0, pi), "link 'arm': a principal moment of inertia is negative"),
+        (lambda pi: np.where(np.arange(13) == 10, -0.1, pi), "viscous_friction of joint 'turn' must not be negative"),
+        (lambda pi: np.where(np.arange(13) == 12, -0.1, pi), "motor_inertia of joint 'turn' must not be negative"),
+    ],
+)
+def test_malformed_parameters(change: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        with_inertial_parameters(lamp(), change(parameters(lamp())))
+
+
+def test_without_check_unreal_bodies_are_made() -> None:
+    pi = parameters(lamp())
+    pi[7] = -0.5
+    assert parameters(with_inertial_parameters(lamp(), pi, check=False)) == pytest.approx(pi, abs=1e-14)

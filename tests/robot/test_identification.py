@@ -1,0 +1,69 @@
+"""Identification: base parameters from torques with noise, by least squares, with an honest uncertainty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+
+NOISE = 0.05
+"""Standard deviation of a torque, N m."""
+
+
+@pytest.fixture(scope="module")
+def truth() -> ch.Robot:
+    """The Panda as it is: with friction and motors, and inertias that differ from the model's."""
+    motors = {f"joints.panda_joint{k}.motor_inertia": 1e-5 * k for k in range(1, 8)}
+    motors |= {f"joints.panda_joint{k}.gear_ratio": 100.0 for k in range(1, 8)}
+    arm = ch.load("panda").with_values(motors).perturbed(0.2, seed=1)
+    return arm.with_friction(viscous=np.linspace(2.0, 0.5, 7), coulomb=np.linspace(1.5, 0.3, 7))
+
+
+def measurements(truth: ch.Robot, count: int, seed: int) -> tuple[Any, Any]:
+    """Motions with random Fourier series, and noisy torques along them."""
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0.0, 10.0, count)[:, None]
+    q, qd, qdd = np.zeros((3, count, 7))
+    for harmonic in range(1, 6):
+        w = 2 * np.pi * 0.1 * harmonic
+        a, b = rng.normal(size=(2, 7)) / harmonic
+        q = q + a * np.sin(w * t) - b * np.cos(w * t)
+        qd = qd + w * (a * np.cos(w * t) + b * np.sin(w * t))
+        qdd = qdd + w * w * (-a * np.sin(w * t) + b * np.cos(w * t))
+    tau = truth.inverse_dynamics(q, qd, qdd)
+    return (q, qd, qdd), tau + NOISE * rng.normal(size=tau.shape)
+
+
+def identify(model: ch.Robot, motion: Any, tau: Any) -> tuple[Any, Any]:
+    """Least squares for the base parameters: values and covariance."""
+    Y = model.base_parameters().columns(model.torque_regressor(*motion)).reshape(tau.size, -1)
+    values = np.linalg.lstsq(Y, tau.ravel())[0]
+    variance = np.sum((tau.ravel() - Y @ values) ** 2) / (tau.size - len(values))
+    return values, variance * np.linalg.inv(Y.T @ Y)
+
+
+def test_exact_torques_give_the_parameters_exactly(truth: ch.Robot) -> None:
+    motion, _ = measurements(truth, 200, 0)
+    values, _ = identify(ch.load("panda"), motion, truth.inverse_dynamics(*motion))
+    assert np.abs(values - truth.base_parameters().values).max() < 1e-10
+
+
+def test_noisy_torques_give_them_within_their_uncertainty(truth: ch.Robot) -> None:
+    model = ch.load("panda")
+    motion, tau = measurements(truth, 4000, 1)
+    values, covariance = identify(model, motion, tau)
+    errors = values - truth.base_parameters().values
+    # the normalised squared error is chi-square distributed, with as many degrees of freedom as there are parameters
+    chi_square = errors @ np.linalg.solve(covariance, errors)
+    assert abs(chi_square - len(values)) < 5 * np.sqrt(2 * len(values))
+
+    possible = model.with_base_parameters(values, consistent=True, covariance=covariance)
+    assert possible.inconsistencies() == {}
+    fresh, torque = measurements(truth, 500, 2)
+    for robot in (model.with_base_parameters(values), possible):
+        residual = robot.inverse_dynamics(*fresh) - torque
+        assert residual.std() == pytest.approx(NOISE, rel=0.05)
+    assert (model.inverse_dynamics(*fresh) - torque).std() > 20 * NOISE
