@@ -14,11 +14,16 @@ NOISE = 0.05
 
 
 @pytest.fixture(scope="module")
-def truth() -> ch.Robot:
-    """The Panda as it is: with friction and motors, and inertias that differ from the model's."""
+def model() -> ch.Robot:
+    """The Panda as its data sheet has it, with motors."""
     motors = {f"joints.panda_joint{k}.motor_inertia": 1e-5 * k for k in range(1, 8)}
-    motors |= {f"joints.panda_joint{k}.gear_ratio": 100.0 for k in range(1, 8)}
-    arm = ch.load("panda").with_values(motors).perturbed(0.2, seed=1)
+    return ch.load("panda").with_values(motors | {f"joints.panda_joint{k}.gear_ratio": 100.0 for k in range(1, 8)})
+
+
+@pytest.fixture(scope="module")
+def truth(model: ch.Robot) -> ch.Robot:
+    """The Panda as it is: bodies that differ from the model's, and friction."""
+    arm = model.perturbed({"mass": 0.2, "center_of_mass": 0.2, "inertia": 0.2}, seed=1)
     return arm.with_friction(viscous=np.linspace(2.0, 0.5, 7), coulomb=np.linspace(1.5, 0.3, 7))
 
 
@@ -45,14 +50,13 @@ def identify(model: ch.Robot, motion: Any, tau: Any) -> tuple[Any, Any]:
     return values, variance * np.linalg.inv(Y.T @ Y)
 
 
-def test_exact_torques_give_the_parameters_exactly(truth: ch.Robot) -> None:
+def test_exact_torques_give_the_parameters_exactly(model: ch.Robot, truth: ch.Robot) -> None:
     motion, _ = measurements(truth, 200, 0)
-    values, _ = identify(ch.load("panda"), motion, truth.inverse_dynamics(*motion))
+    values, _ = identify(model, motion, truth.inverse_dynamics(*motion))
     assert np.abs(values - truth.base_parameters().values).max() < 1e-10
 
 
-def test_noisy_torques_give_them_within_their_uncertainty(truth: ch.Robot) -> None:
-    model = ch.load("panda")
+def test_noisy_torques_give_them_within_their_uncertainty(model: ch.Robot, truth: ch.Robot) -> None:
     motion, tau = measurements(truth, 4000, 1)
     values, covariance = identify(model, motion, tau)
     errors = values - truth.base_parameters().values

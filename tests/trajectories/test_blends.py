@@ -204,8 +204,8 @@ CLOSE[2] = CLOSE[1]
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 0.1, 1.2, 0.9, 0.1]), "waypoint 1 and of the next"),
-        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=1.1), "waypoint 1 and of the next overlap"),
+        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 1.2, 1.0, 0.1, 0.1]), "waypoint 1 and of the next"),
+        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=1.1), "waypoint 0 and of the next overlap"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_radius=2.0), "overlap"),
         (lambda: ch.BlendedWaypoints(POSES, limits=LIMITS, blend_radius=2.0), "overlap"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES), "give blend_time or blend_radius"),
@@ -221,11 +221,7 @@ CLOSE[2] = CLOSE[1]
         (lambda: ch.BlendedWaypoints(POSES[:1], [0.0], blend_time=0.1), "2 waypoints at least, not 1"),
         (lambda: ch.BlendedWaypoints(CLOSE, limits=LIMITS), "waypoint 1 and the next coincide"),
         (lambda: ch.BlendedWaypoints([CLOSE, CLOSE], limits=LIMITS), r"waypoint 1 of trajectory \(0,\) and the next"),
-        (
-            lambda: ch.BlendedWaypoints(CLOSE[:4], [0, 1, 2, 3], blend_radius=[0.1, 0.1, 0.1, 0.1]).knots[99],
-            "index 99|overlap",
-        ),
-        (lambda: ch.BlendedWaypoints(CLOSE[1:], [0, 1, 2, 3], blend_radius=0.01), "waypoint 0: the frame's origin rests"),
+        (lambda: ch.BlendedWaypoints(CLOSE[1:], [0, 1, 2, 3], blend_radius=0.01), "waypoint 0: the frame's"),
         (
             lambda: ch.BlendedWaypoints(POSES, limits=ch.CartesianLimits(linear_acceleration=1.0)),
             "nothing limits the velocity from waypoint 0",
@@ -243,7 +239,7 @@ CLOSE[2] = CLOSE[1]
     ],
 )  # fmt: skip
 def test_refusals_name_the_waypoint(make: Any, message: str) -> None:
-    with pytest.raises((ArgumentError, IndexError), match=message):
+    with pytest.raises(ArgumentError, match=message):
         make()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from chasles.algorithms.regrouping import Grouping
@@ -15,17 +13,18 @@ from chasles.geometry.inertial_parameters import (
 )
 from chasles.geometry.physical_consistency import nearest_physically_consistent
 
-NEWTON_STEPS = 30
+NEWTON_STEPS = 50
 SHRINKING = 0.2
-FOLLOWED = 0.1
-"""How near to the path its followers stay: gain of a Newton step."""
+FOLLOWED, FOUND = 0.1, 1e-16
+"""Gain of a Newton step that is near enough to the path, and to its end."""
+SHORTEST_STEP = 1e-9
+TOLERANCE = 1e-9
+"""Deviation from base parameters that the end of the path stands for."""
+ACCEPTED = 1e-6
+"""Deviation that bodies on the edge of the possible, such as flat ones, may have."""
 RIDGE = 1e-12
 LIKENESS = 1e-3
 """Weight of the divergence beside half the squared deviation. Thin bodies diverge much when they move a little."""
-TOLERANCE = 1e-11
-ACCEPTED = 1e-6
-"""Deviation from base parameters that bodies on the edge of the possible, such as flat ones, may have."""
-SHORTEST_STEP = 1e-9
 THINNEST = 1e-4
 """Least second moment of the bodies that a consistent solution shall resemble, relative to their largest."""
 
@@ -70,7 +69,8 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
     """Parameters of possible bodies with the given base parameters, as like the robot's own as they can be.
 
     Likeness is the log-det divergence of pseudo-inertias, which depends neither on frames nor on units. Friction and
-    those armatures that are base parameters take their values; other armatures stay.
+    those armatures that are base parameters take their values; other armatures stay, and moments of inertia account for
+    all else that acts with them.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
     rows = [row for row, k in enumerate(grouping.independent) if k < inertial]
     matrix = grouping.matrix[rows]
     wanted = base[rows] - matrix[:, inertial:] @ result[inertial:]
-    spread = np.zeros((len(rows), len(rows))) if covariance is None else covariance[np.ix_(rows, rows)]
+    spread = None if covariance is None else covariance[np.ix_(rows, rows)]
     reference = _thick(result[:inertial].reshape(count, 10))
-    result[:inertial] = _most_similar(reference, matrix[:, :inertial], wanted, LIKENESS * spread)
+    result[:inertial] = _most_similar(reference, matrix[:, :inertial], wanted, spread)
     return result
 
 
@@ -127,78 +127,82 @@ def _thick(parameters: Array) -> Array:
     return np.array([nearest_physically_consistent(body, abs(small)) for body, small in zip(J, least, strict=True)])
 
 
-def _most_similar(reference: Array, A: Array, b: Array, C: Array) -> Array:
-    """Minimise the sum of tr(X) - log det X and half of (A x - b)^T C^-1 (A x - b), with J = L X L^T and J0 = L L^T.
+def _most_similar(reference: Array, A: Array, b: Array, C: Array | None) -> Array:
+    """Minimise the divergences of bodies J from J0 plus half of (A x - b)^T C^-1 (A x - b); no C stands for zero.
 
-    x holds the inertial parameters of all J. C starts large and shrinks to what it is, so that X goes gradually from 1,
-    where all is well, to where it shall be: a path that Newton's method follows in few steps.
+    x holds the inertial parameters of all J. With J = L X L^T and J0 = L L^T the divergence is tr X - log det X. The
+    deviation counts little at first and then more and more: a path from X = 1 that Newton's method follows.
     """
-    L = np.linalg.cholesky(reference)[:, None]
-    basis = _symmetric_basis()
-    parameters_of = inertial_parameters_from_pseudo_inertia(L @ basis @ np.swapaxes(L, -1, -2))  # (bodies, 10, 10)
-    A = np.einsum("rbp,bkp->rbk", A.reshape(len(A), -1, 10), parameters_of)
-    sizes = np.linalg.norm(A, axis=(1, 2))
-    A, b, C = A / sizes[:, None, None], b / sizes, C / np.outer(sizes, sizes)
-    dual = _Dual(np.einsum("rbk,kij->rbij", A, basis), b)
-    scale = max(1.0, float(np.abs(b).max(initial=0.0)))
-    y = np.zeros(len(b))
-    start = dual.excess(y, C)
-    shape = C + RIDGE * np.trace(C) * np.eye(len(b)) if C.any() else np.eye(len(b))
-    share = float(start @ np.linalg.solve(shape, start))
-    while share > (1.0 if C.any() else (TOLERANCE * scale) ** 2):
-        y = dual.climb(y, share * shape, FOLLOWED)
-        share *= SHRINKING
-    y = dual.climb(y, C, TOLERANCE**2)
-    if np.abs(dual.excess(y, C)).max(initial=0.0) > ACCEPTED * scale:
+    L = np.linalg.cholesky(reference)
+    sizes = np.linalg.norm(A, axis=1)
+    A, b = A / sizes[:, None], b / sizes
+    spread = np.eye(len(b)) if C is None else C / np.outer(sizes, sizes)
+    spread = spread + RIDGE * np.trace(spread) * np.eye(len(b))
+    weigh = np.linalg.inv(np.linalg.cholesky(spread))
+    A, b = weigh @ A, weigh @ b
+    X = np.tile(np.eye(4), (len(L), 1, 1))
+    last = LIKENESS if C is not None else (TOLERANCE * max(1.0, float(np.abs(b).max(initial=0.0)))) ** 2
+    share = max(last, float(np.sum((A @ _parameters(L, X) - b) ** 2)))
+    while True:
+        X = _descend(L, X, A / np.sqrt(share), b / np.sqrt(share), FOLLOWED if share > last else FOUND)
+        if share <= last:
+            break
+        share = max(last, SHRINKING * share)
+    x = _parameters(L, X)
+    if C is None and np.abs(A @ x - b).max(initial=0.0) > ACCEPTED * max(1.0, float(np.abs(b).max(initial=0.0))):
         raise ModelError(
             "no physically consistent bodies have these base parameters (allow deviations with covariance=..., or let "
             "the robot have bodies that no masses can make, without consistent=True)"
         )
-    return np.asarray(np.einsum("bij,kij,bkp->bp", np.linalg.inv(dual.inverse(y)), basis, parameters_of).ravel())
+    return x
 
 
-@dataclass(frozen=True)
-class _Dual:
-    """The dual problem: X = (1 + sum of the constraints' matrices times their multipliers y)^-1.
+def _descend(L: Array, X: Array, A: Array, b: Array, tolerance: float) -> Array:
+    """Newton's method for the sum of tr(X) - log det X plus half of |A x - b|^2, until a step gains less than given.
 
-    The best y makes log det X^-1 - b^T y - y^T C y / 2 largest: without constraints, and self-concordant.
+    A step goes from X = K K^T to K (1 + S) K^T: there the curvature of the logarithm is 1.
     """
+    basis = _symmetric_basis()
 
-    constraints: Array
-    b: Array
+    def height(X: Array) -> float:
+        deviation = A @ _parameters(L, X) - b
+        return float(np.trace(X, axis1=1, axis2=2).sum() - np.linalg.slogdet(X)[1].sum() + 0.5 * deviation @ deviation)
 
-    def inverse(self, y: Array) -> Array:
-        return np.asarray(np.eye(4) + np.einsum("rbij,r->bij", self.constraints, y))
-
-    def excess(self, y: Array, C: Array) -> Array:
-        """Slope of the height: by how much X exceeds what it should satisfy."""
-        X = np.linalg.inv(self.inverse(y))
-        return np.asarray(np.einsum("rbij,bij->r", self.constraints, X) - self.b - C @ y)
-
-    def height(self, y: Array, C: Array) -> float:
-        inverse = self.inverse(y)
-        if np.linalg.eigvalsh(inverse).min(initial=1.0) <= 0.0:
-            return -np.inf
-        return float(np.linalg.slogdet(inverse)[1].sum() - self.b @ y - 0.5 * y @ C @ y)
-
-    def climb(self, y: Array, C: Array, tolerance: float) -> Array:
-        """Newton's method with a line search, until a step promises to gain less than the tolerance."""
-        height = self.height(y, C)
-        for _ in range(NEWTON_STEPS):
-            excess = self.excess(y, C)
-            X = np.linalg.inv(self.inverse(y))
-            curvature = np.einsum("rbij,sbij->rs", X @ self.constraints @ X, self.constraints) + C
-            units = 1.0 / np.sqrt(np.diagonal(curvature))
-            step = units * np.linalg.lstsq(curvature * np.outer(units, units), units * excess)[0]
-            length, gain = 1.0, excess @ step
-            if gain < tolerance:
+    here = height(X)
+    for _ in range(NEWTON_STEPS):
+        try:
+            K = np.linalg.cholesky(X)[:, None]
+        except np.linalg.LinAlgError:  # the path leads out of what is possible
+            break
+        motions = K @ basis @ np.swapaxes(K, -1, -2)
+        slope = np.einsum("bkii->bk", motions) - np.einsum("kii->k", basis)
+        M = np.einsum("rbp,bkp->rbk", A.reshape(len(A), -1, 10), _parameters_of_bodies(L[:, None], motions))
+        matrix = np.vstack([np.eye(slope.size), M.reshape(len(A), -1)])
+        step = -np.linalg.lstsq(matrix, np.concatenate([slope.ravel(), A @ _parameters(L, X) - b]))[0]
+        S = np.einsum("bk,kij->bij", step.reshape(slope.shape), basis)
+        gain = float(np.sum((matrix @ step) ** 2))
+        if gain < tolerance:
+            break
+        length = min(1.0, 0.9 / max(1e-300, -float(np.linalg.eigvalsh(S).min())))
+        while True:
+            ahead = X + length * np.einsum("bk,bkij->bij", step.reshape(slope.shape), motions)
+            there = height(ahead)
+            if there <= here - 0.01 * length * gain:
                 break
-            while not (reached := self.height(y + length * step, C)) >= height - TOLERANCE * abs(height):
-                length *= 0.5
-                if length < SHORTEST_STEP:
-                    return y
-            y, height = y + length * step, reached
-        return y
+            length *= 0.5
+            if length < SHORTEST_STEP:
+                return X
+        X, here = ahead, there
+    return X
+
+
+def _parameters(L: Array, X: Array) -> Array:
+    return np.asarray(_parameters_of_bodies(L, X).ravel())
+
+
+def _parameters_of_bodies(L: Array, X: Array) -> Array:
+    """Inertial parameters of J = L X L^T."""
+    return np.asarray(inertial_parameters_from_pseudo_inertia(L @ X @ np.swapaxes(L, -1, -2)))
 
 
 def _symmetric_basis() -> Array:

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.errors import ArgumentError, UnknownNameError
 from chasles.trajectories.piecewise import PiecewisePolynomial
-from chasles.trajectories.planning import PlanningError, each_joint, positive_limits
+from chasles.trajectories.planning import PlanningError, each_joint, planner, positive_limits
 
 Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
 
@@ -116,7 +116,7 @@ def online_trajectory(
     >>> stop(stop.end_time).qd.round(12) + 0.0
     array([0., 0.])
     """
-    ruckig = _ruckig()
+    ruckig = planner("ruckig", "an online trajectory")
     q0 = np.asarray(start, dtype=np.float64)
     if q0.ndim != 1 or q0.size < 1:
         raise ArgumentError(f"start must have shape (n,), not {q0.shape}")
@@ -233,11 +233,3 @@ def _goal_rate(values: ArrayLike, limit: NDArray[np.float64], name: str) -> NDAr
         joint = int(np.argmax(beyond))
         raise ArgumentError(f"goal_{name} of joint {joint} is {rate[joint]}, beyond its limit {limit[joint]}")
     return rate
-
-
-def _ruckig() -> Any:
-    try:
-        import ruckig
-    except ImportError as error:
-        raise MissingExtraError("ruckig", "planning", "an online trajectory") from error
-    return ruckig

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import MissingExtraError
+from chasles.trajectories.planning import planner
 
 Floats = NDArray[np.float64]
 
@@ -42,10 +42,7 @@ def fastest_speeds(constraints: Constraints, grid: Floats) -> Floats | None:
     MissingExtraError
         If toppra is not installed.
     """
-    try:
-        import toppra
-    except ImportError as error:
-        raise MissingExtraError("toppra", "planning", "a time-optimal motion") from error
+    toppra = planner("toppra", "a time-optimal motion")
     a, (b, b_before), c, fastest = constraints
     step = np.diff(grid)[:, None]
     # At the end of an interval v² is v² + 2 u step; the last place has no interval.

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
+import warnings
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.errors import ArgumentError, ChaslesError, MissingExtraError
 
 
 class PlanningError(ChaslesError, RuntimeError):
     """There is no motion as asked for; the message says where and why."""
+
+
+def planner(package: str, purpose: str) -> Any:
+    """Import an optional package.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        with warnings.catch_warnings():  # what its own code is warned about does not concern the caller
+            warnings.simplefilter("ignore")
+            return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package, "planning", purpose) from error
 
 
 def each_joint(values: ArrayLike, n: int, name: str, *, infinite: bool = False) -> NDArray[np.float64]:

@@ -1,0 +1,232 @@
+"""Time-optimal motions against bang-bang solutions, toppra itself, and the limits sampled densely."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import chasles as ch
+from chasles.errors import ArgumentError, MissingExtraError
+from chasles.model import Description, Inertia, Joint, Limits, Link
+from chasles.trajectories import PiecewisePolynomial
+from chasles.trajectories.planning import PlanningError
+from chasles.trajectories.retimed import RetimedTrajectory
+from chasles.trajectories.splines import CubicSpline
+from chasles.trajectories.time_optimal import LimitWarning, time_optimal
+
+pytest.importorskip("toppra")
+PANDA = ch.load("panda")
+WAYPOINTS = PANDA.home + np.array([[0.0], [0.6], [-0.3], [0.2]]) * np.linspace(1.0, -0.5, 7)
+
+
+def slider(axis: tuple[float, float, float] = (1.0, 0.0, 0.0), viscous: float = 0.0, **limits: float) -> ch.Robot:
+    """A mass of 2 kg on a rail."""
+    joint = Joint("rail", "prismatic", "base", "cart", axis=axis, viscous_friction=viscous, limits=Limits(**limits))
+    return ch.Robot(Description("slider", links=(Link("base"), Link("cart", Inertia(mass=2.0))), joints=(joint,)))
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(3.0, 3.0 / 1.5 + 1.5 / 4.0), (0.2, 2.0 * np.sqrt(0.2 / 4.0))])
+def test_on_a_line_it_is_the_trapezoid(distance: float, expected: float) -> None:
+    """By a limit of the acceleration, and by the force that gives it; the optimum is never beaten."""
+    for robot, options in (
+        (slider(velocity=1.5), {"acceleration": 4.0}),
+        (slider(velocity=1.5, effort=8.0), {}),
+        (slider(effort=100.0), {"velocity": 1.5, "torque": 8.0}),
+    ):
+        durations = [time_optimal([[0.5], [0.5 + distance]], robot, points=k, **options).duration for k in (50, 400)]
+        assert expected - 1e-9 <= durations[1] <= durations[0] + 1e-9
+        assert durations[1] == pytest.approx(expected, rel=1e-2)
+
+
+def test_lifting_takes_the_weight_into_account() -> None:
+    """Up with F/m - g, braking with F/m + g."""
+    up, down = 40.0 / 2.0 - 9.81, 40.0 / 2.0 + 9.81
+    fastest = np.sqrt(2.0 * 1.5 * up * down / (up + down))
+    lift = time_optimal([[0.0], [1.5]], slider((0.0, 0.0, 1.0), effort=40.0), points=1000)
+    assert lift.duration == pytest.approx(fastest / up + fastest / down, rel=2e-3)
+    assert lift.report.ok
+
+
+def test_friction_is_part_of_the_torque() -> None:
+    """m v' = ±F - b v, switched where it then stops at the goal; the time from an accurate integration."""
+    m, force, b, goal = 2.0, 8.0, 3.0, 2.0
+
+    def stopped(switch: float) -> tuple[float, float]:
+        v = force / b * (1.0 - np.exp(-b / m * switch))
+        x = force / b * switch - m / b * v
+        braking = m / b * np.log1p(b * v / force)
+        path = solve_ivp(lambda _, y: [y[1], (-force - b * y[1]) / m], (0.0, braking), [x, v], rtol=1e-12, atol=1e-12)
+        return path.y[0, -1], switch + braking
+
+    switch = brentq(lambda t: stopped(t)[0] - goal, 0.1, 5.0, xtol=1e-12)
+    motion = time_optimal([[0.0], [goal]], slider(viscous=b, effort=force), points=1000)
+    assert motion.duration == pytest.approx(stopped(switch)[1], rel=2e-3)
+    assert motion.duration >= stopped(switch)[1] - 1e-9
+    assert motion.report.ok
+
+
+def test_a_robot_arm_uses_its_limits_to_the_full_and_keeps_them() -> None:
+    arm = PANDA.with_payload(2.0)
+    motion = time_optimal(WAYPOINTS, arm, acceleration=15.0)
+    assert motion.report.ok
+    t = np.linspace(0.0, float(motion.duration), 100_001)
+    q, qd, qdd = motion(t)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    shares = [np.abs(qd) / arm.velocity_limits, np.abs(qdd) / 15.0, np.abs(tau) / arm.effort_limits]
+    used = np.concatenate(shares, axis=1).max(axis=1)
+    assert used.max() <= 1.0 + 1e-9
+    assert np.mean(used > 0.98) > 0.95  # a time-optimal motion always uses some limit
+    without = time_optimal(WAYPOINTS, arm, acceleration=15.0, torque=np.inf)
+    assert without.duration < motion.duration
+    assert without.report.ok  # held against the limits that were asked for
+    assert not without.check(arm, acceleration=15.0).ok
+
+
+def test_friction_and_motors_of_the_puma() -> None:
+    arm = ch.load("puma560")
+    motion = time_optimal([arm.home, arm.home + 0.5, arm.home + [1.0, -0.5, 0.3, 0.2, 0.1, 0.0]], arm, points=200)
+    assert motion.report.ok
+    assert np.abs(arm.friction_torque(np.ones(6))).max() > 10.0
+    assert float(motion.report.share[4].max()) > 0.99
+
+
+def test_it_stays_on_the_path() -> None:
+    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=200, start_time=3.0)
+    assert motion.start_time == 3.0
+    np.testing.assert_allclose(motion(3.0).q, WAYPOINTS[0], atol=1e-14)
+    np.testing.assert_allclose(motion(motion.end_time).q, WAYPOINTS[-1], atol=1e-14)
+    np.testing.assert_array_equal(motion([3.0, motion.end_time]).qd, 0.0)
+    s = motion.progress(motion.knots).q[:, 0]
+    for k, knot in enumerate(motion.path.knots):
+        np.testing.assert_allclose(motion(motion.knots[np.isclose(s, knot)]).q, WAYPOINTS[k : k + 1], atol=1e-12)
+    inner = motion.knots[1:-1]
+    left, right = motion(np.nextafter(inner, -np.inf)), motion(inner)
+    np.testing.assert_allclose(left.q, right.q, atol=1e-13)
+    np.testing.assert_allclose(left.qd, right.qd, atol=1e-11)
+
+
+def test_durations_are_those_of_toppra() -> None:
+    import toppra
+    from toppra import algorithm, constraint
+
+    s = np.linspace(0.0, 1.0, len(WAYPOINTS))
+    peer_path = toppra.SplineInterpolator(s, WAYPOINTS, bc_type="natural")
+    limits = [
+        constraint.JointVelocityConstraint(np.tile(PANDA.velocity_limits[:, None], 2) * [-1.0, 1.0]),
+        constraint.JointAccelerationConstraint(np.tile([-15.0, 15.0], (7, 1))),
+    ]
+    peer = algorithm.TOPPRA(limits, peer_path, gridpoints=np.linspace(0.0, 1.0, 2000)).compute_trajectory()
+    ours = time_optimal(
+        CubicSpline(s, WAYPOINTS, boundary="natural"), PANDA, acceleration=15.0, torque=np.inf, points=2000
+    )
+    assert ours.duration == pytest.approx(peer.duration, rel=1e-3)
+
+
+def test_only_the_path_counts_not_its_times() -> None:
+    slow = CubicSpline([0.0, 10.0, 20.0, 30.0], WAYPOINTS, boundary="natural")
+    quick = CubicSpline([0.0, 1e-3, 2e-3, 3e-3], WAYPOINTS, boundary="natural")
+    durations = [time_optimal(path, PANDA, acceleration=15.0).duration for path in (slow, quick)]
+    assert durations[0] == pytest.approx(durations[1], rel=1e-9)
+
+
+def test_a_path_that_rests_at_its_ends() -> None:
+    line = ch.PointToPoint([0.0], [3.0], duration=1.0)
+    motion = time_optimal(line, slider(velocity=1.5), acceleration=4.0, points=1000)
+    assert motion.report.ok
+    assert motion.duration == pytest.approx(3.0 / 1.5 + 1.5 / 4.0, rel=1e-2)
+
+
+def test_curvature_may_jump() -> None:
+    """Straight on, then along a parabola: both sides of the knot bound the speed."""
+    bend = PiecewisePolynomial(
+        [0.0, 1.0, 2.0], [[[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]]
+    )
+    arm = ch.load("planar2r")
+    motion = time_optimal(bend, arm, velocity=2.0, acceleration=3.0, torque=np.inf)
+    assert motion.report.ok
+    s = motion.progress.derivatives(motion.knots)
+    speed = float(np.interp(1.0, s[0][:, 0], s[1][:, 0]))
+    assert speed <= np.sqrt(3.0 / 4.0) + 1e-6  # the acceleration 4 v² of joint 2 just after the knot
+
+
+def test_derivatives_of_a_retimed_path_are_exact() -> None:
+    """Against NumPy's composition of polynomials."""
+    rng = np.random.default_rng(0)
+    path = PiecewisePolynomial([1.0, 3.0], rng.normal(size=(1, 5, 2)))
+    place = np.polynomial.Polynomial([0.2, 0.5, 0.3, 0.1])
+    motion = RetimedTrajectory(path, PiecewisePolynomial([0.0, 1.2], [[[1.2], [0.5], [0.3], [0.1]]]))
+    t = np.linspace(0.0, 1.2, 13)
+    for joint in range(2):
+        q = np.polynomial.Polynomial(path.coefficients[0, :, joint])(place)
+        for order, part in enumerate(motion.derivatives(t)):
+            expected = q.deriv(order)(t) if order else q(t)
+            np.testing.assert_allclose(part[:, joint], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(motion([-1.0, 2.0]).qd, 0.0)
+    with pytest.raises(ArgumentError, match="leaves the path, which goes from 1 to 3"):
+        RetimedTrajectory(path, PiecewisePolynomial([0.0, 1.0], [[[0.0], [1.0]]]))
+    with pytest.raises(ArgumentError, match="must be a single number"):
+        RetimedTrajectory(path, path)
+
+
+def test_positions_beyond_their_limits_are_told() -> None:
+    with pytest.warns(LimitWarning, match="position of rail: 3 m"):
+        motion = time_optimal([[0.0], [3.0]], slider(lower=0.0, upper=2.5), acceleration=4.0)
+    assert [violation.quantity for violation in motion.report.violations] == ["position"]
+
+
+def test_a_simulation_follows_it() -> None:
+    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=200)
+    run = ch.simulate(PANDA, ch.ComputedTorque(PANDA, kp=900.0, kd=60.0), motion)
+    assert float(np.abs(run.error).max()) < 5e-3
+
+
+def test_weights_that_cannot_be_held_are_told() -> None:
+    with pytest.raises(PlanningError, match=r"cannot hold its weight.*joint 'rail' needs 19\.62 of 10 N m"):
+        time_optimal([[0.0], [1.0]], slider((0.0, 0.0, 1.0), effort=10.0))
+
+
+def test_friction_that_cannot_be_overcome_is_told() -> None:
+    arm = slider(effort=10.0).with_friction(coulomb=12.0)
+    with pytest.raises(PlanningError, match=r"weight and friction alone take 120 % of the torque of joint 0"):
+        time_optimal([[0.0], [1.0]], arm)
+
+
+CORNER = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[1.0], [-2.0]]])
+GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ([[0.0]], {}, "with two of them at least"),
+        ([0.0, 1.0], {}, r"waypoints must have shape \(k, n\)"),
+        ("path", {}, "a path is a joint trajectory, or waypoints"),
+        ([[0.0], [np.nan]], {}, "waypoint 1 is not finite"),
+        ([[0.0], [1.0], [1.0]], {}, "waypoints 1 and 2 coincide"),
+        ([[0.0, 0.0], [1.0, 1.0]], {}, "the path moves 2 joints, but robot 'slider' has 1"),
+        (CORNER, {}, r"the path has a corner at s = 1 \(joint 0\)"),
+        (GAP, {}, r"the path has a gap at s = 1 \(joint 0\)"),
+        (PiecewisePolynomial([0.0, 1.0], np.zeros((3, 1, 2, 1))), {}, r"this batch has shape \(3,\)"),
+        (PiecewisePolynomial([0.0, 1.0], np.ones((1, 1, 1))), {}, "the path does not move"),
+        (ch.PointToPoint([0.0], [0.0], duration=0.0), {}, "the path has no length"),
+        ([[0.0], [1.0]], {"acceleration": None}, "nothing limits the acceleration: robot 'slider'"),
+        ([[0.0], [1.0]], {"acceleration": 0.0}, "the acceleration limit of joint 0 must be positive"),
+        ([[0.0], [1.0]], {"velocity": [1.0, 2.0]}, "must be one number or 1"),
+        ([[0.0], [1.0]], {"points": 1}, "points must be a whole number of at least 2"),
+        ([[0.0], [1.0]], {"start_time": np.inf}, "start_time must be finite"),
+    ],
+)
+def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        time_optimal(path, slider(velocity=1.0), **{"acceleration": 1.0, **options})
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "toppra", None)
+    with pytest.raises(MissingExtraError, match=r"chasles\[planning\]"):
+        time_optimal([[0.0], [1.0]], slider(), acceleration=1.0)
