@@ -20,6 +20,7 @@ SECTIONS = {
     "geometry": "geometry",
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
+    "operations": "operations",
     "simulation": "simulation",
     "startup": "startup",
     "tree": "tree",

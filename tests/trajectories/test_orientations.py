@@ -205,6 +205,29 @@ def test_any_orientations_have_a_smooth_spline(seed: int, count: int) -> None:
     np.testing.assert_allclose(before.acceleration, after.acceleration, atol=1e-11 * size)
 
 
+def test_half_turns_at_every_waypoint_are_smooth_or_refused() -> None:
+    own, refused = np.random.default_rng(0), 0
+    for _ in range(400):
+        axes = own.normal(size=(8, 3))
+        turns = axes / np.linalg.norm(axes, axis=1, keepdims=True) * (np.pi - 10.0 ** own.uniform(-8, -1, (8, 1)))
+        R = [np.eye(3)]
+        for turn in turns:
+            R.append(R[-1] @ exp_rotation(turn))
+        times = np.cumsum(10.0 ** own.uniform(-2.0, 0.0, 9))
+        try:
+            motion = ch.OrientationSpline(times, R, boundary="natural")
+        except ArgumentError as error:
+            assert "the frame turns by 1" in str(error)  # noqa: PT017
+            assert "add some between them" in str(error)  # noqa: PT017
+            refused += 1
+        else:
+            before, after = sides(motion, times[1:-1])
+            np.testing.assert_allclose(
+                before.acceleration, after.acceleration, atol=1e-9 * np.abs(after.acceleration).max()
+            )
+    assert 0 < refused < 40
+
+
 @pytest.mark.parametrize("turning", TURNINGS)
 def test_batches_are_their_members(turning: Any) -> None:
     poses = pose(random_rotation(rng, (2, 3, 5)), rng.normal(size=(2, 3, 5, 3)))

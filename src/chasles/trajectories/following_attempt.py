@@ -24,8 +24,8 @@ _PARTS = 6
 _WORTH_A_LOOK = 10.0
 #: Rounds of looking closer at the place of a singularity, with this many times each.
 _ZOOMS, _ZOOM = 4, 21
-#: How far beyond its limit a joint may be by rounding, rad or m; and its speed, as a share.
-_BEYOND = 1e-9
+#: How far beyond its limit a joint may be between samples, rad or m; and its speed, as a share.
+_BEYOND = 1e-6
 
 
 class FollowingTrajectory(PiecewisePolynomial):

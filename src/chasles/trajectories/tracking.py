@@ -35,6 +35,8 @@ _DAMPING = 0.05
 _LEAST_DAMPING = 1e-13
 #: Damping of the rates that predict a step.
 _RATE_DAMPING = 1e-8
+#: Joints this near to a limit, rad or m, stand at it.
+_AT_LIMIT = 1e-9
 #: Correction of a prediction, rad (of the robot's size, for sliding joints), that is a jump to another branch if the
 #: step itself is not as long.
 _JUMP = 0.1
@@ -103,6 +105,7 @@ class Tracker:
         solver = NumericSolver(robot, target, self.task, limits, None)
         self.length, self.ranges, self._kinematics = solver.length, solver.ranges, solver.kinematics
         self._descent = solver.descent
+        self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
         slides = {joint.name: joint.kind == "prismatic" for joint in robot.description.joints}
@@ -190,7 +193,7 @@ class Tracker:
         accelerations are their exact derivative. Near singular configurations they are those of polynomials through
         neighbouring samples; out of reach velocities are such that nothing overshoots.
         """
-        qd, qdd, conditioning = self._joint_motion(walk.q, *motion, self.ranges.lower, self.ranges.upper)
+        qd, qdd, conditioning = self._joint_motion(walk.q, *motion, *self._stops)
         known = walk.solved & (conditioning > _SINGULAR) & self._integrable
         if known.all():
             return Rates(qd, qdd)
@@ -203,7 +206,7 @@ class Tracker:
         """One step of Runge and Kutta's method along the rates, to sample k."""
         h = samples.times[k] - samples.times[k - 1]
         start, middle, end = (
-            (motion.pose[index], motion.twist[index], self.ranges.lower, self.ranges.upper)
+            (motion.pose[index], motion.twist[index], *self._stops)
             for motion, index in ((samples.after, k - 1), (samples.middles, k - 1), (samples.before, k))
         )
         first = self._rates(q, *start)
