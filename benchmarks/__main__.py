@@ -23,6 +23,7 @@ SECTIONS = {
     "operations": "operations",
     "simulation": "simulation",
     "startup": "startup",
+    "trajectories": "trajectories",
     "tree": "tree",
 }
 PACKAGES = (
@@ -32,6 +33,7 @@ PACKAGES = (
     "pin",
     "mujoco",
     "roboticstoolbox-python",
+    "ruckig",
     "modern_robotics",
     "pytracik",
     "EAIK",

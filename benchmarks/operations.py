@@ -47,7 +47,7 @@ def tables() -> Iterator[Table]:
         notes=[
             "Full inertias: no parameter of any link is zero. Changes of sign are not counted.",
             "Customised Newton-Euler: the recursion of Khalil & Kleinfinger (1987) on Gautier & Khalil's base "
-            "parameters, written here and counted by the same rules. The counts that their paper prints are not at hand.",
+            "parameters, written here and counted by the same rules; the counts that they print are not at hand.",
             "Any arm: 126 n - 99 multiplications, 106 n - 92 additions (Craig, Introduction to Robotics, chapter 6).",
         ],
     )

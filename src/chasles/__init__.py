@@ -22,6 +22,8 @@ from chasles.trajectories import (
     ScrewMotion,
     SmoothingSpline,
     StraightLine,
+    online_trajectory,
+    time_optimal,
 )
 
 __all__ = [
@@ -51,8 +53,10 @@ __all__ = [
     "geometry",
     "get_threads",
     "load",
+    "online_trajectory",
     "set_threads",
     "simulate",
     "threads",
+    "time_optimal",
     "trace",
 ]

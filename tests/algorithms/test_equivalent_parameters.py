@@ -130,3 +130,28 @@ def test_impossible_base_parameters() -> None:
         alg.consistent_parameters(pi, grouping, wanted)
     found = alg.consistent_parameters(pi, grouping, wanted, 0.01 * np.eye(len(base)))
     assert is_physically_consistent(bodies(found), 0.0).all()
+
+
+def test_friction_and_armature_stay_positive_where_noise_says_otherwise() -> None:
+    tree, grouping, pi = parts("panda")
+    base = grouping.matrix @ pi
+    count = 10 * len(tree.bodies)
+    deviations = np.where(np.array(grouping.independent) >= count, -0.01, 0.0)
+    found = alg.consistent_parameters(pi, grouping, base + deviations, np.diag(np.full(len(base), 1e-4)))
+    of_joints = found[count:].reshape(-1, 3)
+    assert (of_joints >= 0.0).all()
+    assert of_joints[:, :2].max() < 2e-3
+    assert is_physically_consistent(bodies(found), 0.0).all()
+
+
+def test_an_armature_yields_where_the_body_cannot() -> None:
+    """Less than the armature about the axis of the first joint: it must have been too large."""
+    _, grouping, pi = parts("puma560")
+    base = grouping.matrix @ pi
+    armature = pi[62]
+    assert grouping.independent[0] == 7  # link1.Iyy, about the axis of the first joint
+    wanted = base.copy()
+    wanted[0] -= 0.5 * armature
+    found = alg.consistent_parameters(pi, grouping, wanted)
+    assert 0.0 < found[62] < armature
+    assert np.abs(grouping.matrix @ found - wanted).max() < 1e-8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import modern_robotics
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
-import modern_robotics
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose, random_rotation, rotation_from_axis_angle
 from chasles.trajectories import CartesianTrajectory

@@ -162,6 +162,31 @@ def test_a_singularity_on_the_way_is_passed_and_reported(q0: Any) -> None:
     assert elbow[0] * elbow[1] < 0.0
 
 
+@pytest.mark.parametrize(
+    ("robot", "q0"), [(UR5, [0.3, -1.2, 1.5, -0.8, 0.6, 0.2]), (PUMA, [0.3, -0.2, 0.3, 0.3, 0.5, 0.2])]
+)
+def test_a_wrist_that_straightens_goes_straight_on(robot: Any, q0: Any) -> None:
+    """A turn about the fifth axis that takes the fifth joint through zero, where the fourth and sixth are parallel."""
+    omega, v = np.split(robot.jacobian(q0, frame="space")[:, 4], 2)
+    T = robot.forward_kinematics(q0)
+    motion = ch.Circle(T, np.cross(omega, v), omega, -1.2, orientation="turning", duration=2.0)
+    joints = motion.follow(robot, q0)
+    assert joints.success, str(joints.report)
+    np.testing.assert_allclose(joints(2.0).q - q0, [0.0, 0.0, 0.0, 0.0, -1.2, 0.0], atol=1e-9)
+    (finding,) = joints.report.findings
+    assert finding.kind == "singularity"
+    assert finding.start < finding.time < finding.end
+    assert joints(finding.time).q[4] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_turning_back_between_few_samples_is_no_jump() -> None:
+    T = UR5.forward_kinematics(Q_UR5)
+    there = T @ exp_pose([0.0, 0.0, 0.0, 0.3, 0.0, 0.0])
+    motion = ch.BlendedWaypoints([T, there, T, there], [0.0, 0.5, 1.0, 1.5], blend_time=0.02)
+    assert not motion.follow(UR5, Q_UR5, dt=0.25).report.of("jump")
+    assert not motion.follow(UR5, Q_UR5).report.of("jump")
+
+
 def test_what_is_out_of_reach_is_reported_with_its_time() -> None:
     motion = ch.StraightLine(at(0.35, 0.0), at(0.9, 0.0), duration=1.0)
     joints = motion.follow(PLANAR, [-1.0, 2.0], mask="position")

@@ -111,9 +111,7 @@ def test_the_quickest_stop() -> None:
 
 def test_phase_synchronization_is_a_straight_line() -> None:
     start, goal = np.array([0.0, 1.0, -1.0]), np.array([1.0, 0.5, 0.0])
-    move = online_trajectory(
-        start, goal, velocity=[1.0, 0.2, 3.0], acceleration=2.0, jerk=20.0, synchronization="phase"
-    )
+    move = online_trajectory(start, goal, velocity=1.0, acceleration=2.0, jerk=20.0, synchronization="phase")
     q = move(np.linspace(0.0, float(move.duration), 50)).q
     share = (q - start) / (goal - start)
     np.testing.assert_allclose(share, np.tile(share[:, :1], 3), atol=1e-9)

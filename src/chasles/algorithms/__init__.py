@@ -4,7 +4,7 @@ Called with floats they compute, called with traced scalars they write a program
 order: `joint_motion`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`, `inverse_dynamics`;
 `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`, `forward_dynamics`; `energy`;
 `linearization`; `parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `attainable_motion`,
-`regrouping`, `numerical_grouping`, `equivalent_parameters`.
+`regrouping`, `numerical_grouping`, `similar_bodies`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from chasles.algorithms.joint_motion import joint_rates, vector_of_coordinates
+from chasles.algorithms.known_values import is_number_zero
 from chasles.engine import sign, tanh
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree
-
-
-def _is_zero(value: Any) -> bool:
-    """Whether a parameter is the number zero (a traced one never is)."""
-    return isinstance(value, (int, float, np.number)) and value == 0
 
 
 def joint_friction(body: Body, rate: Any) -> Any:
@@ -61,7 +55,7 @@ def coulomb_direction(body: Body, rate: Any) -> Any:
     >>> float(coulomb_direction(build_tree(load("planar2r")).bodies[0], -4.0))
     -1.0
     """
-    return sign(rate) if _is_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
+    return sign(rate) if is_number_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
 
 
 def joint_friction_derivative(body: Body, rate: Any) -> Any:
@@ -74,7 +68,7 @@ def joint_friction_derivative(body: Body, rate: Any) -> Any:
     >>> float(joint_friction_derivative(tree.bodies[0], 0.0))  # 0.5 + 2 / 0.1
     20.5
     """
-    if _is_zero(body.coulomb_velocity):
+    if is_number_zero(body.coulomb_velocity):
         return body.viscous_friction
     slope = tanh(rate / body.coulomb_velocity)
     return body.viscous_friction + body.coulomb_friction * (1.0 - slope * slope) / body.coulomb_velocity
@@ -95,6 +89,7 @@ def friction_torque(tree: Tree, qd: Array) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0))
     >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 * 1 + 2 and -0.5 * 4 - 2

@@ -42,7 +42,7 @@ def inertial_wrench(moments: MassMoments, acceleration: Acceleration) -> Wrench:
     """
     U, a = acceleration.matrix, acceleration.linear
     return Wrench(
-        moment_of_acceleration(U, moments.second) + cross(moments.first, a),
+        moment_of_acceleration(acceleration, moments.second) + cross(moments.first, a),
         moments.mass * a + U @ moments.first,
     )
 

@@ -122,9 +122,9 @@ def _first_times(motion: CartesianTrajectory, dt: float | None) -> Numbers:
     times = np.linspace(start, end, _FIRST_SAMPLES) if dt is None else motion.sample_times(dt)
     if motion.knots.ndim > 1:
         return times
-    apart = np.abs(times[:, None] - motion.knots).min(axis=1) > _SAME * (end - start)
     knots = motion.knots[np.append(True, np.diff(motion.knots) > _SAME * (end - start))]
-    return np.sort(np.concatenate([times[apart], knots]))
+    nearest = knots[np.searchsorted(0.5 * (knots[1:] + knots[:-1]), times)]
+    return np.sort(np.concatenate([knots, times[np.abs(times - nearest) > _SAME * (end - start)]]))
 
 
 def _starts(tracker: Tracker, motion: CartesianTrajectory, start: float, q0: ArrayLike | None) -> Iterator[Numbers]:

@@ -54,7 +54,7 @@ def fastest_speeds(constraints: Constraints, grid: Floats) -> Floats | None:
     sides = np.concatenate([np.eye(both[0].shape[1]), -np.eye(both[0].shape[1])])
     bounds = np.stack([np.zeros_like(fastest), fastest], axis=-1)
 
-    class Rows(toppra.constraint.LinearConstraint):  # type: ignore[misc]
+    class Rows(toppra.constraint.LinearConstraint):  # type: ignore[misc, name-defined]
         """The constraints in toppra's form."""
 
         def __init__(self) -> None:

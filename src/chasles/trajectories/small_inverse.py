@@ -22,7 +22,7 @@ class SmallInverse:
     Examples
     --------
     >>> inverse_of_two = SmallInverse.of(np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
-    >>> inverse_of_two.solve(np.array([1.0, 3.0])), inverse_of_two.conditioning
+    >>> inverse_of_two.solve(np.array([1.0, 3.0])), inverse_of_two.conditioning.round(9)
     (array([0.5, 1.5, 0. ]), np.float64(1.0))
     """
 

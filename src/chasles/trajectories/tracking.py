@@ -37,9 +37,8 @@ _LEAST_DAMPING = 1e-13
 _RATE_DAMPING = 1e-8
 #: Joints this near to a limit, rad or m, stand at it.
 _AT_LIMIT = 1e-9
-#: Correction of a prediction, rad (of the robot's size, for sliding joints), that is a jump to another branch if the
-#: step itself is not as long.
-_JUMP = 0.1
+#: Distance, rad (of the robot's size, for sliding joints), from a prediction that is a surprise.
+_SURPRISE = 0.1
 #: Conditioning below which the Jacobian does not give rates.
 _SINGULAR = 1e-4
 #: Masks whose components change at the rates that the twist gives.
@@ -166,7 +165,6 @@ class Tracker:
         """Follow the target from a configuration at the first sample, (*batch, n)."""
         times, goals = samples.times, samples.after.pose
         positions, solved = np.empty((len(times), *q.shape)), np.zeros((len(times), *q.shape[:-1]), dtype=bool)
-        jumped = solved.copy()
         positions[0], solved[0] = q, self.reached(q, goals[0])
         smooth = 0  # samples in a row without trouble
         for k in range(1, len(times)):
@@ -179,12 +177,18 @@ class Tracker:
                 guess = last + share * (last - positions[k - 2])
             guess = np.where(solved[k - 1][..., None], self.ranges.inside(guess), last)
             positions[k], solved[k] = self.solve(goals[k], guess)
-            step, correction = (
-                np.abs(change / self._units).max(axis=-1) for change in (guess - last, positions[k] - guess)
-            )
-            jumped[k] = solved[k] & (correction > np.maximum(_JUMP, step))
-            smooth = smooth + 1 if solved[k].all() and not jumped[k].any() else 0
-        return Walk(positions, solved, jumped)
+            surprised = (np.abs(positions[k] - guess) / self._units).max(initial=0.0) > _SURPRISE
+            smooth = smooth + 1 if solved[k].all() and not surprised else 0
+        return Walk(positions, solved, solved & self._jumped(samples, positions))
+
+    def _jumped(self, samples: TargetSamples, q: Numbers) -> Flags:
+        """Samples that lie much farther from the one before than the velocities at both can explain, (k, *batch)."""
+        start = self._rates(q[:-1], samples.after.pose[:-1], samples.after.twist[:-1], *self._stops)
+        end = self._rates(q[1:], samples.before.pose[1:], samples.before.twist[1:], *self._stops)
+        h = np.diff(samples.times).reshape(-1, *(1,) * (q.ndim - 1))
+        explained = 2.0 * h * np.maximum(np.abs(start), np.abs(end)) + _SURPRISE * self._units
+        jumped = (np.abs(np.diff(q, axis=0)) > explained).any(axis=-1)
+        return np.concatenate([np.zeros_like(jumped[:1]), jumped])
 
     def rates(self, walk: Walk, motion: PoseMotion, times: Numbers) -> Rates:
         """Velocities and accelerations of the joints at the samples, for the twists and accelerations of a motion.
