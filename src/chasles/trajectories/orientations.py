@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError, UnknownNameError
@@ -183,6 +182,8 @@ class OrientationSpline(PoseSpline):
 def _origins(times: Numbers, p: Numbers, boundary: Boundary, start: Numbers, end: Numbers) -> Numbers:
     """Coefficients of a cubic spline, (*batch, n - 1, 4, 3), the constant ones first."""
     kind: Any = ((1, start), (1, end)) if boundary == "clamped" else boundary
+    from scipy.interpolate import CubicSpline  # takes long to load
+
     c = CubicSpline(times, p, axis=-2, bc_type=kind).c  # (4, n - 1, *batch, 3), the cubes first
     coefficients: Numbers = np.moveaxis(c[::-1], (0, 1), (-2, -3))
     return coefficients

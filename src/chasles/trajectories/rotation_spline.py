@@ -12,9 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_banded
-from scipy.sparse import bsr_array
-from scipy.sparse.linalg import spsolve
 
 from chasles.engine import Function
 from chasles.errors import ArgumentError
@@ -143,6 +140,8 @@ def _solve_banded(lower: Numbers, diagonal: Numbers, upper: Numbers, right: Numb
             for j in range(3):
                 column = np.arange(len(block)) * 3 + offset + j
                 bands[5 + i - j - offset, column[column >= 0]] = block[column >= 0, i, j]
+    from scipy.linalg import solve_banded
+
     solution: Numbers = solve_banded((5, 5), bands[:, :size], right.reshape(size), overwrite_ab=True)
     return solution.reshape(right.shape)
 
@@ -160,6 +159,9 @@ def _solve_periodic(lower: Numbers, diagonal: Numbers, upper: Numbers, right: Nu
     first, knot = number - number % cells, number % cells
     columns = np.stack([first + (knot - 1) % cells, number, first + (knot + 1) % cells], axis=-1)
     size = 3 * len(number)
+    from scipy.sparse import bsr_array
+    from scipy.sparse.linalg import spsolve
+
     matrix = bsr_array((blocks, columns.ravel(), 3 * np.arange(len(number) + 1)), shape=(size, size)).tocoo()
     solution = spsolve(matrix.tocsc(), total.ravel()).reshape(total.shape)
     return np.concatenate([solution, solution[..., :1, :]], axis=-2)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import pchip_interpolate
 
 from chasles.engine import Function, maximum, minimum, trace
 from chasles.geometry.elementary import Array, cross
@@ -203,6 +202,8 @@ class Tracker:
             return Rates(qd, qdd)
         slope, bend = _differences(times, walk.q)
         solved, known = walk.solved[..., None], known[..., None]
+        from scipy.interpolate import pchip_interpolate  # takes long to load
+
         slope = np.where(solved, slope, pchip_interpolate(times, walk.q, times, der=1))
         return Rates(np.where(known, qd, slope), np.where(known, qdd, np.where(solved, bend, 0.0)))
 

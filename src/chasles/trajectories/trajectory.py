@@ -74,7 +74,7 @@ class Trajectory(ABC, Generic[M]):
         if (last - first) / dt > _MOST_SAMPLES:
             raise ArgumentError(f"{last - first:g} s in steps of {dt:g} s are more than {_MOST_SAMPLES:,} samples")
         count = int(np.floor((last - first) / dt * (1.0 + 1e-12)))
-        times = first + dt * np.arange(count + 1, dtype=np.float64)
+        times = np.asarray(first + dt * np.arange(count + 1), dtype=np.float64)
         if last - times[-1] > 1e-9 * dt:
             return np.append(times, last)
         times[-1] = last
