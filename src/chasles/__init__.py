@@ -22,6 +22,7 @@ from chasles.trajectories import (
     ScrewMotion,
     SmoothingSpline,
     StraightLine,
+    follow,
     online_trajectory,
     time_optimal,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "SmoothingSpline",
     "StraightLine",
     "__version__",
+    "follow",
     "function",
     "geometry",
     "get_threads",

@@ -14,6 +14,9 @@ from chasles.trajectories.files import (
     write_path_file,
     write_quaternion_file,
 )
+from chasles.trajectories.following import follow
+from chasles.trajectories.following_attempt import FollowingTrajectory
+from chasles.trajectories.following_report import Finding, FollowingReport
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
 from chasles.trajectories.online import OnlineTrajectory, online_trajectory
 from chasles.trajectories.orientations import OrientationSpline, PoseSpline
@@ -38,6 +41,9 @@ __all__ = [
     "Circle",
     "CircularArc",
     "CubicSpline",
+    "Finding",
+    "FollowingReport",
+    "FollowingTrajectory",
     "HermiteSpline",
     "JointTrajectory",
     "LimitWarning",
@@ -68,6 +74,7 @@ __all__ = [
     "Trajectory",
     "Violation",
     "fastest_profile",
+    "follow",
     "online_trajectory",
     "read_path_file",
     "read_quaternion_file",

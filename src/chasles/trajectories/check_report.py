@@ -270,7 +270,7 @@ class CheckReport:
         which = f" of trajectory {', '.join(str(int(i)) for i in place[:-1])}" if len(place) > 1 else ""
         time = self.time[..., k, :][place]
         return (
-            f"{QUANTITIES[k]}: {size}{margin[place]:.4g} {unit} left, {self.joint_names[joint]}{which} at {time:.6g} s"
+            f"{QUANTITIES[k]}: {size}{max(margin[place], 0.0):.4g} {unit} left, {self.joint_names[joint]}{which} at {time:.6g} s"
         )
 
 
