@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_they_are_short_and_say_what_they_show() -> None:
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
     for path in EXAMPLES:
         text = path.read_text(encoding="utf-8")
         assert text.startswith('"""'), path.name
@@ -127,3 +127,15 @@ def test_inverse_kinematics(run: Any) -> None:
     np.testing.assert_allclose(poses, np.tile(puma.forward_kinematics(q), (len(named), 1, 1)), atol=0.02)
     assert 0.0 < numbers["elbow angles within the limits [%]"] < 100.0
     assert numbers["distance from the limits there [rad]"] > 0.0
+
+
+def test_trajectories(run: Any, tmp_path: Path) -> None:
+    """Carrying 2 kg, faster than in space, with a motion that no motor and no joint is too weak or too slow for."""
+    printed, numbers = run(9)
+    assert numbers["largest distance from the path [m]"] < 1e-6
+    assert numbers["duration within the robot's limits [s]"] < 0.5 * numbers["duration with 0.25 m/s in space [s]"]
+    assert printed.count("within the limits of robot") == 2
+    assert numbers["largest tracking error [rad]"] < 2e-3
+    assert numbers["share of the motors' torque used"] < 1.0
+    assert (tmp_path / "trajectories.html").exists()
+    assert "Plotly" in (tmp_path / "time_optimal.html").read_text(encoding="utf-8")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import modern_robotics
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chasles as ch
-import modern_robotics
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.scalings import LAWS

@@ -268,10 +268,8 @@ class CheckReport:
         size = f"{100.0 * share[place]:.1f} % used, " if shared else ""
         unit = _unit(QUANTITIES[k], self.units[joint])
         which = f" of trajectory {', '.join(str(int(i)) for i in place[:-1])}" if len(place) > 1 else ""
-        time = self.time[..., k, :][place]
-        return (
-            f"{QUANTITIES[k]}: {size}{max(margin[place], 0.0):.4g} {unit} left, {self.joint_names[joint]}{which} at {time:.6g} s"
-        )
+        left, time = max(float(margin[place]), 0.0), self.time[..., k, :][place]
+        return f"{QUANTITIES[k]}: {size}{left:.4g} {unit} left, {self.joint_names[joint]}{which} at {time:.6g} s"
 
 
 def _unit(quantity: str, unit: str) -> str:
