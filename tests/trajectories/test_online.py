@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
 from chasles.trajectories.online import online_trajectory
 
-pytest.importorskip("ruckig")
+pytestmark = pytest.mark.skipif(find_spec("ruckig") is None, reason="needs the extra planning")
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 10.0}
 
@@ -167,6 +169,13 @@ def test_start_equal_to_goal_rests() -> None:
 def test_bad_input_is_named(change: dict[str, Any], error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         online_trajectory(**{"start": [0.0, 0.0], "goal": [1.0, 1.0], **LIMITS, **change})
+
+
+def test_it_pickles() -> None:
+    move = online_trajectory([0.0, 0.0], [1.0, -0.5], **LIMITS)
+    again = pickle.loads(pickle.dumps(move))
+    np.testing.assert_array_equal(again(0.4).qdd, move(0.4).qdd)
+    np.testing.assert_array_equal(again.shortest_durations, move.shortest_durations)
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import xarray
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, MissingExtraError
 from chasles.geometry import exp_rotation
 from chasles.trajectories import PiecewisePolynomial
 from chasles.trajectories.cartesian import Circle, StraightLine
@@ -79,6 +80,14 @@ def test_pose_tables_of_batches() -> None:
     assert dict(table.sizes) == {"trajectory": 2, "time": 3, "axis": 3, "component": 4}
     half = np.array([[np.cos(0.5), 0.0, 0.0, np.sin(0.5)], [np.cos(0.5), np.sin(0.5), 0.0, 0.0]])
     np.testing.assert_allclose(table.quaternion.values[:, -1], half, atol=1e-12)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    motion = ch.PointToPoint([0.0], [1.0], duration=1.0)
+    for make in (lambda: motion.to_dataset(0.1), lambda: motion.peaks().to_dataset()):
+        with pytest.raises(MissingExtraError, match=r"chasles\[data\]"):
+            make()
 
 
 def test_bad_arguments_are_named() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,12 @@ import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.trajectories import PiecewisePolynomial
-from chasles.trajectories.planning import PlanningError
+from chasles.trajectories.planning import PlanningError, planner
 from chasles.trajectories.retimed import RetimedTrajectory
 from chasles.trajectories.splines import CubicSpline
 from chasles.trajectories.time_optimal import LimitWarning, time_optimal
 
-pytest.importorskip("toppra")
+pytestmark = pytest.mark.skipif(find_spec("toppra") is None, reason="needs the extra planning")
 PANDA = ch.load("panda")
 WAYPOINTS = PANDA.home + np.array([[0.0], [0.6], [-0.3], [0.2]]) * np.linspace(1.0, -0.5, 7)
 
@@ -113,16 +115,14 @@ def test_it_stays_on_the_path() -> None:
 
 
 def test_durations_are_those_of_toppra() -> None:
-    import toppra
-    from toppra import algorithm, constraint
-
+    toppra = planner("toppra", "the peer")
     s = np.linspace(0.0, 1.0, len(WAYPOINTS))
     peer_path = toppra.SplineInterpolator(s, WAYPOINTS, bc_type="natural")
     limits = [
-        constraint.JointVelocityConstraint(np.tile(PANDA.velocity_limits[:, None], 2) * [-1.0, 1.0]),
-        constraint.JointAccelerationConstraint(np.tile([-15.0, 15.0], (7, 1))),
+        toppra.constraint.JointVelocityConstraint(np.tile(PANDA.velocity_limits[:, None], 2) * [-1.0, 1.0]),
+        toppra.constraint.JointAccelerationConstraint(np.tile([-15.0, 15.0], (7, 1))),
     ]
-    peer = algorithm.TOPPRA(limits, peer_path, gridpoints=np.linspace(0.0, 1.0, 2000)).compute_trajectory()
+    peer = toppra.algorithm.TOPPRA(limits, peer_path, gridpoints=np.linspace(0.0, 1.0, 2000)).compute_trajectory()
     ours = time_optimal(
         CubicSpline(s, WAYPOINTS, boundary="natural"), PANDA, acceleration=15.0, torque=np.inf, points=2000
     )
@@ -226,6 +226,13 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
 def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         time_optimal(path, slider(velocity=1.0), **{"acceleration": 1.0, **options})
+
+
+def test_it_pickles() -> None:
+    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=50)
+    again = pickle.loads(pickle.dumps(motion))
+    np.testing.assert_array_equal(again(0.4).qdd, motion(0.4).qdd)
+    assert str(again.report) == str(motion.report)
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from report_page import decoded
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, MissingExtraError
 from chasles.trajectories import PiecewisePolynomial
 from chasles.trajectories.cartesian import Circle, StraightLine
 from chasles.visual.trajectories import joint_figure, pose_figure
@@ -115,6 +116,13 @@ def test_plotly_accepts_the_figures(panda: ch.Robot) -> None:
     motion = ch.PointToPoint(panda.home, panda.home + 0.3, duration=1.0)
     assert isinstance(motion.plot(robot=panda), graph_objects.Figure)
     assert isinstance(StraightLine(POSE, POSE, duration=1.0).plot(0.1), graph_objects.Figure)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    for trajectory in (ch.PointToPoint([0.0], [1.0], duration=1.0), StraightLine(POSE, POSE, duration=1.0)):
+        with pytest.raises(MissingExtraError, match=r"chasles\[plot\]"):
+            trajectory.plot()
 
 
 def test_bad_arguments_are_named(panda: ch.Robot) -> None:

@@ -34,13 +34,11 @@ def quaternion_multiple(R: Array) -> Array:
     1, 1978). Symbols cancel nothing: theirs is the row of w, which is null for half a turn alone.
     """
     of_w, of_x, of_y, of_z = np.eye(4) + quaternion_matrix(R)
-    row: Array = of_w
     if is_symbol(of_w[0]) and not of_w[0].is_zero:
-        return row
+        return np.asarray(of_w)
     x, y, z = np.diag(R)
     of_vector = where(z > maximum(x, y), of_z, where(x > y, of_x, of_y))
-    row = where(x + y + z > maximum(maximum(x, y), z), of_w, of_vector)
-    return row
+    return np.asarray(where(x + y + z > maximum(maximum(x, y), z), of_w, of_vector))
 
 
 def rotation_of_quaternion(q: Any) -> Array:
