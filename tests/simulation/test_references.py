@@ -116,7 +116,7 @@ def test_batches_step_by_step() -> None:
         np.testing.assert_array_equal(run.q.values[k, 0], single.q.values)
 
 
-@pytest.mark.parametrize("held", [1, 100, 3000])
+@pytest.mark.parametrize("held", [1, 60, 100, 3000])
 def test_parts_join_without_a_seam(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     goals = np.array([[1.0, 0.5], [-1.0, 0.2]])
     whole = ch.simulate(ARM, CONTROLLER, quintic(START, goals), save_every=10)

@@ -127,6 +127,14 @@ def test_joints_on_their_own_arrive_at_their_own_times() -> None:
     np.testing.assert_array_equal(move([early + 0.01, early + 0.5]).qd[:, 0], 0.0)
 
 
+@pytest.mark.parametrize("synchronization", ["time", "none", "phase"])
+def test_joints_that_need_not_move_stay(synchronization: Any) -> None:
+    move = online_trajectory([0.3, 0.0, 0.0], [0.3, 1.0, 0.5], **LIMITS, synchronization=synchronization)
+    np.testing.assert_array_equal(move(np.linspace(0.0, 3.0, 50)).q[:, 0], 0.3)
+    np.testing.assert_array_equal(move.peaks().velocity.largest[0], 0.0)
+    np.testing.assert_allclose(move(move.end_time).q, [0.3, 1.0, 0.5], atol=1e-12)
+
+
 def test_durations_as_wanted() -> None:
     assert online_trajectory([0.0], [1.0], **LIMITS, minimum_duration=5.0).duration == pytest.approx(5.0)
     cycles = online_trajectory([0.0], [1.0], **LIMITS, cycle=0.04).duration / 0.04

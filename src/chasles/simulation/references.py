@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,8 @@ from chasles.errors import ArgumentError
 from chasles.trajectories.motion import Motion, Reference
 from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 
+#: Slices of the rows and of the calls in a row.
+Part = tuple[slice, slice]
 #: Numbers of a sampled reference that are held at a time, 32 MB.
 _HELD = 4_000_000
 
@@ -65,8 +67,8 @@ class LoopReference(Protocol):
         """What is given at times (S, k), shape (*batch, S, k, *given_shape)."""
         ...
 
-    def bounds(self, rows: int, calls: int) -> list[int]:
-        """Ends of parts of the rows, of so many calls each, that memory bears to be given at a time."""
+    def parts(self, rows: int, calls: int) -> list[Part]:
+        """Parts of so many rows and calls that memory bears to be given at a time, in order."""
         ...
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
@@ -110,9 +112,9 @@ class TracedReference:
         """Return the times."""
         return times
 
-    def bounds(self, rows: int, calls: int) -> list[int]:
-        """One part."""
-        return [0, rows]
+    def parts(self, rows: int, calls: int) -> list[Part]:
+        """All at once."""
+        return [(slice(0, rows), slice(0, calls))]
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at its start."""
@@ -182,11 +184,12 @@ class SampledReference:
             given[..., 1 + k * self.n : 1 + (k + 1) * self.n] = np.moveaxis(part, (0, 1), (-3, -2))
         return given
 
-    def bounds(self, rows: int, calls: int) -> list[int]:
-        """Parts of a few million numbers."""
-        row = int(np.prod(self.batch, dtype=int)) * calls * self.given_shape[0]
-        parts = -(-rows // max(1, _HELD // max(row, 1)))
-        return [int(bound) for bound in np.linspace(0, rows, parts + 1)]
+    def parts(self, rows: int, calls: int) -> list[Part]:
+        """Parts of a few million numbers: some rows, or a part of one."""
+        most = max(1, _HELD // max(1, math.prod(self.batch) * self.given_shape[0]))
+        if calls <= most:
+            return [(some, slice(0, calls)) for some in _slices(rows, most // calls)]
+        return [(slice(row, row + 1), some) for row in range(rows) for some in _slices(calls, most)]
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at the start of the simulation, at rest for those of a batch that start later."""
@@ -213,8 +216,14 @@ def loop_reference(reference: Any) -> LoopReference:
     raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")
 
 
-def rows(reference: LoopReference, times: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """What is given at each row of times (S, k), shape (*batch, k, *given_shape)."""
+def given_at_calls(reference: LoopReference, times: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """What is given at each of the times (S, k) in turn, shape (*batch, *given_shape)."""
     axis = len(reference.batch)
-    for first, last in pairwise(reference.bounds(*times.shape)):
-        yield from np.moveaxis(reference.given(times[first:last]), axis, 0)
+    for part in reference.parts(*times.shape):
+        for row in np.moveaxis(reference.given(times[part]), (axis, axis + 1), (0, 1)):
+            yield from row
+
+
+def _slices(count: int, most: int) -> list[slice]:
+    """Cut a number of things into slices of at most so many."""
+    return [slice(first, min(first + most, count)) for first in range(0, count, most)]

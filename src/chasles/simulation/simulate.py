@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
 INTEGRATORS = ("rk4", *stepping.ADAPTIVE)
-_PARTS = 50  # of a compiled loop between two updates of the progress bar
+_PIECES = 50  # of a compiled loop between two updates of the progress bar
 _LONG_WORK = 2e10  # scalar operations, some seconds
 
 
@@ -235,17 +234,18 @@ def _is_traceable(loop: ClosedLoop) -> bool:
 def _scan(
     loop: ClosedLoop, state: NDArray[np.float64], times: NDArray[np.float64], values: Mapping[str, Any], show: bool
 ) -> list[NDArray[np.float64]]:
-    """Run the compiled loop, in parts if a progress bar is shown or the samples of the reference are many."""
+    """Run the compiled loop, in pieces if a progress bar is shown or the samples of the reference are many."""
     batch, samples, n = state.shape[:-1], times.shape[0], loop.robot.n
     recorded = [np.empty((*batch, samples, n)) for _ in RECORDED]
-    bounds = loop.reference.bounds(*times.shape)
-    if show:
-        bounds = sorted({*bounds, *(round(bound) for bound in np.linspace(0, samples, min(_PARTS, samples) + 1))})
-    parts = [slice(*ends) for ends in pairwise(bounds)]
-    for k in progress_bar("simulating", len(parts), show)(range(len(parts))):
-        given = loop.reference.given(times[parts[k]])
-        out = (np.empty_like(state), *(array[..., parts[k], :] for array in recorded))
-        state = loop.scan(state, given, *values.values(), out=out)[0]
+    pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
+    for k in progress_bar("simulating", len(pieces) - 1, show)(range(len(pieces) - 1)):
+        first, last = pieces[k], pieces[k + 1]
+        for rows, calls in loop.reference.parts(last - first, times.shape[1]):
+            shown = slice(first + rows.start, first + rows.stop)
+            # The first call of a row is recorded: what later parts of the same row record is not wanted.
+            kept = [a[..., shown, :] if calls.start == 0 else np.empty((*batch, 1, n)) for a in recorded]
+            given = loop.reference.given(times[shown, calls])
+            state = loop.scan(state, given, *values.values(), out=(np.empty_like(state), *kept))[0]
     return recorded
 
 

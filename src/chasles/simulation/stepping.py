@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.references import rows
+from chasles.simulation.references import given_at_calls
 
 Values = Mapping[str, NDArray[np.float64]]
 Control = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]]
@@ -35,10 +35,10 @@ def run(
 ) -> NDArray[np.float64]:
     """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
     q, qd, memory = loop.split(state)
-    batch = len(loop.reference.batch)
-    for row, given in zip(progress(range(times.shape[0])), rows(loop.reference, times), strict=True):
-        for column, at_once in enumerate(np.moveaxis(given, batch, 0)):
-            tau, following, q_reference, qd_reference = control(at_once, q, qd, memory)
+    given = given_at_calls(loop.reference, times)
+    for row in progress(range(times.shape[0])):
+        for column in range(times.shape[1]):
+            tau, following, q_reference, qd_reference = control(next(given), q, qd, memory)
             if column == 0:
                 record(row, (q, qd, tau, q_reference, qd_reference))
             q, qd = advance(float(times[row, column]), q, qd, tau)

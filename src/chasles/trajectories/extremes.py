@@ -102,7 +102,9 @@ def _survey(signal: Signal, times: Floats, intervals: bool) -> tuple[Floats, Flo
         steps[~np.isfinite(steps)] = 0.0
         larger = np.maximum(steps[:-1], steps[1:])
         bound = own + np.maximum(larger[:-2], larger[2:])
-        local = (own > e[1:-3]) & (own >= e[3:-1])
+        # Both sides of a knot are samples, equal to rounding; the maximum may lie beside either.
+        twin = (np.diff(t[1:-2], axis=0) <= 4.0 * np.spacing(np.abs(t[2:-2])))[..., None] & np.isfinite(e[3:-1])
+        local = ((own > e[1:-3]) | twin) & (own >= e[3:-1])
         peaks.append(_places(t, e, bound, local & ((bound >= largest) | ((bound > 0.0) & intervals))))
         if intervals:
             above, following = own > 0.0, e[3:-1] > 0.0
@@ -131,7 +133,9 @@ def _places(t: Floats, e: Floats, bound: Floats, chosen: NDArray[np.bool_]) -> P
     m, b, c = np.nonzero(chosen)
     places = np.empty(len(m), _PLACE)
     places["element"], places["channel"], places["value"], places["bound"] = b, c, e[m + 2, b, c], bound[m, b, c]
-    places["before"], places["time"], places["after"] = t[m + 1, b], t[m + 2, b], t[m + 3, b]
+    places["time"], places["after"] = t[m + 2, b], t[m + 3, b]
+    other_side = t[m + 2, b] - t[m + 1, b] <= 4.0 * np.spacing(np.abs(t[m + 2, b]))
+    places["before"] = np.where(other_side, t[m, b], t[m + 1, b])
     return places
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -163,67 +162,57 @@ def online_trajectory(
         raise PlanningError(f"ruckig finds no motion: {str(error).strip()}") from None
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise PlanningError(f"ruckig finds no motion: {result}")
-    joints = [list(_phases(profile)) for profile in solution.profiles[0]]
-    knots, coefficients = _joined(joints, float(solution.duration), states)
-    return OnlineTrajectory(start_time + knots, coefficients, solution.independent_min_durations)
+    motions = [_phases(profile) for profile in solution.profiles[0]]
+    if solution.duration <= _SHORTEST:
+        coefficients = np.zeros((1, 4, n))
+        coefficients[0, 0] = q0
+        return OnlineTrajectory(start_time + np.array([0.0, _INSTANT]), coefficients, np.zeros(n))
+    knots = _knots(motions, float(solution.duration))
+    goals = zip(q0, states["target_velocity"], states["target_acceleration"], strict=True)
+    pieces = [_pieces(phases, knots[:-1], *ends) for phases, ends in zip(motions, goals, strict=True)]
+    return OnlineTrajectory(start_time + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
 
 
-class _Phase(NamedTuple):
-    """A time in which the jerk of a joint is constant, and the state at its begin."""
+def _phases(profile: Any) -> NDArray[np.float64]:
+    """Times in which the jerk of a joint is constant, rows of duration, jerk, and the state at their begin (a, v, p).
 
-    duration: float
-    jerk: float
-    acceleration: float
-    velocity: float
-    position: float
-
-
-def _phases(profile: Any) -> Iterator[_Phase]:
-    """Phases of one joint: it comes back within its limits, moves in seven phases, and may correct its end."""
-    for part in (profile.brake, profile, profile.accel):
-        for duration, *state in zip(part.t, part.j, part.a, part.v, part.p, strict=False):
-            if duration > _SHORTEST:
-                yield _Phase(duration, *state)
+    The joint comes back within its limits, moves in seven phases, and may correct its end.
+    """
+    rows = [
+        row
+        for part in (profile.brake, profile, profile.accel)
+        for row in zip(part.t, part.j, part.a, part.v, part.p, strict=False)
+        if row[0] > _SHORTEST
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, 5)
 
 
-def _joined(
-    joints: list[list[_Phase]], duration: float, states: dict[str, NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Knots (k + 1,) of all joints, and the coefficients (k, 4, n) of their positions between them."""
-    if duration <= _SHORTEST:
-        resting = np.zeros((1, 4, len(joints)))
-        resting[0, 0] = states["current_position"]
-        return np.array([0.0, _INSTANT]), resting
-    ends = [np.cumsum([phase.duration for phase in phases]) for phases in joints]
-    knots = np.unique(np.concatenate([[0.0, duration], *ends]))
+def _knots(motions: list[NDArray[np.float64]], duration: float) -> NDArray[np.float64]:
+    """Times at which the phase of any joint changes, with start and end."""
+    knots = np.unique(np.concatenate([[0.0, duration], *(np.cumsum(phases[:, 0]) for phases in motions)]))
     knots = knots[(knots < duration - _SHORTEST) | (knots == duration)]
-    knots = knots[np.append(True, np.diff(knots) > _SHORTEST)]
-    coefficients = np.zeros((len(knots) - 1, 4, len(joints)))
-    for joint, (phases, end) in enumerate(zip(joints, ends, strict=True)):
-        begin = np.append(0.0, end)
-        for k, t in enumerate(knots[:-1]):
-            number = int(np.searchsorted(end, t + _SHORTEST, side="right"))
-            if number == len(phases):  # it has arrived, and goes on as it does at its goal
-                a, v = (float(states[f"target_{name}"][joint]) for name in ("acceleration", "velocity"))
-                phase = _Phase(math.inf, 0.0, a, v, _last_position(phases, states, joint))
-            else:
-                phase = phases[number]
-            u = t - begin[number]
-            j, a, v, p = phase[1:]
-            coefficients[k, :, joint] = (
-                p + u * (v + u * (a / 2.0 + u * j / 6.0)),
-                v + u * (a + u * j / 2.0),
-                (a + u * j) / 2.0,
-                j / 6.0,
-            )
-    return knots, coefficients
+    return np.asarray(knots[np.append(True, np.diff(knots) > _SHORTEST)])
 
 
-def _last_position(phases: list[_Phase], states: dict[str, NDArray[np.float64]], joint: int) -> float:
-    if not phases:
-        return float(states["current_position"][joint])
-    u, j, a, v, p = phases[-1]
-    return p + u * (v + u * (a / 2.0 + u * j / 6.0))
+def _pieces(
+    phases: NDArray[np.float64],
+    times: NDArray[np.float64],
+    start: float,
+    goal_velocity: float,
+    goal_acceleration: float,
+) -> NDArray[np.float64]:
+    """Coefficients (k, 4) of a joint's positions from each of the times on.
+
+    After its phases it goes on as it arrived; without any it has arrived at the start.
+    """
+    u, j, a, v, p = phases[-1] if len(phases) else (0.0, 0.0, 0.0, 0.0, start)
+    arrived = [np.inf, 0.0, goal_acceleration, goal_velocity, p + u * (v + u * (a / 2.0 + u * j / 6.0))]
+    ends = np.cumsum(phases[:, 0])
+    number = np.searchsorted(ends, times + _SHORTEST, side="right")
+    _, j, a, v, p = np.vstack([phases, arrived])[number].T
+    u = times - np.append(0.0, ends)[number]
+    position = p + u * (v + u * (a / 2.0 + u * j / 6.0))
+    return np.stack([position, v + u * (a + u * j / 2.0), (a + u * j) / 2.0, j / 6.0], axis=-1)
 
 
 def _goal_rate(values: ArrayLike, limit: NDArray[np.float64], name: str) -> NDArray[np.float64]:
