@@ -93,8 +93,7 @@ def check(
     Positions, velocities and torques (by inverse dynamics) are held against the robot's limits, accelerations and jerks
     against limits that are given. Samples are refined as in `peaks`: a limit that is broken only between two samples is
     found as well, unless the torque has a spike so narrow that the samples do not show its slopes. A limit may be
-    exceeded by 1e-9 of itself, for rounding. With Coulomb friction, which jumps where a joint reverses, a torque
-    that is largest right beside a reversal may be missed by 1e-5 of itself.
+    exceeded by 1e-9 of itself, for rounding.
 
     Parameters
     ----------

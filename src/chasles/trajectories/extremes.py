@@ -103,7 +103,7 @@ def _survey(signal: Signal, times: Floats, intervals: bool) -> tuple[Floats, Flo
         larger = np.maximum(steps[:-1], steps[1:])
         bound = own + np.maximum(larger[:-2], larger[2:])
         # Both sides of a knot are samples, equal to rounding; the maximum may lie beside either.
-        twin = (np.diff(t[1:-2], axis=0) <= 4.0 * np.spacing(np.abs(t[2:-2])))[..., None] & np.isfinite(e[3:-1])
+        twin = _close(t[1:-3], t[2:-2], t[3:-1])[..., None] & np.isfinite(e[3:-1])
         local = ((own > e[1:-3]) | twin) & (own >= e[3:-1])
         peaks.append(_places(t, e, bound, local & ((bound >= largest) | ((bound > 0.0) & intervals))))
         if intervals:
@@ -128,14 +128,20 @@ def _windows(signal: Signal, times: Floats) -> Iterator[tuple[Floats, Floats]]:
         yield t, e
 
 
+def _close(before: Floats, time: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Whether the sample before is no other place than this one, by the measure of the step to the next."""
+    close: NDArray[np.bool_] = time - before <= 1e-9 * (after - time)
+    return close
+
+
 def _places(t: Floats, e: Floats, bound: Floats, chosen: NDArray[np.bool_]) -> Places:
     """The chosen samples of a window, with the times around them."""
     m, b, c = np.nonzero(chosen)
     places = np.empty(len(m), _PLACE)
     places["element"], places["channel"], places["value"], places["bound"] = b, c, e[m + 2, b, c], bound[m, b, c]
     places["time"], places["after"] = t[m + 2, b], t[m + 3, b]
-    other_side = t[m + 2, b] - t[m + 1, b] <= 4.0 * np.spacing(np.abs(t[m + 2, b]))
-    places["before"] = np.where(other_side, t[m, b], t[m + 1, b])
+    twin = _close(t[m + 1, b], t[m + 2, b], t[m + 3, b])
+    places["before"] = np.where(twin, t[m, b], t[m + 1, b])
     return places
 
 
