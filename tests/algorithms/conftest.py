@@ -31,8 +31,11 @@ def random_body(rng: np.random.Generator, index: int, parent: int, kind: str) ->
         angular=angular,
         pitch=pitch,
         coordinate=index,
+        position=index,
         ratio=1.0,
         offset=0.0,
+        placed="coordinate",
+        carries=True,
         mass=masses.sum(),
         first_moment=masses @ points,
         inertia=inertia,
@@ -65,14 +68,17 @@ def random_tree(
         f"tip{i}": Placement(i, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)) for i in range(n)
     }
     frames["base"] = Placement(-1, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3))
-    return Tree(tuple(bodies), frames, n, rng.normal(size=3) * 5)
+    return Tree(tuple(bodies), frames, n, n, rng.normal(size=3) * 5)
 
 
 def with_mimic(tree: Tree) -> Tree:
     """The tree with its last two joints following the first coordinate."""
     *kept, a, b = tree.bodies
-    followers = (replace(a, coordinate=0, ratio=-0.7, offset=0.4), replace(b, coordinate=0, ratio=1.3, offset=-0.2))
-    return replace(tree, bodies=(*kept, *followers), n=tree.n - 2)
+    followers = (
+        replace(a, coordinate=0, position=0, ratio=-0.7, offset=0.4),
+        replace(b, coordinate=0, position=0, ratio=1.3, offset=-0.2),
+    )
+    return replace(tree, bodies=(*kept, *followers), nq=tree.n - 2, n=tree.n - 2)
 
 
 def with_link_frames(tree: Tree, seed: int) -> Tree:

@@ -27,6 +27,8 @@ def body(index: int = 0, parent: int = -1, **fields: Any) -> Body:
         "coordinate": index,
         "ratio": 1.0,
         "offset": 0.0,
+        "placed": "coordinate",
+        "carries": True,
         "mass": 0.0,
         "first_moment": np.zeros(3),
         "inertia": np.zeros((3, 3)),
@@ -35,11 +37,13 @@ def body(index: int = 0, parent: int = -1, **fields: Any) -> Body:
         "coulomb_friction": 0.0,
         "coulomb_velocity": 0.0,
     }
-    return Body(**(defaults | fields))
+    given = defaults | fields
+    return Body(**given, position=given["coordinate"])
 
 
 def tree(*bodies: Body, gravity: np.ndarray = Y_UP, **frames: Placement) -> Tree:
-    return Tree(bodies, frames, len({b.coordinate for b in bodies}), gravity)
+    n = len({b.coordinate for b in bodies})
+    return Tree(bodies, frames, n, n, gravity)
 
 
 def rod(index: int, parent: int, m: float, length: float, **fields: Any) -> Body:

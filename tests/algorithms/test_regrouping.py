@@ -207,7 +207,7 @@ def test_mimic_joints_need_the_numerical_method(trees: SimpleNamespace) -> None:
 
 
 def test_no_bodies() -> None:
-    grouping = alg.regroup(Tree((), {}, 0, np.array([0.0, 0.0, -9.81])))
+    grouping = alg.regroup(Tree((), {}, 0, 0, np.array([0.0, 0.0, -9.81])))
     assert grouping.independent == ()
     assert grouping.matrix.shape == (0, 0)
 

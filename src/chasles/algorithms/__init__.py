@@ -1,10 +1,12 @@
 """Algorithms of robot mechanics: one recursion a file, plain functions of a kinematic tree and NumPy arrays.
 
 Called with floats they compute, called with traced scalars they write a program. Sections of the files, in reading
-order: `joint_motion`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`, `inverse_dynamics`;
-`mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`, `forward_dynamics`; `energy`;
-`linearization`; `parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `attainable_motion`,
-`regrouping`, `numerical_grouping`, `similar_bodies`, `equivalent_parameters`.
+order: `joint_motion`, `configuration`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`,
+`inverse_dynamics`; `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`,
+`forward_dynamics`; `energy`; `linearization`; `parameter_columns`, `torque_regressor`, `momentum_regressor`,
+`energy_regressor`; `reference_motion`, `passivity_torque`, `passivity_regressor`, `momentum`,
+`momentum_drift_regressor`; `attainable_motion`, `regrouping`, `numerical_grouping`, `similar_bodies`,
+`equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -27,6 +29,7 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 """
 
 from chasles.algorithms.articulated_body import articulated_body_accelerations
+from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
 from chasles.algorithms.coriolis_matrix import coriolis_matrix
 from chasles.algorithms.energy import kinetic_energy, potential_energy
 from chasles.algorithms.energy_regressor import energy_regressor
@@ -38,8 +41,12 @@ from chasles.algorithms.jacobian import jacobian, jacobian_derivative, pose_and_
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import inverse_dynamics_derivatives, linearize
 from chasles.algorithms.mass_matrix import mass_matrix
+from chasles.algorithms.momentum import momentum_and_drift
+from chasles.algorithms.momentum_drift_regressor import momentum_drift_regressor
 from chasles.algorithms.momentum_regressor import momentum_regressor
 from chasles.algorithms.numerical_grouping import group_columns, preferred_columns
+from chasles.algorithms.passivity_regressor import passivity_regressor
+from chasles.algorithms.passivity_torque import passivity_torque
 from chasles.algorithms.regrouping import Grouping, regroup
 from chasles.algorithms.torque_regressor import torque_regressor
 
@@ -50,9 +57,11 @@ __all__ = [
     "articulated_body_accelerations",
     "bias",
     "center_of_mass",
+    "configuration_rate",
     "consistent_parameters",
     "coriolis_matrix",
     "coriolis_vector",
+    "difference",
     "energy_regressor",
     "equivalent_parameters",
     "forward_dynamics",
@@ -60,6 +69,7 @@ __all__ = [
     "friction_torque",
     "gravity_torque",
     "group_columns",
+    "integrate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
@@ -68,7 +78,12 @@ __all__ = [
     "kinetic_energy",
     "linearize",
     "mass_matrix",
+    "momentum_and_drift",
+    "momentum_drift_regressor",
     "momentum_regressor",
+    "normalize",
+    "passivity_regressor",
+    "passivity_torque",
     "pose_and_jacobian",
     "potential_energy",
     "preferred_columns",

@@ -22,6 +22,7 @@ from chasles.algorithms.joint_motion import (
     joint_rates,
     origin_in_parent,
     poses_in_parent,
+    turn_in_parent,
 )
 from chasles.algorithms.linear_solve import reciprocal_of_inertia
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, mirrored, turned_matrix
@@ -171,8 +172,8 @@ def inertia_beyond_joint(
 
 def seen_from_parent(body: Body, position: Any, inertia: ArticulatedInertia) -> ArticulatedInertia:
     """The inertia about the parent's origin in the parent's axes."""
-    R, shift = body.R_parent_body, skew(origin_in_parent(body, position))
-    angular, turned, linear = (R @ turned_matrix(body, position, block) @ R.T for block in inertia)
+    (R, angle), shift = turn_in_parent(body, position), skew(origin_in_parent(body, position))
+    angular, turned, linear = (R @ turned_matrix(angle, block) @ R.T for block in inertia)
     linear = mirrored(linear)
     coupling = turned + shift @ linear
     return ArticulatedInertia(mirrored(angular - turned @ shift + shift @ coupling.T), coupling, linear)

@@ -1,4 +1,10 @@
-"""Velocities and accelerations of the bodies, from the base outward, and how the joints' screws change with them."""
+"""Velocities and accelerations of the bodies, from the base outward, and how the joints' screws change with them.
+
+The rates of a spherical or free joint belong to one motion: each of its screws is fixed in the body that the whole
+joint moves, and none carries another along. So where a screw's rate is wanted, the chain of bodies of such a joint is
+left aside: what counts is the motion *before* the joint or that of the body *after* it (`motions_before`,
+`velocities_after`). For a joint with one freedom both give the same, as a screw does not change its own direction.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, Pose
+from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, is_ordinary
 from chasles.algorithms.spatial import NO_TWIST, Twist
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
@@ -46,21 +52,68 @@ def body_accelerations(
 
     The base accelerates by -gravity, which stands for the weight of every body (Luh, Walker & Paul 1980).
     """
-    base = Acceleration(np.zeros(3), np.zeros(3), np.zeros((3, 3)), -gravity)
+    base = accelerating_base(gravity)
     result: list[Acceleration] = []
+    before: list[Array] = []  # angular velocity before each joint
     for body, (R, p), rate, acceleration in zip(tree.bodies, poses, rates, accelerations, strict=True):
         parent = base if body.parent == WORLD else result[body.parent]
         omega_of_parent = R.T @ parent.omega
-        swing = cross(omega_of_parent, Z_AXIS * rate)
+        before.append(R.T @ before[body.parent] if continues_joint(body) else omega_of_parent)
+        swing = cross(before[-1], Z_AXIS * rate)
+        swing_of_point = swing + cross(omega_of_parent, Z_AXIS * rate)
         omega = omega_of_parent + body.angular * rate * Z_AXIS
         omega_dot = R.T @ parent.omega_dot + body.angular * (acceleration * Z_AXIS + swing)
-        linear = R.T @ (parent.linear + parent.matrix @ p) + body.pitch * (acceleration * Z_AXIS + 2.0 * swing)
+        linear = R.T @ (parent.linear + parent.matrix @ p) + body.pitch * (acceleration * Z_AXIS + swing_of_point)
         result.append(Acceleration(omega, omega_dot, skew(omega_dot) + skew(omega) @ skew(omega), linear))
     return result
 
 
+def accelerating_base(gravity: Array) -> Acceleration:
+    """The base at rest, accelerated by -gravity."""
+    return Acceleration(np.zeros(3), np.zeros(3), np.zeros((3, 3)), -gravity)
+
+
+def motions_before(
+    tree: Tree,
+    poses: Sequence[Pose],
+    velocities: Sequence[Twist],
+    accelerations: Sequence[Acceleration],
+    gravity: Array,
+) -> tuple[list[Twist], list[Acceleration]]:
+    """Motion of what carries each joint, as if fixed to it, seen from the body; for one freedom the body's own."""
+    twists: list[Twist] = []
+    motions: list[Acceleration] = []
+    for i, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
+        if is_ordinary(body):
+            twists.append(velocities[i])
+            motions.append(accelerations[i])
+            continue
+        if body.parent == WORLD:
+            twist, motion = NO_TWIST, accelerating_base(gravity)
+        elif continues_joint(body):
+            twist, motion = twists[body.parent], motions[body.parent]
+        else:
+            twist, motion = velocities[body.parent], accelerations[body.parent]
+        twists.append(Twist(R.T @ twist.angular, R.T @ (twist.linear + cross(twist.angular, p))))
+        omega, omega_dot = R.T @ motion.omega, R.T @ motion.omega_dot
+        matrix = skew(omega_dot) + skew(omega) @ skew(omega)
+        motions.append(Acceleration(omega, omega_dot, matrix, R.T @ (motion.linear + motion.matrix @ p)))
+    return twists, motions
+
+
+def velocities_after(tree: Tree, poses: Sequence[Pose], velocities: Sequence[Twist]) -> list[Twist]:
+    """Velocity of the body that each joint moves, as a whole, seen from the bodies of its chain."""
+    after = list(velocities)
+    for i in reversed(range(len(tree.bodies))):
+        if continues_joint(tree.bodies[i]):
+            R, p = poses[i]
+            angular = R @ after[i].angular
+            after[tree.bodies[i].parent] = Twist(angular, R @ after[i].linear + cross(p, angular))
+    return after
+
+
 def screw_rate(body: Body, velocity: Twist) -> Twist:
-    """Rate v x S of a joint's screw S = (angular z, pitch z), which the body's twist v carries along."""
+    """Rate v x S of a joint's screw S = (angular z, pitch z), which a twist v carries along."""
     swing = cross(velocity.angular, Z_AXIS)
     return Twist(body.angular * swing, body.angular * cross(velocity.linear, Z_AXIS) + body.pitch * swing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chasles.algorithms.body_motion import body_velocities, screw_rate
+from chasles.algorithms.body_motion import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.joint_motion import (
     WORLD,
     along_joint,
@@ -58,7 +58,8 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
     velocities = body_velocities(tree, poses, rates)
     inertia = composite_mass_moments(tree, positions)
     momentum = composite_momentum_moments(tree, positions, grouped_mass_moments(tree), velocities)
-    dS = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, velocities, strict=True)]
+    after = velocities_after(tree, poses, velocities)
+    dS = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, after, strict=True)]
     C: list[list[Any]] = [[0.0] * len(tree.bodies) for _ in tree.bodies]
     for i, body in enumerate(tree.bodies):
         S_inertia = inertia_times(inertia[i], screw(body))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, joint_positions, joint_rates, poses_in_parent
+from chasles.algorithms.joint_motion import WORLD, continues_joint, joint_positions, joint_rates, poses_in_parent
 from chasles.algorithms.kinematics import body_poses, frame_pose, placement_of
 from chasles.geometry.elementary import Array, cross, inverse_pose, pose, twist_cross
 from chasles.geometry.reference_frames import require_reference_frame
@@ -108,7 +108,8 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
     -----
     A joint's screw is carried along by the bodies before it, as seen from the reference frame:
     d/dt J_i = (V_i - V_reference) x J_i, where V_i is the twist of body i and x the Lie bracket
-    (Featherstone, Rigid Body Dynamics Algorithms (2008), section on differentiation of spatial vectors).
+    (Featherstone, Rigid Body Dynamics Algorithms (2008), section on differentiation of spatial vectors). The screws of
+    a spherical or free joint are all fixed in the body that it moves as a whole.
 
     Examples
     --------
@@ -127,6 +128,9 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
     for i, screw in zip(chain.bodies, chain.screws, strict=True):
         twist = twist + screw * rates[i]
         twists.append(twist)
+    for k in reversed(range(1, len(chain.bodies))):
+        if continues_joint(tree.bodies[chain.bodies[k]]):
+            twists[k - 1] = twists[k]
     reference = {
         "space": np.zeros(6),
         "body": twist,

@@ -2,7 +2,10 @@
 
 Every body frame has its joint axis along z, so a joint of any kind moves its body by the screw
 `(angular * z, pitch * z)` per unit of joint position: turning (1, 0), sliding (0, 1) or helical (1, pitch).
-A mimic joint follows a coordinate: joint position = ratio * q[coordinate] + offset.
+A mimic joint follows a coordinate: joint position = ratio * q[position] + offset.
+
+The position of a spherical or free joint is a pose, which its first body takes; the other bodies of its chain are at
+rest in their parents, at position zero, and only their rates matter.
 """
 
 from __future__ import annotations
@@ -26,8 +29,40 @@ Pose: TypeAlias = tuple[Array, Array]
 
 
 def joint_positions(tree: Tree, q: Array) -> list[Any]:
-    """Position of every body's joint (rad, or m for a sliding joint) at the coordinates q (n,)."""
-    return [body.ratio * q[body.coordinate] + body.offset for body in tree.bodies]
+    """Position of every body's joint at the coordinates q (nq,): rad, m for a sliding joint, or a `Pose`."""
+    return [_position(body, q) for body in tree.bodies]
+
+
+def _position(body: Body, q: Array) -> Any:
+    if body.placed == "coordinate":
+        return body.ratio * q[body.position] + body.offset
+    if body.placed == "nothing":
+        return 0.0
+    start = body.position
+    rotation = rotation_from_any_quaternion(q[start : start + 4])
+    return rotation, q[start + 4 : start + 7] if body.placed == "quaternion and position" else np.zeros(3)
+
+
+def rotation_from_any_quaternion(quaternion: Array) -> Array:
+    """Rotation (3, 3) of a quaternion (w, x, y, z) of any length, so that one that has drifted still gives a rotation.
+
+    NaN for zero.
+
+    Examples
+    --------
+    >>> rotation_from_any_quaternion(np.array([2.0, 0.0, 0.0, 2.0])).round(12)  # a right angle about z
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    w, x, y, z = quaternion
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    xs, ys, zs = s * x, s * y, s * z
+    wx, wy, wz = w * xs, w * ys, w * zs
+    xx, xy, xz, yy, yz, zz = x * xs, x * ys, x * zs, y * ys, y * zs, z * zs
+    return np.array(
+        [[1.0 - (yy + zz), xy - wz, xz + wy], [xy + wz, 1.0 - (xx + zz), yz - wx], [xz - wy, yz + wx, 1.0 - (xx + yy)]]
+    )
 
 
 def joint_rates(tree: Tree, qd: Array) -> list[Any]:
@@ -35,15 +70,26 @@ def joint_rates(tree: Tree, qd: Array) -> list[Any]:
     return [body.ratio * qd[body.coordinate] for body in tree.bodies]
 
 
+def turn_in_parent(body: Body, position: Any) -> tuple[Array, Any]:
+    """R (3, 3) and an angle about z: R_parent_body is R @ Rz(angle) at a joint position."""
+    if isinstance(position, tuple):
+        return body.R_parent_body @ position[0], 0.0
+    return body.R_parent_body, body.angular * position
+
+
 def rotation_in_parent(body: Body, position: Any) -> Array:
     """R_parent_body (3, 3) at a joint position."""
-    R_parent_body: Array = body.R_parent_body @ rotation_z(body.angular * position)
+    R, angle = turn_in_parent(body, position)
+    R_parent_body: Array = R @ rotation_z(angle)
     return R_parent_body
 
 
 def origin_in_parent(body: Body, position: Any) -> Array:
     """p_parent_body (3,), metres, at a joint position."""
-    p_parent_body: Array = body.p_parent_body + body.R_parent_body[:, 2] * (body.pitch * position)
+    if isinstance(position, tuple):
+        p_parent_body: Array = body.p_parent_body + body.R_parent_body @ position[1]
+    else:
+        p_parent_body = body.p_parent_body + body.R_parent_body[:, 2] * (body.pitch * position)
     return p_parent_body
 
 
@@ -63,6 +109,16 @@ def screw(body: Body) -> Twist:
 def along_joint(body: Body, wrench: Wrench) -> Any:
     """Joint torque (N m, or N) of a wrench about the body's origin: its power per unit joint rate."""
     return body.angular * wrench.moment[2] + body.pitch * wrench.force[2]
+
+
+def continues_joint(body: Body) -> bool:
+    """Whether a body moves by the same spherical or free joint as its parent."""
+    return body.placed == "nothing"
+
+
+def is_ordinary(body: Body) -> bool:
+    """Whether a body's rate is that of its own coordinate."""
+    return body.placed == "coordinate"
 
 
 def has_mimic_joints(tree: Tree) -> bool:

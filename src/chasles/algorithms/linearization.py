@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chasles.algorithms.body_motion import body_accelerations, body_velocities, screw_acceleration, screw_rate
+from chasles.algorithms.body_motion import (
+    body_accelerations,
+    body_velocities,
+    motions_before,
+    screw_acceleration,
+    screw_rate,
+    velocities_after,
+)
+from chasles.algorithms.configuration import transport_of_displacement
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
 from chasles.algorithms.friction import joint_friction_derivative
 from chasles.algorithms.joint_motion import (
     WORLD,
     along_joint,
+    continues_joint,
     joint_positions,
     joint_rates,
     matrix_of_coordinates,
@@ -35,6 +44,8 @@ def inverse_dynamics_derivatives(
 ) -> tuple[Array, Array, Array]:
     """Derivatives of the inverse dynamics by q, qd and qdd.
 
+    Where q holds quaternions, the derivative by q is that by the displacement v of `integrate(q, v)`, at v = 0.
+
     Parameters
     ----------
     tree, q, qd, qdd, wrenches
@@ -51,11 +62,14 @@ def inverse_dynamics_derivatives(
     -----
     Singh, Russo & Wensing, "Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector Algebra"
     (RA-L 7(2), 2022), in body frames and with moments of mass and momentum for I and B. With the screw S of a joint,
-    its rates dS = v x S and ddS = a x S + v x dS, composite I and B of the bodies beyond joint i, the wrench f_i that
-    the joint transmits, and i beyond j:
+    its rates dS = v x S and ddS = a x S + v x dS by the motion (v, a) before the joint, its rate dS' = v' x S by the
+    velocity v' after it, composite I and B of the bodies beyond joint i, the wrench f_i that the joint transmits, and i
+    beyond j:
 
     - dtau_i/dq_j = S_i (2 B_i dS_j + I_i ddS_j) and dtau_j/dq_i = S_j (2 B_i dS_i + I_i ddS_i + S_i x* f_i);
-    - dtau_i/dqd_j = 2 S_i (B_i S_j + I_i dS_j) and dtau_j/dqd_i = 2 S_j (B_i S_i + I_i dS_i).
+    - dtau_i/dqd_j = S_i (2 B_i S_j + I_i (dS_j + dS'_j)) and dtau_j/dqd_i = S_j (2 B_i S_i + I_i (dS_i + dS'_i)).
+
+    Between freedoms of one spherical or free joint the term S_i x* f_i is missing: its screws move together.
 
     Examples
     --------
@@ -75,30 +89,36 @@ def inverse_dynamics_derivatives(
     transmitted = transmitted_wrenches(tree, poses, net_wrenches(tree, masses, accelerations, wrenches))
     inertia = composite_mass_moments(tree, positions)
     momentum = composite_momentum_moments(tree, positions, masses, velocities)
-    dS = [screw_rate(body, v) for body, v in zip(tree.bodies, velocities, strict=True)]
-    ddS = [screw_acceleration(body, v, a) for body, v, a in zip(tree.bodies, velocities, accelerations, strict=True)]
+    twists, motions = motions_before(tree, poses, velocities, accelerations, tree.gravity)
+    after = velocities_after(tree, poses, velocities)
+    dS = [screw_rate(body, v) for body, v in zip(tree.bodies, twists, strict=True)]
+    ddS = [screw_acceleration(body, v, a) for body, v, a in zip(tree.bodies, twists, motions, strict=True)]
+    rates_of_screws = [dS[i] + screw_rate(body, after[i]) for i, body in enumerate(tree.bodies)]
     count = len(tree.bodies)
     by_q, by_qd, by_qdd = ([[0.0] * count for _ in range(count)] for _ in range(3))
     for i, body in enumerate(tree.bodies):
         S = screw(body)
         S_inertia = inertia_times(inertia[i], S)
         S_drag = 2.0 * drag_along_joint(body, momentum[i])
-        change = drag(momentum[i], dS[i]).times(2.0) + inertia_times(inertia[i], ddS[i])
-        change = change + carried_along(S, transmitted[i])
-        rate_change = (drag(momentum[i], S) + inertia_times(inertia[i], dS[i])).times(2.0)
-        by_q[i][i] = along_joint(body, change)
+        change_in_joint = drag(momentum[i], dS[i]).times(2.0) + inertia_times(inertia[i], ddS[i])
+        change = change_in_joint + carried_along(S, transmitted[i])
+        rate_change = drag(momentum[i], S).times(2.0) + inertia_times(inertia[i], rates_of_screws[i])
+        by_q[i][i] = along_joint(body, change_in_joint)
         by_qd[i][i] = along_joint(body, rate_change) + joint_friction_derivative(body, rates[i])
         by_qdd[i][i] = along_joint(body, S_inertia) + body.armature
-        j = i
+        j, same_joint = i, True
         while tree.bodies[j].parent != WORLD:
             R, p = poses[j]
             S_inertia, S_drag = S_inertia.seen_from(R, p), R @ S_drag
             change, rate_change = change.seen_from(R, p), rate_change.seen_from(R, p)
+            same_joint = same_joint and continues_joint(tree.bodies[j])
+            if same_joint:
+                change_in_joint = change_in_joint.seen_from(R, p)
             j = tree.bodies[j].parent
             carrier = tree.bodies[j]
             by_q[i][j] = S_drag @ dS[j].angular + S_inertia.power(ddS[j])
-            by_q[j][i] = along_joint(carrier, change)
-            by_qd[i][j] = S_drag @ screw(carrier).angular + 2.0 * S_inertia.power(dS[j])
+            by_q[j][i] = along_joint(carrier, change_in_joint if same_joint else change)
+            by_qd[i][j] = S_drag @ screw(carrier).angular + S_inertia.power(rates_of_screws[j])
             by_qd[j][i] = along_joint(carrier, rate_change)
             by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
     return matrix_of_coordinates(tree, by_q), matrix_of_coordinates(tree, by_qd), matrix_of_coordinates(tree, by_qdd)
@@ -109,7 +129,8 @@ def linearize(
 ) -> tuple[Array, Array]:
     """Matrices of the linearised dynamics d/dt (q, qd) = f((q, qd), tau).
 
-    From M d(qdd) = d(tau) - dtau/dq dq - dtau/dqd dqd, at the acceleration that tau causes.
+    From M d(qdd) = d(tau) - dtau/dq dq - dtau/dqd dqd, at the acceleration that tau causes. Where q holds quaternions,
+    the state's displacement is that of `difference`, which the motion itself carries along: dq' = dqd - qd x dq.
 
     Parameters
     ----------
@@ -137,5 +158,5 @@ def linearize(
     M_inverse = inverse(factor(M))
     zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
     lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
-    A = np.concatenate([np.concatenate([zero, one], axis=1), lower])
+    A = np.concatenate([np.concatenate([transport_of_displacement(tree, qd), one], axis=1), lower])
     return A, np.concatenate([zero, M_inverse])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, origin_in_parent
+from chasles.algorithms.joint_motion import WORLD, is_ordinary, origin_in_parent, turn_in_parent
 from chasles.algorithms.known_values import is_number_zero
 from chasles.algorithms.spatial import Twist, Wrench
 from chasles.geometry.elementary import Array, cosine_sine, cross
@@ -52,6 +52,8 @@ def grouped_mass_moments(tree: Tree) -> list[MassMoments]:
     on_axis, off_axis, nowhere = np.diag([0.0, 0.0, 1.0]), np.diag([1.0, 1.0, 0.0]), np.zeros(3)
     for i in reversed(range(len(grouped))):
         body, (mass, first, second) = tree.bodies[i], grouped[i]
+        if not is_ordinary(body):
+            continue
         if body.pitch == 0.0:
             moved = MassMoments(mass, on_axis @ first, on_axis @ second @ on_axis)
             grouped[i] = MassMoments(0.0, off_axis @ first, second - moved.second)
@@ -80,22 +82,22 @@ def added(a: MassMoments, b: MassMoments) -> MassMoments:
 
 def seen_from_parent(body: Body, position: Any, moments: MassMoments) -> MassMoments:
     """Moments about the parent's origin in the parent's axes, from those in the body frame."""
-    R, p, mass = body.R_parent_body, origin_in_parent(body, position), moments.mass
-    first = R @ turned_vector(body, position, moments.first)
-    second = mirrored(R @ turned_matrix(body, position, moments.second) @ R.T)
+    (R, angle), p, mass = turn_in_parent(body, position), origin_in_parent(body, position), moments.mass
+    first = R @ turned_vector(angle, moments.first)
+    second = mirrored(R @ turned_matrix(angle, moments.second) @ R.T)
     middle = first + 0.5 * mass * p
     return MassMoments(mass, first + mass * p, second + np.outer(p, middle) + np.outer(middle, p))
 
 
-def turned_vector(body: Body, position: Any, a: Array) -> Array:
-    """A vector (3,) turned by the joint about z."""
-    c, s = cosine_sine(body.angular * position)
+def turned_vector(angle: Any, a: Array) -> Array:
+    """A vector (3,) turned about z."""
+    c, s = cosine_sine(angle)
     return np.array([c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]])
 
 
-def turned_matrix(body: Body, position: Any, A: Array) -> Array:
-    """Rz A Rz^T for the joint's turn Rz about z, by way of the two invariants of the xy block."""
-    c, s = cosine_sine(body.angular * position)
+def turned_matrix(angle: Any, A: Array) -> Array:
+    """Rz A Rz^T for a turn Rz about z, by way of the two invariants of the xy block."""
+    c, s = cosine_sine(angle)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = A
     left, right = c * xx - s * yx, c * xy - s * yy
     turned_xx, turned_xy = c * left - s * right, s * left + c * right

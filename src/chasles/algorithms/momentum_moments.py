@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, origin_in_parent
+from chasles.algorithms.joint_motion import WORLD, origin_in_parent, turn_in_parent
 from chasles.algorithms.mass_moments import MassMoments, turned_matrix, turned_vector
 from chasles.algorithms.spatial import Twist, Wrench
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
@@ -53,9 +53,9 @@ def momentum_moments(masses: MassMoments, velocity: Twist) -> MomentumMoments:
 
 def momentum_seen_from_parent(body: Body, position: Any, moments: MomentumMoments) -> MomentumMoments:
     """Moments of momentum about the parent's origin in the parent's axes."""
-    R, p = body.R_parent_body, origin_in_parent(body, position)
-    first = R @ turned_vector(body, position, moments.first)
-    second = R @ turned_matrix(body, position, moments.second) @ R.T
+    (R, angle), p = turn_in_parent(body, position), origin_in_parent(body, position)
+    first = R @ turned_vector(angle, moments.first)
+    second = R @ turned_matrix(angle, moments.second) @ R.T
     return MomentumMoments(first, second + np.outer(first, p))
 
 

@@ -31,9 +31,19 @@ def wrench_columns(acceleration: Acceleration) -> Columns:
     Source: Atkeson, An & Hollerbach, "Estimation of inertial parameters of manipulator loads and links" (Int. J.
     Robotics Research 5(3), 1986), with the acceleration matrix U.
     """
-    U, a = acceleration.matrix, acceleration.linear
+    p, q, r = acceleration.omega
+    products = np.array([q * r, p * r, p * q])
+    return columns_of_accelerations(acceleration.matrix, acceleration.linear, acceleration.omega_dot, products)
+
+
+def columns_of_accelerations(U: Array, a: Array, turning: Array, products: Array) -> Columns:
+    """Wrench about the origin that gives the points r of a body the accelerations a + U r.
+
+    `turning` (3,) is the vector of the skew part of U, `products` (3,) are the elements yz, xz, xy of its symmetric
+    part.
+    """
     force = np.concatenate([a[:, None], U, np.zeros((3, 6))], axis=1)
-    moment = np.concatenate([np.zeros((3, 1)), -skew(a), _moments_of_acceleration(acceleration)], axis=1)
+    moment = np.concatenate([np.zeros((3, 1)), -skew(a), _moments_of_inertia(U, turning, products)], axis=1)
     return moment, force
 
 
@@ -67,8 +77,11 @@ def acceleration_seen_from_link(tree: Tree, index: int, acceleration: Accelerati
     return Acceleration(R.T @ omega, R.T @ omega_dot, R.T @ U @ R, R.T @ (a + U @ p))
 
 
-def screws_in_bodies(tree: Tree, poses: Sequence[Pose]) -> list[dict[int, Twist]]:
-    """For every body the screws, in its frame, of the joints that move it, by the joint's number."""
+def screws_in_bodies(tree: Tree, poses: Sequence[Pose], own: Sequence[Twist]) -> list[dict[int, Twist]]:
+    """For every body the screws, in its frame, of the joints that move it, by the joint's number.
+
+    `own` are the screws, or their rates, of every joint in the frame of its own body.
+    """
     screws: list[dict[int, Twist]] = []
     for index, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
         seen = {} if body.parent == WORLD else screws[body.parent]
@@ -76,17 +89,23 @@ def screws_in_bodies(tree: Tree, poses: Sequence[Pose]) -> list[dict[int, Twist]
             joint: Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
             for joint, twist in seen.items()
         }
-        screws.append(here | {index: screw(body)})
+        screws.append(here | {index: own[index]})
     return screws
 
 
 def matrix_of_rows(
-    tree: Tree, columns: Sequence[Columns], poses: Sequence[Pose], joint_columns: Sequence[Array]
+    tree: Tree,
+    columns: Sequence[Columns],
+    poses: Sequence[Pose],
+    joint_columns: Sequence[Array],
+    screws: Sequence[Twist] | None = None,
 ) -> Array:
     """Regressor (n, 13 bodies): the powers of every body's columns on the screws of the joints that carry it.
 
     `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.
+    `screws` takes the place of the joints' screws, each in the frame of its body.
     """
+    own = [screw(body) for body in tree.bodies] if screws is None else screws
     count = len(tree.bodies)
     rows: list[list[Any]] = [[0.0] * (13 * count) for _ in range(tree.n)]
 
@@ -96,8 +115,8 @@ def matrix_of_rows(
         for column, value in enumerate(values, start=first_column):
             row[column] = row[column] + body.ratio * value
 
-    for index, screws in enumerate(screws_in_bodies(tree, poses)):
-        for joint, twist in screws.items():
+    for index, seen in enumerate(screws_in_bodies(tree, poses, own)):
+        for joint, twist in seen.items():
             add(joint, 10 * index, list(power_columns(columns[index], seen_from_link(tree, index, twist))))
         add(index, 10 * count + 3 * index, [column[index] for column in joint_columns])
     return np.array(rows).reshape(tree.n, 13 * count)
@@ -109,13 +128,13 @@ def _inertia_times(omega: Array) -> Array:
     return np.array([[x, y, z, 0.0, 0.0, 0.0], [0.0, x, 0.0, y, z, 0.0], [0.0, 0.0, x, 0.0, y, z]])
 
 
-def _moments_of_acceleration(acceleration: Acceleration) -> Array:
+def _moments_of_inertia(U: Array, turning: Array, products: Array) -> Array:
     """I omega_dot + omega x I omega for unit values of xx, xy, xz, yy, yz, zz: shape (3, 6)."""
-    U, (x, y, z), (p, q, r) = acceleration.matrix, acceleration.omega_dot, acceleration.omega
+    (x, y, z), (qr, pr, pq) = turning, products
     return np.array(
         [
-            [x, -U[2, 0], U[1, 0], -(q * r), U[1, 1] - U[2, 2], q * r],
-            [p * r, U[2, 1], U[2, 2] - U[0, 0], y, -U[0, 1], -(p * r)],
-            [-(p * q), U[0, 0] - U[1, 1], -U[1, 2], p * q, U[0, 2], z],
+            [x, -U[2, 0], U[1, 0], -qr, U[1, 1] - U[2, 2], qr],
+            [pr, U[2, 1], U[2, 2] - U[0, 0], y, -U[0, 1], -pr],
+            [-pq, U[0, 0] - U[1, 1], -U[1, 2], pq, U[0, 2], z],
         ]
     )

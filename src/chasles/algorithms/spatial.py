@@ -17,6 +17,10 @@ class Twist:
     angular: Array
     linear: Array
 
+    def __add__(self, other: Twist) -> Twist:
+        """Sum of two twists about the same origin."""
+        return Twist(self.angular + other.angular, self.linear + other.linear)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:

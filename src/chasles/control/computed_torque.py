@@ -6,17 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chasles.control.controller import gains
+from chasles.control.robot_controller import RobotController, nonnegative
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 
-class ComputedTorque:
+class ComputedTorque(RobotController):
     """tau = ID(q, qd, qdd_ref + Kd (qd_ref - qd) + Kp (q_ref - q) + Ki ∫(q_ref - q) dt).
 
-    The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys a linear equation.
+    The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys the linear equation
+    e''' + Kd e'' + Kp e' + Ki e = 0 (without integral e'' + Kd e' + Kp e = 0). It needs to know the whole dynamics. The
+    feed-forward variant computes ID(q_ref, qd_ref, …), at the planned motion instead of the measured one: noise of the
+    measurements does not enter the model, and the error's equation holds for small errors only.
+
     Source: Lynch and Park, Modern Robotics, section 11.4, Motion Control with Torque or Force Inputs.
 
     Parameters
@@ -24,8 +28,10 @@ class ComputedTorque:
     robot
         The model that the controller believes in; it may differ from the plant.
     kp, kd, ki
-        Gains of the error's equation in 1/s², 1/s and 1/s³, one number or one for each joint. A natural frequency w and
-        damping ratio z give ``kp = w**2``, ``kd = 2 * z * w``. Stable for ``ki < kp * kd``.
+        Gains of the error's equation in 1/s², 1/s and 1/s³, not negative, one number or one for each joint. A natural
+        frequency w and damping ratio z give ``kp = w**2``, ``kd = 2 * z * w``. Stable for ``ki < kp * kd``.
+    feedforward
+        Whether the inverse dynamics are those of the planned motion.
 
     Examples
     --------
@@ -35,14 +41,15 @@ class ComputedTorque:
 
     name = "computed torque"
 
-    def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        self.robot = robot
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
-            "kp": gains(kp, robot.n, "kp"),
-            "kd": gains(kd, robot.n, "kd"),
-            "ki": gains(ki, robot.n, "ki"),
-        }
-        self.initial_state = np.zeros(robot.n)
+    def __init__(
+        self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0, feedforward: bool = False
+    ) -> None:
+        values = {"kp": kp, "kd": kd, "ki": ki}
+        parameters = {name: nonnegative(value, (robot.n,), name) for name, value in values.items()}
+        super().__init__(robot, parameters, np.zeros(robot.n))
+        self.feedforward = bool(feedforward)
+        if feedforward:
+            self.name = "computed torque, feed-forward"
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
@@ -51,8 +58,5 @@ class ComputedTorque:
         error = reference.q - q
         integral = state + period * error
         feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
-        return self.robot.inverse_dynamics(q, qd, reference.qdd + feedback), integral
-
-    def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
-        return f"{type(self).__name__}({self.robot!r}, {numbers})"
+        at = (reference.q, reference.qd) if self.feedforward else (q, qd)
+        return self.robot.inverse_dynamics(*at, reference.qdd + feedback), integral

@@ -8,6 +8,7 @@ from chasles.errors import ModelError, UnknownNameError
 from chasles.model.checks import check_description
 from chasles.model.consistency import inconsistencies, nearest_consistent
 from chasles.model.description import Description, Frame, Link
+from chasles.model.editing import with_free_base
 from chasles.model.formats import (
     from_dh,
     from_screws,
@@ -19,13 +20,14 @@ from chasles.model.formats import (
     read,
     to_toml,
 )
+from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, InertiaWarning
 from chasles.model.inertial_parameters import (
     inertial_parameter_names,
     inertial_parameters,
     with_inertial_parameters,
 )
-from chasles.model.joint import Joint, JointKind, Limits, Mimic
+from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.parameters import parameter_shapes
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
@@ -65,6 +67,7 @@ __all__ = [
     "shipped",
     "shipped_path",
     "to_toml",
+    "with_free_base",
     "with_inertial_parameters",
 ]
 

@@ -62,7 +62,8 @@ class Description(Record):
         The frame or link that is meant when no frame is named. Empty: the frame or link named "tool", else the link at
         the end of the longest chain.
     home
-        Default configuration, shape (n,). None: zero where the limits allow it, else the middle of the limits.
+        Default configuration, shape (nq,). None: zero where the limits allow it, else the middle of the limits; no turn
+        of spherical and free joints. Quaternions are made unit.
     payload
         A body carried at the tool, in tool axes.
     source
@@ -113,9 +114,10 @@ class Description(Record):
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
         home = self._default_home() if self.__dict__["home"] is None else self.home
-        self._set(home=frozen_array(home, (self.n,), "home (one number for each independent joint)"))
+        self._set(home=frozen_array(home, (self.nq,), "home (one number for each coordinate)"))
         if not np.isfinite(self.home).all():
             raise ModelError(f"home must be finite, not {shortened(self.home.tolist())}")
+        self._set(home=self._with_unit_quaternions(self.home))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields and what follows from them."""
@@ -142,18 +144,47 @@ class Description(Record):
 
     @cached_property
     def coordinates(self) -> tuple[Joint, ...]:
-        """The independent joints: element i of a configuration q is the position of the i-th."""
+        """The independent joints, whose coordinates one after the other are a configuration q."""
         return tuple(joint for joint in self.ordered_joints if joint.moves and joint.mimic is None)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the elements of q: those of the joints, with what tells the coordinates of one joint apart."""
+        return tuple(name for joint in self.coordinates for name in joint.coordinate_names)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the elements of qd and tau: those of the joints, with what tells their freedoms apart."""
+        return tuple(name for joint in self.coordinates for name in joint.velocity_names)
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: the length of q."""
+        return len(self.coordinate_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: the length of qd, qdd and tau. Smaller than `nq` where joints have quaternions."""
+        return len(self.velocity_names)
 
     @property
     def n(self) -> int:
-        """Number of coordinates."""
-        return len(self.coordinates)
+        """Number of degrees of freedom: `nv`."""
+        return self.nv
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
+        """Names of the independent joints."""
         return tuple(joint.name for joint in self.coordinates)
+
+    @cached_property
+    def starts(self) -> Mapping[str, tuple[int, int]]:
+        """Where the coordinates of each independent joint start in q, and its velocities in qd."""
+        starts, q, v = {}, 0, 0
+        for joint in self.coordinates:
+            starts[joint.name] = (q, v)
+            q, v = q + len(joint.coordinate_names), v + len(joint.velocity_names)
+        return starts
 
     @cached_property
     def link_names(self) -> tuple[str, ...]:
@@ -167,23 +198,23 @@ class Description(Record):
 
     @property
     def lower_limits(self) -> NDArray[np.float64]:
-        """Lowest positions, shape (n,), rad or m."""
-        return np.array([joint.limits.lower for joint in self.coordinates])
+        """Lowest positions, shape (nq,), rad or m."""
+        return np.array([bound for joint in self.coordinates for bound in joint.position_limits[0]])
 
     @property
     def upper_limits(self) -> NDArray[np.float64]:
-        """Highest positions, shape (n,), rad or m."""
-        return np.array([joint.limits.upper for joint in self.coordinates])
+        """Highest positions, shape (nq,), rad or m."""
+        return np.array([bound for joint in self.coordinates for bound in joint.position_limits[1]])
 
     @property
     def velocity_limits(self) -> NDArray[np.float64]:
-        """Largest speeds, shape (n,), rad/s or m/s."""
-        return np.array([joint.limits.velocity for joint in self.coordinates])
+        """Largest speeds, shape (nv,), rad/s or m/s."""
+        return self._limits_of_freedoms("velocity")
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
-        """Largest torques or forces, shape (n,), N m or N."""
-        return np.array([joint.limits.effort for joint in self.coordinates])
+        """Largest torques or forces, shape (nv,), N m or N."""
+        return self._limits_of_freedoms("effort")
 
     @cached_property
     def digest(self) -> str:
@@ -280,8 +311,8 @@ class Description(Record):
         Parameters
         ----------
         viscous, coulomb, coulomb_velocity
-            A mapping from joint names to values (the others keep theirs), one number for all coordinates, or one for
-            each, shape (n,). Units: N m s/rad, N m, rad/s (prismatic: N s/m, N, m/s).
+            A mapping from joint names to values (the others keep theirs), one number for all independent joints, or one
+            for each. Units: N m s/rad, N m, rad/s (prismatic: N s/m, N, m/s).
 
         Examples
         --------
@@ -297,10 +328,10 @@ class Description(Record):
                 continue
             if not isinstance(values, Mapping):
                 try:
-                    array = np.broadcast_to(np.asarray(values, dtype=np.float64), (self.n,))
+                    array = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self.joint_names),))
                 except ValueError:
                     raise ArgumentError(
-                        f"with_friction: {parameter} must be one number or {self.n} numbers, "
+                        f"with_friction: {parameter} must be one number or {len(self.joint_names)} numbers, "
                         f"not shape {np.shape(values)}"
                     ) from None
                 values = dict(zip(self.joint_names, array.tolist(), strict=True))
@@ -356,8 +387,27 @@ class Description(Record):
             depth[joint.child] = depth[joint.parent] + 1
         return max(depth, key=lambda link: depth[link])
 
+    def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
+        return np.array([b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))])
+
     def _default_home(self) -> list[float]:
-        return [_middle(joint.limits.lower, joint.limits.upper) for joint in self.coordinates]
+        home = [_middle(lower, upper) for lower, upper in zip(self.lower_limits, self.upper_limits, strict=True)]
+        for joint in self.coordinates:
+            if joint.has_quaternion:
+                home[self.starts[joint.name][0]] = 1.0
+        return home
+
+    def _with_unit_quaternions(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        unit = q.copy()
+        for joint in self.coordinates:
+            if joint.has_quaternion:
+                start = self.starts[joint.name][0]
+                length = float(np.linalg.norm(q[start : start + 4]))
+                if length == 0.0:
+                    raise ModelError(f"the quaternion of joint {shortened(joint.name)} in home must not be zero")
+                if abs(length - 1.0) > 1e-15:
+                    unit[start : start + 4] /= length
+        return frozen_array(unit, q.shape, "home")
 
 
 def _possible(inertia: Inertia) -> Inertia:

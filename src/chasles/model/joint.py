@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError
+from chasles.model.freedoms import (
+    JOINT_KINDS,
+    Freedom,
+    JointKind,
+    coordinate_labels,
+    freedoms,
+    has_quaternion,
+    velocity_labels,
+)
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, frozen_array, number, shortened
 
-JointKind = Literal["revolute", "continuous", "prismatic", "helical", "fixed"]
-JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
+Bound = float | tuple[float, ...]
 JOINT_PARAMETERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor_inertia", "gear_ratio")
 
 
 @dataclass(frozen=True, eq=False)
 class Limits(Record):
     """Limits of a joint; infinite where there is none.
+
+    Each is one number or, for a joint with several freedoms, may be one for each of them.
 
     Parameters
     ----------
@@ -37,18 +47,38 @@ class Limits(Record):
     inf
     """
 
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    effort: float = math.inf
+    lower: Bound = -math.inf
+    upper: Bound = math.inf
+    velocity: Bound = math.inf
+    effort: Bound = math.inf
 
     def __post_init__(self) -> None:
-        self._set(**{name: number(getattr(self, name), f"limit '{name}'") for name in self.field_names()})
-        if not self.lower <= self.upper:
-            raise ModelError(f"the lower limit {self.lower} is not below the upper limit {self.upper}")
+        self._set(**{name: _bound(getattr(self, name), f"limit '{name}'") for name in self.field_names()})
+        counts = {len(bound) for bound in self._bounds() if isinstance(bound, tuple)}
+        if len(counts) > 1:
+            raise ModelError(f"limits for {' and '.join(map(str, sorted(counts)))} freedoms do not go together")
+        count = max(counts, default=1)
+        for lower, upper in zip(self.each("lower", count), self.each("upper", count), strict=True):
+            if not lower <= upper:
+                raise ModelError(f"the lower limit {lower} is not below the upper limit {upper}")
         for name in ("velocity", "effort"):
-            if not getattr(self, name) >= 0.0:
-                raise ModelError(f"the {name} limit {getattr(self, name)} must not be negative")
+            for value in self.each(name, count):
+                if not value >= 0.0:
+                    raise ModelError(f"the {name} limit {value} must not be negative")
+
+    def each(self, name: str, count: int) -> tuple[float, ...]:
+        """One of the limits for each of a joint's freedoms.
+
+        Examples
+        --------
+        >>> Limits(velocity=2.0).each("velocity", 3)
+        (2.0, 2.0, 2.0)
+        """
+        bound: Bound = getattr(self, name)
+        return bound if isinstance(bound, tuple) else (bound,) * count
+
+    def _bounds(self) -> tuple[Bound, ...]:
+        return tuple(getattr(self, name) for name in self.field_names())
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +100,16 @@ class Mimic(Record):
 class Joint(Record):
     """A joint between two links: ``T_parent_child(q) = T_parent_joint · motion(axis, q) · T_joint_child``.
 
+    Coordinates by kind: an angle ("revolute", "continuous", "helical") or a distance ("prismatic"); the angles about
+    `axis` and then about the `second_axis`, which the first carries along ("universal"); angle and distance
+    ("cylindrical"); two distances across the axis and the angle ("planar": along x and y if the axis is z); a unit
+    quaternion w, x, y, z ("spherical"), and with it a position ("free"). The velocities of the last two are the angular
+    velocity and, of a free joint, the velocity of the moved joint frame, in its own axes. None: "fixed".
+
     Parameters
     ----------
     name, kind
-        `kind` is "revolute", "continuous", "prismatic", "helical" or "fixed".
+        `kind` is one of `chasles.model.freedoms.JOINT_KINDS`.
     parent, child
         Names of the links.
     T_parent_joint
@@ -84,10 +120,13 @@ class Joint(Record):
         Direction in the joint frame, shape (3,); made a unit vector.
     pitch
         Travel along the axis for each rad, m/rad; helical joints only.
+    second_axis
+        Second direction of a universal joint, across the first, shape (3,).
     limits
-        See `Limits`.
+        See `Limits`. Spherical and free joints have no limits of position.
     viscous_friction, coulomb_friction
-        At the joint, N m s/rad and N m (N s/m and N for prismatic joints).
+        At the joint, N m s/rad and N m (N s/m and N for prismatic joints). A joint with several freedoms has each
+        parameter in all of them.
     coulomb_velocity
         rad/s or m/s: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or with `sign` when it is
         0.
@@ -115,6 +154,7 @@ class Joint(Record):
     T_joint_child: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
     axis: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     pitch: float = 0.0
+    second_axis: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
     limits: Limits = field(default_factory=Limits)
     viscous_friction: float = 0.0
     coulomb_friction: float = 0.0
@@ -133,6 +173,7 @@ class Joint(Record):
             T_parent_joint=frozen_placement(self.T_parent_joint, f"T_parent_joint {of_joint}"),
             T_joint_child=frozen_placement(self.T_joint_child, f"T_joint_child {of_joint}"),
             axis=_unit_vector(self.axis, f"the axis {of_joint}"),
+            second_axis=_unit_vector(self.second_axis, f"the second_axis {of_joint}"),
         )
         for name in ("pitch", *JOINT_PARAMETERS):
             value = number(getattr(self, name), f"the {name} {of_joint}")
@@ -145,13 +186,72 @@ class Joint(Record):
             raise ModelError(f"the pitch {of_joint} is {self.pitch}, but only a helical joint has a pitch")
         if self.kind == "continuous" and (self.limits.lower, self.limits.upper) != (-math.inf, math.inf):
             raise ModelError(f"the position limits {of_joint} must be infinite, because it is continuous")
-        if self.kind == "fixed" and self.mimic is not None:
-            raise ModelError(f"joint {shortened(self.name)} is fixed and cannot mimic another joint")
+        if len(self.freedoms) != 1 and self.mimic is not None:
+            raise ModelError(
+                f"joint {shortened(self.name)} is {self.kind} and cannot mimic another joint: "
+                "only one with one freedom can"
+            )
+        self._check_freedoms(of_joint)
+
+    def _check_freedoms(self, of_joint: str) -> None:
+        count = len(self.freedoms)
+        for name in Limits.field_names():
+            bound = getattr(self.limits, name)
+            if isinstance(bound, tuple) and (count < 2 or len(bound) != count):
+                raise ModelError(f"the {name} limits {of_joint} are {len(bound)} numbers, but it has freedoms: {count}")
+        if has_quaternion(self.kind) and np.isfinite([*self.position_limits[0], *self.position_limits[1]]).any():
+            raise ModelError(f"the position limits {of_joint} must be infinite, because it is {self.kind}")
+        if self.kind == "universal" and abs(float(self.axis @ self.second_axis)) > 1e-9:
+            raise ModelError(f"the second_axis {of_joint} must be at a right angle to its axis")
 
     @property
     def moves(self) -> bool:
         """Whether the joint lets its child move."""
         return self.kind != "fixed"
+
+    @property
+    def freedoms(self) -> tuple[Freedom, ...]:
+        """Its turns and slides; see `chasles.model.freedoms`."""
+        return freedoms(self.kind, self.axis, self.pitch, self.second_axis)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of its coordinates: its own name, with what tells several apart.
+
+        Examples
+        --------
+        >>> Joint("hip", "universal", "body", "leg").coordinate_names
+        ('hip.first', 'hip.second')
+        """
+        return tuple(f"{self.name}.{label}" if label else self.name for label in coordinate_labels(self.kind))
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of its velocities.
+
+        Examples
+        --------
+        >>> Joint("hip", "spherical", "body", "leg").velocity_names
+        ('hip.wx', 'hip.wy', 'hip.wz')
+        """
+        return tuple(f"{self.name}.{label}" if label else self.name for label in velocity_labels(self.kind))
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether its first four coordinates are a unit quaternion."""
+        return has_quaternion(self.kind)
+
+    @property
+    def position_limits(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Lowest and highest values of its coordinates."""
+        count = len(self.coordinate_names)
+        return self.limits.each("lower", count), self.limits.each("upper", count)
+
+
+def _bound(value: object, what: str) -> Bound:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) == 1:
+        return tuple(number(item, what) for item in value)
+    return number(value, what)
 
 
 def _unit_vector(value: object, what: str) -> NDArray[np.float64]:

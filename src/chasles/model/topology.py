@@ -99,6 +99,11 @@ def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, floa
                 raise ModelError(
                     f"joint {shortened(current.name)} mimics the joint {shortened(current.mimic.joint)}, {kind}"
                 )
+            if len(followed.freedoms) > 1:
+                raise ModelError(
+                    f"joint {shortened(current.name)} mimics the joint {shortened(followed.name)}, which is "
+                    f"{followed.kind}: only a joint with one freedom can be followed"
+                )
             current = followed
         driver, ratio, offset = resolved.setdefault(current.name, (current.name, 1.0, 0.0))
         for follower in reversed(waiting):

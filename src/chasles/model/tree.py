@@ -1,6 +1,11 @@
 """The kinematic tree that the algorithms read: moving bodies only, each turning about or sliding along its own z axis.
 
-Fixed joints are folded into the bodies that they join. The frame of a body sits on its joint axis, with z along the
+Fixed joints are folded into the bodies that they join. A joint with several freedoms becomes a chain of bodies, one for
+each, of which only the last has mass. The turns and slides of a spherical or free joint are those of its velocity: the
+first body of its chain takes the whole pose that the coordinates tell, the others stay at rest relative to it, but have
+rates. What is special about these rates is said in `chasles.algorithms.body_motion`.
+
+ The frame of a body sits on its joint axis, with z along the
 axis, at the point of the axis that is nearest to the parent body's origin (if the axis is along one of the parent's
 coordinate axes): that leaves the most zeros for tracing to fold away.
 """
@@ -9,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +22,14 @@ from numpy.typing import NDArray
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.description import Description
+from chasles.model.freedoms import JointKind, has_quaternion
 from chasles.model.inertia import Inertia
 from chasles.model.joint import JOINT_PARAMETERS, Joint
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import tidy_rotation
 
 WORLD = -1
+Placed = Literal["coordinate", "quaternion", "quaternion and position", "nothing"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +42,8 @@ class Body:
     Parameters
     ----------
     name, joint
-        Name of the first link of the body and of the joint that moves it.
+        Name of the first link of the body and of the velocity that its joint gives it: the joint's own name where it
+        has one freedom. A body without links has the name of its joint's velocity too.
     parent
         Index of the parent body; -1 for the world.
     R_parent_body, p_parent_body
@@ -44,8 +52,17 @@ class Body:
         1.0 for a joint that turns, 0.0 for a prismatic one.
     pitch
         Travel along z for each unit of joint position: 1.0 prismatic, m/rad helical, 0.0 revolute.
-    coordinate, ratio, offset
-        The joint position is ``ratio * q[coordinate] + offset``; ratio and offset are 1 and 0 except for mimic joints.
+    coordinate
+        Number of its velocity in qd.
+    position
+        Number of its position in q; of the first body of a spherical or free joint that of qw, of the others -1.
+    ratio, offset
+        The joint position is ``ratio * q[position] + offset``; 1 and 0 except for mimic joints.
+    placed
+        What q tells of its pose: "coordinate", "quaternion" or "quaternion and position" for the first body of a
+        spherical or free joint, "nothing" for the others, which continue the same joint.
+    carries
+        Whether links move with it; not so the first bodies of a joint with several freedoms.
     mass, first_moment, inertia
         kg; mass times centre of mass in body axes, kg m; inertia about the origin of the body frame, kg m².
     armature
@@ -62,8 +79,11 @@ class Body:
     angular: float
     pitch: float
     coordinate: int
+    position: int
     ratio: float
     offset: float
+    placed: Placed
+    carries: bool
     mass: Any
     first_moment: NDArray[Any]
     inertia: NDArray[Any]
@@ -84,12 +104,18 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Moving bodies (parents before children), every link and frame by name, the length n of q, and gravity (3,)."""
+    """Moving bodies (parents before children), every link and frame by name, lengths of q and qd, gravity (3,)."""
 
     bodies: tuple[Body, ...]
     frames: dict[str, Placement]
+    nq: int
     n: int
     gravity: NDArray[Any]
+
+    @property
+    def carriers(self) -> list[int]:
+        """Numbers of the bodies that carry links."""
+        return [index for index, body in enumerate(self.bodies) if body.carries]
 
 
 def build_tree(description: Description, values: Mapping[str, Any] | None = None) -> Tree:
@@ -125,8 +151,8 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
     array([1., 0., 0.])
     """
     parameters = _Parameters(description, values or {})
-    places, moved = _place_links(description)
-    carried: dict[int, list[tuple[str, Inertia, Placement]]] = {index: [] for index in range(len(moved))}
+    places, moving = _place_links(description)
+    carried: dict[int, list[tuple[str, Inertia, Placement]]] = {index: [] for index in range(len(moving))}
     for link in description.links:
         if places[link.name].body != WORLD:
             carried[places[link.name].body].append((f"links.{link.name}", link.inertia, places[link.name]))
@@ -138,24 +164,30 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
     if tool.body != WORLD:
         carried[tool.body].append(("payload", description.payload, tool))
 
-    coordinate = {joint.name: index for index, joint in enumerate(description.coordinates)}
     bodies = []
-    for index, (joint, parent, R, p) in enumerate(moved):
+    for index, moved in enumerate(moving):
+        joint, freedom = moved.joint, moved.joint.freedoms[moved.freedom]
         driver, ratio, offset = description.mimics[joint.name]
+        q_start, v_start = description.starts[driver]
         motor = {name: parameters(f"joints.{joint.name}.{name}", getattr(joint, name)) for name in JOINT_PARAMETERS}
         mass, first_moment, inertia = _composite(parameters, carried[index])
+        velocity = joint.velocity_names[freedom.velocity]
+        placed = _placed(joint.kind, moved.freedom)
         bodies.append(
             Body(
-                name=joint.child,
-                joint=joint.name,
-                parent=parent,
-                R_parent_body=R,
-                p_parent_body=p,
-                angular=0.0 if joint.kind == "prismatic" else 1.0,
-                pitch=1.0 if joint.kind == "prismatic" else joint.pitch,
-                coordinate=coordinate[driver],
+                name=joint.child if moved.is_last else velocity,
+                joint=velocity,
+                parent=moved.parent,
+                R_parent_body=moved.R_parent_body,
+                p_parent_body=moved.p_parent_body,
+                angular=freedom.angular,
+                pitch=freedom.pitch,
+                coordinate=v_start + freedom.velocity,
+                position=-1 if placed == "nothing" else q_start if joint.has_quaternion else q_start + freedom.velocity,
                 ratio=ratio,
                 offset=offset,
+                placed=placed,
+                carries=moved.is_last,
                 mass=mass,
                 first_moment=first_moment,
                 inertia=inertia,
@@ -165,7 +197,7 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
                 coulomb_velocity=motor["coulomb_velocity"],
             )
         )
-    return Tree(tuple(bodies), frames, description.n, parameters("gravity", description.gravity))
+    return Tree(tuple(bodies), frames, description.nq, description.nv, parameters("gravity", description.gravity))
 
 
 class _Parameters:
@@ -194,26 +226,48 @@ def _onward(place: Placement, R: NDArray[np.float64], p: NDArray[np.float64]) ->
     )
 
 
-def _place_links(
-    description: Description,
-) -> tuple[dict[str, Placement], list[tuple[Joint, int, NDArray[np.float64], NDArray[np.float64]]]]:
-    """Return the place of every link in its body, and each moving joint with parent body and pose of its body there."""
+@dataclass(frozen=True)
+class _Moved:
+    """A freedom of a joint, with the parent body and the pose there of the body that it moves."""
+
+    joint: Joint
+    freedom: int
+    parent: int
+    R_parent_body: NDArray[np.float64]
+    p_parent_body: NDArray[np.float64]
+
+    @property
+    def is_last(self) -> bool:
+        return self.freedom == len(self.joint.freedoms) - 1
+
+
+def _place_links(description: Description) -> tuple[dict[str, Placement], list[_Moved]]:
+    """Return the place of every link in its body, and every freedom."""
     T = description.T_world_base
     places = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
-    moved: list[tuple[Joint, int, NDArray[np.float64], NDArray[np.float64]]] = []
+    moving: list[_Moved] = []
     for joint in description.ordered_joints:
-        T_pj, T_jc = joint.T_parent_joint, joint.T_joint_child
-        joint_place = _onward(places[joint.parent], T_pj[:3, :3], T_pj[:3, 3])
-        if not joint.moves:
-            places[joint.child] = _onward(joint_place, T_jc[:3, :3], T_jc[:3, 3])
-            continue
-        R_joint_body = rotation_taking_z_to(joint.axis)
-        R_parent_body = tidy_rotation(joint_place.R_body_frame @ R_joint_body)
-        p_parent_body, slide = _nearest_point(joint_place.p_body_frame, R_parent_body[:, 2])
-        body = Placement(len(moved), tidy_rotation(R_joint_body.T), np.array([0.0, 0.0, -slide]))
-        places[joint.child] = _onward(body, T_jc[:3, :3], T_jc[:3, 3])
-        moved.append((joint, joint_place.body, R_parent_body, p_parent_body))
-    return {link: places[link] for link in description.link_names}, moved
+        place = _onward(places[joint.parent], joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3])
+        for number, freedom in enumerate(joint.freedoms):
+            # The frame that the joint moves, with all freedoms so far at zero, seen from the new body.
+            R_joint_body = rotation_taking_z_to(freedom.direction)
+            R_parent_body = tidy_rotation(place.R_body_frame @ R_joint_body)
+            if joint.has_quaternion:
+                p_parent_body, slide = place.p_body_frame, 0.0
+            else:
+                p_parent_body, slide = _nearest_point(place.p_body_frame, R_parent_body[:, 2])
+            moving.append(_Moved(joint, number, place.body, R_parent_body, p_parent_body))
+            place = Placement(len(moving) - 1, tidy_rotation(R_joint_body.T), np.array([0.0, 0.0, -slide]))
+        places[joint.child] = _onward(place, joint.T_joint_child[:3, :3], joint.T_joint_child[:3, 3])
+    return {link: places[link] for link in description.link_names}, moving
+
+
+def _placed(kind: JointKind, freedom: int) -> Placed:
+    if not has_quaternion(kind):
+        return "coordinate"
+    if freedom > 0:
+        return "nothing"
+    return "quaternion and position" if kind == "free" else "quaternion"
 
 
 def _nearest_point(p: NDArray[np.float64], axis: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

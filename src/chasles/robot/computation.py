@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Default = Any
 
 
+#: Arguments that are configurations; all others are velocities, accelerations or torques.
+CONFIGURATIONS = ("q", "q0", "q1")
+
+
 class OneOf(tuple[str, ...]):
     """The values of an option that a call must choose from."""
 
@@ -37,7 +41,8 @@ class computes:  # noqa: N801  (a decorator, and read as a verb)
     Parameters
     ----------
     *inputs
-        Names of the arguments after the tree, each of shape (n,).
+        Names of the arguments after the tree: configurations, of shape (nq,), are called q, q0 or q1; all others have
+        the shape (n,).
     outputs
         Names of the results.
     wrenches
@@ -251,7 +256,10 @@ class RobotFunction:
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(computation.declared.inputs, (description.n,))
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (description.nq if name in CONFIGURATIONS else description.nv,)
+            for name in computation.declared.inputs
+        }
         known = parameter_shapes(description) if vary else {}
         for name in vary:
             if name not in known:

@@ -12,25 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import model
 from chasles.model import Description
+from chasles.robot.configurations import Configurations
 from chasles.robot.dynamics import Dynamics
 from chasles.robot.kinematics import Kinematics
 from chasles.robot.parameters import InertialParameters
+from chasles.robot.reference_dynamics import ReferenceDynamics
 from chasles.robot.regressors import Regressors
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(Kinematics, Dynamics, Regressors, InertialParameters):
+class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters):
     """A robot: immutable description and compiled mechanics.
 
-    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n) with any leading
-    batch axes, ``out=``, ``vary=`` for parameters that take other values than the description's, and, where forces of
-    the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of motion is
+    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
+    of shape (..., nq), with any leading batch axes, ``out=``, ``vary=`` for parameters that take other values than the
+    description's, and, where forces of the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of
+    motion is
 
         M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
 
-    Joint positions are in rad (m for sliding joints), torques in N m (N). The world frame is the fixed base frame.
+    Joint positions are in rad (m for sliding joints), torques in N m (N). The world frame is the fixed base frame. For
+    most robots nq is n; see `chasles.robot.configurations` for those with quaternions.
 
     Parameters
     ----------
@@ -96,13 +100,33 @@ class Robot(Kinematics, Dynamics, Regressors, InertialParameters):
 
     @property
     def n(self) -> int:
-        """Number of coordinates."""
-        return self.description.n
+        """Number of degrees of freedom: the length of qd, qdd and tau."""
+        return self.description.nv
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: `n`."""
+        return self.description.nv
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: the length of q; more than `n` where joints have quaternions."""
+        return self.description.nq
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the coordinates' joints, in the order of q."""
+        """Names of the independent joints, in the order of q."""
         return self.description.joint_names
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the elements of q; see `chasles.model.Description`."""
+        return self.description.coordinate_names
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the elements of qd and tau."""
+        return self.description.velocity_names
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -111,17 +135,17 @@ class Robot(Kinematics, Dynamics, Regressors, InertialParameters):
 
     @property
     def home(self) -> NDArray[np.float64]:
-        """Default configuration, shape (n,)."""
+        """Default configuration, shape (nq,)."""
         return self.description.home
 
     @property
     def lower_limits(self) -> NDArray[np.float64]:
-        """Lowest joint positions, shape (n,), rad or m; -inf where there is none."""
+        """Lowest joint positions, shape (nq,), rad or m; -inf where there is none."""
         return self.description.lower_limits
 
     @property
     def upper_limits(self) -> NDArray[np.float64]:
-        """Highest joint positions, shape (n,), rad or m; inf where there is none."""
+        """Highest joint positions, shape (nq,), rad or m; inf where there is none."""
         return self.description.upper_limits
 
     @property
@@ -138,6 +162,10 @@ class Robot(Kinematics, Dynamics, Regressors, InertialParameters):
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the parameters that ``vary=`` and `with_values` take."""
         return model.parameter_shapes(self.description)
+
+    def with_free_base(self) -> Self:
+        """Copy whose base moves freely in the world; see `chasles.model.with_free_base`."""
+        return type(self)(model.with_free_base(self.description))
 
     def with_payload(
         self,

@@ -19,8 +19,9 @@ from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.checks import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
 from chasles.model.formats.dh import as_limits
+from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
-from chasles.model.joint import Joint, JointKind
+from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, frozen_placement, homogeneous, inverse
 from chasles.model.record import frozen_array, naming
 

@@ -50,6 +50,7 @@ JOINT_KEYS = (
     "placement",
     "child_placement",
     "axis",
+    "second_axis",
     "pitch",
     "limits",
     *JOINT_PARAMETERS,
@@ -252,7 +253,7 @@ def _joint(table: Mapping[str, Any], where: str) -> Joint:
             axis=table.get("axis", (0.0, 0.0, 1.0)),
             limits=as_limits(table.get("limits", Limits())),
             mimic=mimic,
-            **{key: table[key] for key in ("pitch", *JOINT_PARAMETERS) if key in table},
+            **{key: table[key] for key in ("second_axis", "pitch", *JOINT_PARAMETERS) if key in table},
         )
 
 
@@ -308,6 +309,8 @@ def _joint_table(joint: Joint) -> dict[str, Any]:
     table["child_placement"] = _placement_table(joint.T_joint_child)
     if joint.axis.tolist() != [0.0, 0.0, 1.0]:
         table["axis"] = joint.axis
+    if joint.kind == "universal":
+        table["second_axis"] = joint.second_axis
     default = {"pitch": 0.0, **dict.fromkeys(JOINT_PARAMETERS, 0.0), "gear_ratio": 1.0}
     table |= {key: getattr(joint, key) for key, value in default.items() if getattr(joint, key) != value}
     table["limits"] = {
@@ -341,4 +344,6 @@ def _value(value: Any) -> str:
         return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, np.ndarray):
         return json.dumps(value.tolist())
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
     return repr(float(value))

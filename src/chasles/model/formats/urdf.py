@@ -1,8 +1,8 @@
 """Robots from URDF, the robot description format of ROS (http://wiki.ros.org/urdf/XML).
 
-Read: links with inertia, joints of type fixed, revolute, continuous and prismatic, with origin, axis, limits,
-dynamics (damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files are
-never opened.
+Read: links with inertia, joints of type fixed, revolute, continuous, prismatic, floating and planar, with origin, axis,
+limits, dynamics (damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files
+are never opened.
 
 - Angles written as decimals within 1e-11 of a multiple of pi/2 are read as that multiple.
 - A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only
@@ -25,8 +25,9 @@ from chasles.model.checks import check_description
 from chasles.model.description import Description, Link
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import LARGEST_NUMBER, MAX_BYTES, Element, parse_xml
+from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
-from chasles.model.joint import Joint, JointKind, Limits, Mimic
+from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.placement import FloatArray, from_position_and_angles
 from chasles.model.record import naming, shortened
 
@@ -35,6 +36,8 @@ JOINT_TYPES: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "continuous",
     "prismatic": "prismatic",
+    "floating": "free",
+    "planar": "planar",
 }
 ZERO = (0.0, 0.0, 0.0)
 X_AXIS = (1.0, 0.0, 0.0)
@@ -174,7 +177,7 @@ def _limits(element: Element, kind: str) -> Limits:
     if limit is None:
         return Limits()
     velocity, effort = _bound(limit, "velocity", math.inf), _bound(limit, "effort", math.inf)
-    if kind == "continuous" or not limit.attributes.keys() & {"lower", "upper"}:
+    if kind in ("continuous", "floating", "planar") or not limit.attributes.keys() & {"lower", "upper"}:
         return Limits(velocity=velocity, effort=effort)
     return Limits(_bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0), velocity, effort)
 

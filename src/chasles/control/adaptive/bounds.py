@@ -1,0 +1,73 @@
+"""Bounds of estimated parameters, and the projection that keeps estimates between them.
+
+Source: Slotine & Li, Applied Nonlinear Control (1991), chapter 8, on parameters with known bounds. With a gain for each
+parameter by itself, projection never lengthens the parameters' error, so that no proof of stability is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.engine import clip, where
+from chasles.errors import ArgumentError
+
+
+def numbers(value: ArrayLike, count: int, name: str, *, finite: bool = True) -> NDArray[np.float64]:
+    """Return one number for each parameter from one for all or one for each.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither, NaN, or infinite where it must be finite.
+
+    Examples
+    --------
+    >>> numbers(2.0, 3, "adaptation")
+    array([2., 2., 2.])
+    """
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be one number or {count}, one for each unknown parameter") from None
+    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+        raise ArgumentError(f"{name} must be {'finite' if finite else 'numbers'}, not {array.tolist()}")
+    return array
+
+
+def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the given ones of ``lower`` and ``upper``, each (m,), as parameters of a controller.
+
+    Raises
+    ------
+    ArgumentError
+        If the first estimate is not between them.
+    """
+    given = {
+        name: numbers(value, len(start), name, finite=False)
+        for name, value in (("lower", lower), ("upper", upper))
+        if value is not None
+    }
+    outside = (start < given.get("lower", -np.inf)) | (start > given.get("upper", np.inf))
+    if outside.any():
+        raise ArgumentError(f"the first estimates {np.flatnonzero(outside).tolist()} are not between lower and upper")
+    return given
+
+
+def projected_rate(estimate: Any, rate: Any, parameters: Mapping[str, Any]) -> Any:
+    """Rate of change of the estimates, without what would take them over their bounds."""
+    if "lower" in parameters:
+        rate = where((estimate <= parameters["lower"]) & (rate < 0.0), 0.0, rate)
+    if "upper" in parameters:
+        rate = where((estimate >= parameters["upper"]) & (rate > 0.0), 0.0, rate)
+    return rate
+
+
+def projected(estimate: Any, parameters: Mapping[str, Any]) -> Any:
+    """The nearest estimates between their bounds."""
+    if not {"lower", "upper"} & set(parameters):
+        return estimate
+    return clip(estimate, parameters.get("lower", -np.inf), parameters.get("upper", np.inf))

@@ -1,0 +1,138 @@
+"""Which inertial parameters of a model a controller takes for unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import UnknownNameError
+from chasles.geometry import (
+    inertial_parameters_from_pseudo_inertia,
+    pose,
+    pseudo_inertia,
+    pseudo_inertia_from_inertial_parameters,
+    transform_pseudo_inertia,
+)
+from chasles.model import build_tree
+from chasles.model.inertial_parameters import OF_BODY
+from chasles.robot import Robot
+
+CHOICES = ("base", "all", "payload")
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Parameters theta (m,) with which torques are ``known + Y theta``.
+
+    Attributes
+    ----------
+    robot
+        The model; what is not unknown is as it says.
+    names
+        Of the parameters.
+    values
+        What the model says they are, shape (m,).
+    columns
+        Which of the robot's inertial parameters they change, shape (c,).
+    to_columns
+        How: shape (c, m); None if each is one of them.
+    complete
+        Whether torques depend on nothing else, so that the known part is zero.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    columns: NDArray[np.intp]
+    to_columns: NDArray[np.float64] | None
+    complete: bool
+
+    @classmethod
+    def of(cls, robot: Robot, which: str | Sequence[str]) -> Self:
+        """Choose parameters of a robot.
+
+        Parameters
+        ----------
+        robot
+            The model.
+        which
+            ``"base"``: the base parameters, of which every motion tells something. ``"all"``: all inertial and friction
+            parameters that have an effect. ``"payload"``: mass, first moments and inertia of a body at the tool, about
+            the tool's origin and in its axes. Or names of inertial parameters (`Robot.inertial_parameter_names`).
+
+        Raises
+        ------
+        UnknownNameError
+            The robot has no such parameter.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> Unknowns.of(ch.load("planar2r"), "payload").names[:4]
+        ('payload.m', 'payload.mx', 'payload.my', 'payload.mz')
+        """
+        if not isinstance(which, str):
+            return cls._named(robot, tuple(which))
+        if which == "payload":
+            return cls._payload(robot)
+        if which not in CHOICES:
+            raise UnknownNameError("choice of unknown parameters", which, CHOICES)
+        base = robot.base_parameters()
+        if which == "base":
+            return cls(robot, base.names, base.values, base.independent, None, complete=True)
+        effective = np.flatnonzero(np.any(base.to_base != 0.0, axis=0))
+        names = tuple(base.parameter_names[k] for k in effective)
+        return cls(robot, names, robot.inertial_parameters[effective], effective, None, complete=True)
+
+    @classmethod
+    def _named(cls, robot: Robot, names: tuple[str, ...]) -> Self:
+        known = robot.inertial_parameter_names
+        for name in names:
+            if name not in known:
+                raise UnknownNameError("inertial parameter", name, known)
+        columns = np.array([known.index(name) for name in names], dtype=np.intp)
+        return cls(robot, names, robot.inertial_parameters[columns], columns, None, complete=False)
+
+    @classmethod
+    def _payload(cls, robot: Robot) -> Self:
+        tree = build_tree(robot.description)
+        tool = tree.frames[robot.description.tool]
+        if tool.body < 0:
+            raise UnknownNameError("choice of unknown parameters", "payload", ("base", "all"))
+        link = tree.frames[tree.bodies[tool.body].name]
+        R = link.R_body_frame.T @ tool.R_body_frame
+        T_link_tool = pose(R, link.R_body_frame.T @ (tool.p_body_frame - link.p_body_frame))
+        of_units = pseudo_inertia_from_inertial_parameters(np.eye(10))
+        to_link = inertial_parameters_from_pseudo_inertia(transform_pseudo_inertia(T_link_tool, of_units)).T
+        payload = robot.description.payload
+        moments = pseudo_inertia(payload.mass, payload.center_of_mass, payload.matrix)
+        return cls(
+            robot,
+            tuple(f"payload.{name}" for name in OF_BODY),
+            np.asarray(inertial_parameters_from_pseudo_inertia(moments), dtype=np.float64),
+            np.arange(10 * tool.body, 10 * tool.body + 10, dtype=np.intp),
+            np.asarray(to_link, dtype=np.float64),
+            complete=False,
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def columns_of(self, regressor: Any) -> Any:
+        """The columns Y (n, m) that belong to theta, from a regressor (n, parameters) of the robot."""
+        chosen = regressor[:, self.columns]
+        return chosen if self.to_columns is None else chosen @ self.to_columns
+
+    def torque(
+        self, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any, estimate: Any
+    ) -> tuple[Any, Any]:
+        """Torques of `Robot.passivity_torque` if theta is the estimate (m,), and the Y (n, m) that theta has in them."""
+        motion = (q, qd, qd_reference, qdd_reference)
+        Y = self.columns_of(self.robot.passivity_regressor(*motion))
+        if self.complete:
+            return Y @ estimate, Y
+        return self.robot.passivity_torque(*motion) + Y @ (estimate - self.values), Y

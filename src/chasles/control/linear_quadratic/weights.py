@@ -1,0 +1,127 @@
+"""Weights of quadratic costs: checked, and chosen by Bryson's rule."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.controller import gains
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+
+Floats = NDArray[np.float64]
+
+_ASYMMETRY = 1e-10  # of a matrix given as symmetric, relative to its largest element
+_ROUNDING = 1e-12  # of an eigenvalue that counts as zero, relative to the largest
+_LARGE_TORQUE = 0.1  # of a joint's greatest torque
+_NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
+
+
+class Weights(NamedTuple):
+    """Weights of the cost ∫ (δxᵀ Q δx + δuᵀ R δu) dt: Q (2n, 2n) of δx = (δq, δq̇) and R (n, n) of torques.
+
+    Their units are such that both terms are numbers per second: 1/rad² for positions, s²/rad² for velocities,
+    1/(N m)² for torques (m and N for sliding joints), each 1/s.
+    """
+
+    Q: Floats
+    R: Floats
+
+
+def bryson_weights(
+    robot: Robot,
+    *,
+    position_error: ArrayLike = 0.01,
+    velocity_error: ArrayLike = 0.1,
+    torque: ArrayLike | None = None,
+) -> Weights:
+    """Weights under which the largest tolerable errors and torques cost equally much: Q = 1/error², R = 1/torque².
+
+    Bryson's rule (Bryson and Ho, Applied Optimal Control).
+
+    Parameters
+    ----------
+    robot
+        Whose limits are the default of ``torque``.
+    position_error, velocity_error
+        Largest tolerable deviation of each joint, rad and rad/s (m and m/s for sliding joints): a number or (n,).
+    torque
+        Largest tolerable correction of each joint's torque, N m (N): a number or (n,). Default a tenth of the robot's
+        effort limits; for a joint without a limit what gives its inertia at home, at ``position_error``, a natural
+        frequency of 30 rad/s.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is not positive.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> weights = bryson_weights(ch.load("planar2r"), position_error=0.02, velocity_error=0.5, torque=10.0)
+    >>> weights.Q.diagonal(), weights.R.diagonal()
+    (array([2500., 2500.,    4.,    4.]), array([0.01, 0.01]))
+    """
+    position = _positive(position_error, robot.n, "position_error")
+    velocity = _positive(velocity_error, robot.n, "velocity_error")
+    if torque is None:
+        inertia = np.diagonal(robot.mass_matrix(robot.home))
+        limited = np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)
+        limits = np.where(limited, robot.effort_limits, 0.0)
+        torque = np.where(limited, _LARGE_TORQUE * limits, inertia * _NATURAL_FREQUENCY**2 * position)
+    tau = _positive(torque, robot.n, "torque")
+    return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
+
+
+def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> Floats:
+    """Return a weight as a symmetric matrix (size, size), from a matrix, its diagonal, or one number for all of it.
+
+    Parameters
+    ----------
+    value, size, name
+        What is given, how large it must be, and what error messages call it.
+    definite
+        Whether it must be positive definite, or may be semidefinite.
+
+    Raises
+    ------
+    ArgumentError
+        If it has another shape, is not finite, not symmetric or has an eigenvalue below (or at) zero.
+
+    Examples
+    --------
+    >>> weight_matrix([1.0, 4.0], 2, "R", definite=True)
+    array([[1., 0.],
+           [0., 4.]])
+    """
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be numbers, not {type(value).__name__}") from None
+    if array.ndim < 2 and array.shape in ((), (size,)):
+        array = np.diag(np.broadcast_to(array, size))
+    if array.shape != (size, size):
+        raise ArgumentError(f"{name} must be a number, ({size},) or ({size}, {size}), not {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name} must be finite")
+    scale = np.abs(array).max(initial=0.0)
+    if np.abs(array - array.T).max(initial=0.0) > _ASYMMETRY * scale:
+        i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
+        raise ArgumentError(
+            f"{name} must be symmetric, but {name}[{i}, {j}] = {array[i, j]:g} and {name}[{j}, {i}] = {array[j, i]:g}"
+        )
+    symmetric = 0.5 * (array + array.T)
+    smallest = float(np.linalg.eigvalsh(symmetric)[0]) if size else 1.0
+    if smallest < -_ROUNDING * scale or (definite and smallest <= _ROUNDING * scale):
+        kind = "positive definite" if definite else "positive semidefinite"
+        raise ArgumentError(f"{name} must be {kind}, but its smallest eigenvalue is {smallest:g}")
+    return symmetric
+
+
+def _positive(value: ArrayLike, n: int, name: str) -> Floats:
+    numbers = gains(value, n, name)
+    if not (numbers > 0.0).all():
+        raise ArgumentError(f"{name} must be positive, not {numbers.tolist()}")
+    return numbers

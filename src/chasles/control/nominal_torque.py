@@ -1,0 +1,56 @@
+"""The torques that a planned motion needs, with PD feedback if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class NominalTorque(RobotController):
+    """tau = ID(q_ref, qd_ref, qdd_ref) + Kp (q_ref - q) + Kd (qd_ref - qd).
+
+    The first term depends on the planned motion alone. A robot that starts on it, is as the model says and is not
+    disturbed, follows it without any feedback, and leaves it for good otherwise: with the default gains of 0 there is
+    none. It needs to know the whole dynamics, but not while it runs.
+
+    Source: the feed-forward part of Mazure's strategy (nominal torques from the Newton–Euler recursion of Luh, Walker
+    and Paul, and a regulator on the perturbations); with PD, feed-forward plus feedback control as in Lynch and Park,
+    Modern Robotics, chapter 11.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    kp, kd
+        Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
+        N/m, N s/m).
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    >>> run = ch.simulate(arm, ch.control.NominalTorque(arm), motion)  # nothing in its way
+    >>> float(abs(run.error).max()) < 0.01
+    True
+    """
+
+    name = "nominal torque"
+
+    def __init__(self, robot: Robot, *, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0) -> None:
+        super().__init__(robot, {"kp": nonnegative(kp, (robot.n,), "kp"), "kd": nonnegative(kd, (robot.n,), "kd")})
+        if any(value.any() for value in self.parameters.values()):
+            self.name = "nominal torque + PD"
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory."""
+        feedback = parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd)
+        return self.robot.inverse_dynamics(*reference) + feedback, state

@@ -1,0 +1,45 @@
+"""PD control of the joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class PD(RobotController):
+    """tau = Kp (q_ref - q) + Kd (qd_ref - qd): a spring and a damper in each joint.
+
+    It needs to know nothing of the robot but the number of its joints. Without gravity it brings every arm to rest at
+    the goal; gravity makes it sag by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A new feedback method for dynamic
+    control of manipulators" (1981), for its stability; Lynch and Park, Modern Robotics, section 11.4.
+
+    Parameters
+    ----------
+    robot
+        Whose joints it moves.
+    kp, kd
+        Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
+        N/m, N s/m).
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> controller = ch.control.PD(ch.load("planar2r"), kp=400.0, kd=40.0)
+    """
+
+    name = "PD"
+
+    def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
+        super().__init__(robot, {"kp": nonnegative(kp, (robot.n,), "kp"), "kd": nonnegative(kd, (robot.n,), "kd")})
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory."""
+        return parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd), state

@@ -1,0 +1,79 @@
+"""PID control of the joints, with limited torques and an integral that does not wind up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.engine import maximum, minimum, where
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class PID(RobotController):
+    """tau = Kp (q_ref - q) + Ki ∫(q_ref - q) dt + Kd (qd_ref - qd), within the joints' torque limits.
+
+    It needs to know nothing of the robot but its torque limits: the integral finds out what holds the weight. While a
+    joint's torque stands at its limit and the error would drive it further, that joint's integral waits (conditional
+    integration). Without this it would grow through a long saturation, and the joint would overshoot until it has
+    unwound. Back-calculation, the other remedy, has one more gain to tune for each joint; this one has none, and leaves
+    the law as it is wherever the limits are not reached.
+
+    Source: Åström and Hägglund, PID Controllers: Theory, Design, and Tuning (1995), on integrator windup.
+
+    Parameters
+    ----------
+    robot
+        Whose joints it moves.
+    kp, ki, kd
+        Gains in N m/rad, N m/(rad s) and N m s/rad, not negative, one number or one for each joint (sliding joints:
+        N/m, N/(m s), N s/m). A joint of inertia m by itself is stable for ``ki < kp * kd / m``.
+    torque_limits
+        Largest torques, N m (N), positive, one number or one for each joint; infinite for none. Default: the robot's
+        `effort_limits`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> controller = ch.control.PID(ch.load("planar2r"), kp=400.0, ki=400.0, kd=60.0, torque_limits=[100.0, 30.0])
+    """
+
+    name = "PID"
+
+    def __init__(
+        self, robot: Robot, *, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, torque_limits: ArrayLike | None = None
+    ) -> None:
+        values = {"kp": kp, "ki": ki, "kd": kd}
+        parameters = {name: nonnegative(value, (robot.n,), name) for name, value in values.items()}
+        parameters["torque_limits"] = _limits(robot, torque_limits)
+        super().__init__(robot, parameters, np.zeros(robot.n))
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; the memory is the integral of the error by the rectangle rule."""
+        error, limit = reference.q - q, parameters["torque_limits"]
+        integral = state + period * error
+        proportional = parameters["kp"] * error + parameters["kd"] * (reference.qd - qd)
+        wanted = proportional + parameters["ki"] * integral
+        further = where(((wanted > limit) & (error > 0.0)) | ((wanted < -limit) & (error < 0.0)), 1.0, 0.0)
+        kept = where(further > 0.0, state, integral)
+        tau = proportional + parameters["ki"] * kept
+        return minimum(maximum(tau, -limit), limit), kept
+
+
+def _limits(robot: Robot, limits: ArrayLike | None) -> Any:
+    try:
+        array = np.broadcast_to(
+            np.asarray(robot.effort_limits if limits is None else limits, dtype=float), (robot.n,)
+        ).copy()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"torque_limits must be one number or {robot.n}, one for each joint") from None
+    if not (array > 0.0).all():
+        raise ArgumentError(f"torque_limits must be positive, not {array.tolist()}")
+    return array

@@ -1,0 +1,130 @@
+"""The components of a frame's motion that a controller acts on, and joint accelerations for them near singularities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.algorithms.linear_solve import factor, inverse
+from chasles.control.robot_controller import positive
+from chasles.engine import maximum, where
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.damped_step import damped_step
+from chasles.robot import Robot
+
+#: Names of the components of a twist in world axes, of the frame's origin: turns about the axes, and ways along them.
+COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
+
+
+class TaskMotion(NamedTuple):
+    """How a frame moves at one state of the robot, in world axes.
+
+    Attributes
+    ----------
+    pose
+        T_world_frame, (4, 4).
+    twist
+        (ω, v) of the frame's origin, (6,).
+    J
+        Jacobian of all components, (6, n).
+    drift
+        Acceleration of the frame at constant joint velocities, J' q', (6,).
+    """
+
+    pose: Array
+    twist: Array
+    J: Array
+    drift: Array
+
+
+class TaskSpace:
+    """Components of a frame's motion in world axes.
+
+    Near singular configurations inverses are damped: with s² = 1 / trace((J Jᵀ)⁻¹), which is at most the square of the
+    smallest singular value of J and at least that over the number of components, the squared damping is
+    ``(1 - s²/threshold²) largest_damping²`` below the threshold, and 0 above it. No wanted acceleration is then
+    enlarged by more than ``max(sqrt(2) / threshold, 1 / (sqrt(2) largest_damping))``. Sources: Nakamura and Hanafusa,
+    Inverse kinematic solutions with singularity robustness for robot manipulator control (1986); Chiaverini, Siciliano
+    and Egeland, Review of the damped least-squares inverse kinematics with experiments on an industrial robot
+    manipulator (1994).
+
+    Parameters
+    ----------
+    robot
+        The model.
+    target
+        Name of the frame.
+    components
+        Names out of `COMPONENTS`; default all six. No more than the robot can move at once.
+    threshold, largest_damping
+        Of the singular values of the components' Jacobian, and in their unit; positive.
+
+    Raises
+    ------
+    UnknownNameError
+        For another component or frame.
+    ArgumentError
+        If the robot cannot move all the components at once, whatever its configuration.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        target: str = "tool",
+        components: Sequence[str] | None = None,
+        *,
+        threshold: float = 0.04,
+        largest_damping: float = 0.04,
+    ) -> None:
+        chosen = COMPONENTS if components is None else tuple(components)
+        for name in chosen:
+            if name not in COMPONENTS:
+                raise UnknownNameError("component", name, COMPONENTS)
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ArgumentError(f"components must name some of {', '.join(COMPONENTS)}, each once, not {components!r}")
+        self.robot, self.target, self.components = robot, target, chosen
+        self.rows = [COMPONENTS.index(name) for name in chosen]
+        self.threshold = float(positive(threshold, (), "threshold"))
+        self.largest_damping = float(positive(largest_damping, (), "largest_damping"))
+        self._require_reach()
+
+    def motion(self, q: Any, qd: Any) -> TaskMotion:
+        """Motion of the frame at one state, of numbers or traced scalars."""
+        T, J = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
+        Jdot = self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target)
+        return TaskMotion(np.asarray(T), J @ qd, np.asarray(J), Jdot @ qd)
+
+    def select(self, six: Array) -> Array:
+        """The components' rows of a vector (6,) or a matrix (6, n)."""
+        return six[self.rows]
+
+    def damping(self, J: Array) -> Any:
+        """Squared damping for the selected rows of the Jacobian, (k, n)."""
+        gram = J @ J.T
+        trace = np.trace(gram)
+        trust = inverse(factor(gram + (1e-13 * trace + 1e-300) * np.eye(len(gram))))
+        nearness = maximum(1.0 / np.trace(trust), 0.0) / self.threshold**2
+        # In an exact singularity rounding may leave a negative or no trace.
+        return where(nearness < 1.0, (1.0 - nearness) * self.largest_damping**2, where(nearness >= 1.0, 0.0, 1.0))
+
+    def inverted(self, J: Array, wanted: Array, idle: Array) -> Array:
+        """Joint rates or accelerations (n,) that give the selected rows (k,) what is wanted, and are idle otherwise.
+
+        They are J⁺ (wanted - J idle) + idle with the damped inverse J⁺ = Jᵀ (J Jᵀ + damping)⁻¹: the closest to idle
+        that do the task, where it can be done.
+        """
+        return damped_step(J, wanted, self.damping(J), idle)
+
+    def _require_reach(self) -> None:
+        rng = np.random.default_rng(0)
+        q = self.robot.home + rng.uniform(-1.5, 1.5, (8, self.robot.n))
+        J = self.robot.jacobian(q, frame="world-aligned", target=self.target)[:, self.rows]
+        rank = int(np.linalg.matrix_rank(J, tol=1e-9).max())
+        if rank < len(self.rows):
+            raise ArgumentError(
+                f"robot '{self.robot.name}' cannot move the components {', '.join(self.components)} of frame "
+                f"'{self.target}' at once, only {rank} of them; choose with components=, such as components=('x', 'y')"
+            )

@@ -1,0 +1,129 @@
+"""The freedoms of every kind of joint: which turns and slides it allows, and what its coordinates are called.
+
+Most joints have one coordinate for each freedom, whose rate is the velocity. A spherical and a free joint have a unit
+quaternion (w, x, y, z), the free one also a position; their velocities are the angular velocity and the velocity of
+the moved joint frame, relative to the joint frame at rest and in the moved axes, so that there are fewer velocities
+than coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.geometry.elementary import rotation_taking_z_to
+
+JointKind = Literal[
+    "revolute",
+    "continuous",
+    "prismatic",
+    "helical",
+    "universal",
+    "cylindrical",
+    "planar",
+    "spherical",
+    "free",
+    "fixed",
+]
+JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
+_ANGULAR = ("wx", "wy", "wz")
+_QUATERNION = ("qw", "qx", "qy", "qz")
+#: Coordinates and velocities of joints with several freedoms.
+_LABELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "universal": (("first", "second"), ("first", "second")),
+    "cylindrical": (("angle", "distance"), ("angle", "distance")),
+    "planar": (("x", "y", "angle"), ("x", "y", "angle")),
+    "spherical": (_QUATERNION, _ANGULAR),
+    "free": ((*_QUATERNION, "x", "y", "z"), (*_ANGULAR, "vx", "vy", "vz")),
+}
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """One turn or slide.
+
+    Parameters
+    ----------
+    direction
+        In the joint frame, shape (3,); of a spherical or free joint in the moved joint frame.
+    angular
+        1.0 for a turn, 0.0 for a slide.
+    pitch
+        Travel along the direction for each unit of the coordinate: 1.0 for a slide, m/rad for a helical joint.
+    velocity
+        Number of its velocity among those of the joint.
+    """
+
+    direction: NDArray[np.float64]
+    angular: float
+    pitch: float
+    velocity: int
+
+
+def coordinate_labels(kind: JointKind) -> tuple[str, ...]:
+    """What tells the coordinates of one joint apart; an empty text for the only one.
+
+    Examples
+    --------
+    >>> coordinate_labels("planar"), coordinate_labels("revolute"), coordinate_labels("fixed")
+    (('x', 'y', 'angle'), ('',), ())
+    """
+    return () if kind == "fixed" else _LABELS.get(kind, (("",), ("",)))[0]
+
+
+def velocity_labels(kind: JointKind) -> tuple[str, ...]:
+    """What tells the velocities of one joint apart.
+
+    Examples
+    --------
+    >>> velocity_labels("spherical")
+    ('wx', 'wy', 'wz')
+    """
+    return () if kind == "fixed" else _LABELS.get(kind, (("",), ("",)))[1]
+
+
+def has_quaternion(kind: JointKind) -> bool:
+    """Whether a kind of joint has a unit quaternion among its coordinates.
+
+    Examples
+    --------
+    >>> has_quaternion("free"), has_quaternion("planar")
+    (True, False)
+    """
+    return kind in ("spherical", "free")
+
+
+def freedoms(
+    kind: JointKind, axis: NDArray[np.float64], pitch: float, second_axis: NDArray[np.float64]
+) -> tuple[Freedom, ...]:
+    """Freedoms of a joint, in the order in which they move the child: each moves with all before it.
+
+    Parameters
+    ----------
+    kind, axis, pitch, second_axis
+        As for a `Joint`.
+
+    Examples
+    --------
+    >>> z = np.array([0.0, 0.0, 1.0])
+    >>> [freedom.angular for freedom in freedoms("planar", z, 0.0, z)]  # two slides, then a turn
+    [0.0, 0.0, 1.0]
+    """
+    if kind == "fixed":
+        return ()
+    if has_quaternion(kind):
+        # The turn about z first: the first of the frames is then that of the joint, without a change of axes.
+        turns = tuple(Freedom(np.eye(3)[k], 1.0, 0.0, k) for k in (2, 0, 1))
+        slides = tuple(Freedom(np.eye(3)[k], 0.0, 1.0, 3 + k) for k in range(3))
+        return turns + slides if kind == "free" else turns
+    if kind == "universal":
+        return Freedom(axis, 1.0, 0.0, 0), Freedom(second_axis, 1.0, 0.0, 1)
+    if kind == "cylindrical":
+        return Freedom(axis, 1.0, 0.0, 0), Freedom(axis, 0.0, 1.0, 1)
+    if kind == "planar":
+        x, y, _ = rotation_taking_z_to(axis).T
+        return Freedom(x, 0.0, 1.0, 0), Freedom(y, 0.0, 1.0, 1), Freedom(axis, 1.0, 0.0, 2)
+    return (Freedom(axis, 0.0, 1.0, 0) if kind == "prismatic" else Freedom(axis, 1.0, pitch, 0),)

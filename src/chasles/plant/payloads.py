@@ -1,0 +1,110 @@
+"""Bodies that the robot picks up and puts down on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.engine import where
+from chasles.errors import ArgumentError
+from chasles.model import Description, Inertia, Joint, Link
+from chasles.model.description import Frame
+from chasles.model.inertia import impossibility
+from chasles.plant.effect import Effect, checked
+
+
+class PickedPayload(Effect):
+    """A body that moves with a frame of the robot between two times.
+
+    It is taken up and given away without a jolt: velocities do not jump, the body has the velocity of the frame at that
+    moment. Between the two times it weighs and has inertia like any link; controllers know nothing of it.
+
+    Fixed-step integrators pick up and put down between two of their steps, at the boundary nearest to the time;
+    variable-step integrators exactly at the time.
+
+    Parameters
+    ----------
+    name
+        For parameters: ``"payloads.NAME.mass"``, ….
+    mass
+        kg.
+    center_of_mass
+        In the axes of the frame, shape (3,), m.
+    inertia
+        About the centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point mass).
+    frame
+        Frame or link that carries it; default the tool.
+    pick_time, put_time
+        When it is picked up and put down, s; default from the beginning and for ever.
+
+    Raises
+    ------
+    ArgumentError
+        A number is impossible.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> box = ch.PickedPayload("box", 2.0, pick_time=0.5, put_time=1.0)
+    >>> arm = ch.load("planar2r")
+    >>> hold = ch.PDGravity(arm, kp=400.0, kd=40.0)
+    >>> rest = ch.PointToPoint([0.5, 0.5], [0.5, 0.5], duration=1.5)
+    >>> run = ch.simulate(ch.Plant(arm, payloads=[box]), hold, rest)
+    >>> bool(abs(run.error[490]).max() < 1e-12), bool(abs(run.error[990]).max() > 0.01)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str = "tool",
+        pick_time: float = -np.inf,
+        put_time: float = np.inf,
+    ) -> None:
+        parameters = {
+            "mass": checked(mass, (), "mass", least=0.0),
+            "center_of_mass": checked(center_of_mass, (3,), "center_of_mass"),
+            "inertia": checked(np.zeros((3, 3)) if inertia is None else inertia, (3, 3), "inertia"),
+            "pick_time": checked(pick_time, (), "pick_time", infinite=True),
+            "put_time": checked(put_time, (), "put_time", infinite=True),
+        }
+        if not parameters["pick_time"] < parameters["put_time"]:
+            raise ArgumentError(f"payload '{name}' is put down at {put_time:g} s, before it is picked up")
+        wrong = impossibility(Inertia(float(mass), parameters["center_of_mass"], parameters["inertia"]))
+        if wrong:
+            raise ArgumentError(f"payload '{name}': {wrong}")
+        super().__init__(name, parameters)
+        self.frame = frame
+
+    @property
+    def link(self) -> str:
+        """Name of the link that it is while it is carried."""
+        return f"payloads.{self.name}"
+
+    def attached(self, description: Description) -> Description:
+        """The robot with a massless link in the place of the payload."""
+        frame = description.tool if self.frame == "tool" else self.frame
+        place = next((place for place in description.frames if place.name == frame), Frame(frame, frame))
+        holder = Joint(self.link, "fixed", place.link, self.link, T_parent_joint=place.T_link_frame)
+        return description.replace(links=(*description.links, Link(self.link)), joints=(*description.joints, holder))
+
+    def carried(self, t: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of the link at a time: those of the payload, or zero."""
+        present = where((parameters["pick_time"] <= t) & (t < parameters["put_time"]), 1.0, 0.0)
+        link = f"links.{self.link}"
+        return {
+            f"{link}.mass": present * parameters["mass"],
+            f"{link}.center_of_mass": parameters["center_of_mass"],
+            f"{link}.inertia": present * parameters["inertia"],
+        }
+
+    def switch_times(self, parameters: Mapping[str, Any]) -> list[float]:
+        """Times at which it is picked up and put down."""
+        return [float(parameters["pick_time"]), float(parameters["put_time"])]

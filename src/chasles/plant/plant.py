@@ -1,0 +1,188 @@
+"""The plant: a robot with everything that makes it differ from ideal rigid bodies under ideal torques."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.plant.contacts import ContactPlane
+from chasles.plant.effect import Effect
+from chasles.plant.elastic_joints import ElasticJoints
+from chasles.plant.friction import Friction
+from chasles.plant.motors import Motors
+from chasles.plant.payloads import PickedPayload
+from chasles.plant.sensors import Sensors
+from chasles.plant.wrenches import ExternalWrench
+from chasles.robot import Robot
+
+if TYPE_CHECKING:
+    from chasles.plant.base_motion import BaseMotion
+
+
+class Plant:
+    """What a controller controls: a robot and effects, each of which may be left out.
+
+    The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves as the robot
+    does, and `chasles.simulate` takes either. Every number of an effect can be varied from run to run, by the name that
+    `parameters` lists.
+
+    Parameters
+    ----------
+    robot
+        Links, joints, and what its description says of payload, viscous and Coulomb friction and armature.
+    friction
+        Joint friction that adds to the robot's own. With elastic joints it is that of motors and gears.
+    motors
+        Motors, gears and drives between the controller's torques and those of the joints; default ideal ones.
+    elastic_joints
+        Springs between the motors and the joints; default stiff ones.
+    payloads
+        Bodies that are picked up and put down on the way.
+    wrenches
+        Wrenches from outside as functions of time.
+    contacts
+        Planes of the environment that frames of the robot touch.
+    sensors
+        What the controller sees; default everything as it is.
+    base
+        Prescribed motion of the robot's base; default at rest.
+
+    Raises
+    ------
+    ArgumentError
+        Effects are not of their kind, are made for another number of joints, or have the same name.
+    UnknownNameError
+        An effect acts at a frame that the robot has not.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> plant = ch.Plant(arm, friction=ch.Friction(arm, coulomb=[2.0, 0.5], viscous=0.1))
+    >>> plant
+    <Plant 'planar2r': friction>
+    >>> plant.parameters["friction.coulomb"]
+    (2,)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        friction: Friction | None = None,
+        motors: Motors | None = None,
+        elastic_joints: ElasticJoints | None = None,
+        payloads: Iterable[PickedPayload] = (),
+        wrenches: Iterable[ExternalWrench] = (),
+        contacts: Iterable[ContactPlane] = (),
+        sensors: Sensors | None = None,
+        base: BaseMotion | None = None,
+    ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"a plant is made of a robot, not {robot!r}")
+        self.robot = robot
+        self.friction = _of_kind(friction, Friction, "friction")
+        self.motors = _of_kind(motors, Motors, "motors")
+        self.elastic_joints = _of_kind(elastic_joints, ElasticJoints, "elastic_joints")
+        self.sensors = _of_kind(sensors, Sensors, "sensors")
+        self.payloads: Mapping[str, PickedPayload] = _by_name(payloads, PickedPayload, "payloads")
+        self.wrenches: Mapping[str, ExternalWrench] = _by_name(wrenches, ExternalWrench, "wrenches")
+        self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
+        self.base = base
+        for name, effect in self.effects.items():
+            if getattr(effect, "n", robot.n) != robot.n:
+                raise ArgumentError(
+                    f"{name} is made for {getattr(effect, 'n', 0)} joints, but robot '{robot.name}' has {robot.n}"
+                )
+            frame = getattr(effect, "frame", "tool")
+            if frame not in ("tool", *robot.frame_names):
+                raise UnknownNameError(f"frame for {name}", frame, robot.frame_names)
+        if not any((self.elastic_joints, self.sensors is None)) and self.sensors and self.sensors.side == "motor":
+            raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
+        several = getattr(robot, "nq", robot.n) != robot.n
+        if several and any((friction, motors, elastic_joints, sensors)):
+            raise ArgumentError(
+                f"robot '{robot.name}' has joints with several freedoms, for which there is no friction, motors, "
+                "elastic_joints or sensors"
+            )
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.robot.name
+
+    @property
+    def n(self) -> int:
+        """Number of joint velocities and torques."""
+        return self.robot.n
+
+    @cached_property
+    def effects(self) -> Mapping[str, Effect]:
+        """The effects by the names under which their parameters are listed."""
+        single = {
+            "friction": self.friction,
+            "motors": self.motors,
+            "elastic_joints": self.elastic_joints,
+            "sensors": self.sensors,
+            "base": self.base,
+        }
+        effects = {name: effect for name, effect in single.items() if effect is not None}
+        return effects | {**self.payloads, **self.wrenches, **self.contacts}
+
+    @cached_property
+    def values(self) -> Mapping[str, NDArray[np.float64]]:
+        """Numbers of the effects by their full names."""
+        return {f"{name}.{key}": value for name, e in self.effects.items() for key, value in e.parameters.items()}
+
+    @cached_property
+    def parameters(self) -> Mapping[str, tuple[int, ...]]:
+        """Names and shapes of the parameters that simulations can vary: the robot's and those of the effects."""
+        shapes = {name: value.shape for name, value in self.values.items()}
+        if self.sensors is not None:
+            shapes["sensors.seed"] = ()
+        return self.robot.parameters | shapes
+
+    @property
+    def is_robot(self) -> bool:
+        """Whether it is its robot alone."""
+        return not self.effects
+
+    def __repr__(self) -> str:
+        return f"<Plant '{self.name}': {', '.join(self.effects) or 'no effects'}>"
+
+
+def as_plant(plant: Robot | Plant) -> Plant:
+    """A robot as the plant without effects, and a plant as it is.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither.
+    """
+    if isinstance(plant, Plant):
+        return plant
+    if isinstance(plant, Robot):
+        return Plant(plant)
+    raise ArgumentError(f"what is simulated is a Robot or a Plant, not {plant!r}")
+
+
+def _of_kind(effect: Any, kind: type, name: str) -> Any:
+    if effect is not None and not isinstance(effect, kind):
+        raise ArgumentError(f"{name} of a plant is a {kind.__name__}, not {effect!r}")
+    return effect
+
+
+def _by_name(effects: Any, kind: type, name: str) -> dict[str, Any]:
+    """Effects of one kind by the names under which their parameters are listed."""
+    listed = [effects] if isinstance(effects, kind) else list(effects)
+    for effect in listed:
+        _of_kind(effect, kind, name)
+    named = {f"{name}.{effect.name.removeprefix(name + '.')}": effect for effect in listed}
+    if len(named) < len(listed):
+        raise ArgumentError(f"two of the {name} have the same name: {[effect.name for effect in listed]}")
+    return named

@@ -1,0 +1,136 @@
+"""Forces and torques from outside, as functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.engine import trace
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.plant.effect import Effect, checked
+
+Axes = Literal["frame", "world"]
+AXES = ("frame", "world")
+
+
+class ExternalWrench(Effect):
+    """A wrench (m, f) that acts on a frame of the robot, as a function of time.
+
+    Parameters
+    ----------
+    name
+        For parameters: ``"wrenches.NAME.…"``.
+    function
+        ``function(t, parameters) -> (6,)``, in N m and N about the frame's origin. It is compiled with the plant if it
+        can be traced; otherwise it is evaluated at the controller's calls and taken for linear in between.
+    times, samples
+        Instead of a function: wrenches of shape (k, 6) at increasing times (k,), s. Between them the wrench is linear,
+        outside of them zero. The simulation looks at it at the controller's calls.
+    frame
+        Frame or link on which it acts; default the tool.
+    axes
+        ``"frame"``: its components are in the frame's axes and turn with it; ``"world"``: in world axes.
+    parameters
+        Numbers of the function that may be varied, by name. Samples have one, ``"scale"``, by which they are
+        multiplied.
+    switch_times
+        Times at which the function jumps, s: variable-step integrators are restarted there. Fixed steps see a jump that
+        falls on the boundary of two steps as it is.
+
+    Raises
+    ------
+    ArgumentError
+        There is neither a function nor samples, or both, or a shape does not fit.
+
+    Examples
+    --------
+    A push of 20 N along the world's x axis for a tenth of a second:
+
+    >>> import chasles as ch
+    >>> from chasles.engine import where
+    >>> def push(t, parameters):
+    ...     on = where((t >= 0.2) & (t < 0.3), 1.0, 0.0)
+    ...     return np.array([0.0, 0.0, 0.0, parameters["force"] * on, 0.0, 0.0])
+    >>> wrench = ch.ExternalWrench("push", push, axes="world", parameters={"force": 20.0}, switch_times=[0.2, 0.3])
+    >>> arm = ch.load("planar2r")
+    >>> hold = ch.PDGravity(arm, kp=400.0, kd=40.0)
+    >>> rest = ch.PointToPoint([0.5, 0.5], [0.5, 0.5], duration=0.5)
+    >>> run = ch.simulate(ch.Plant(arm, wrenches=[wrench]), hold, rest, vary={"wrenches.push.force": [0.0, 20.0]})
+    >>> bool(abs(run.error[0]).max() < 1e-12), bool(abs(run.error[1, 199]).max() < 1e-12), float(run.time[199])
+    (True, True, 0.199)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Any, Mapping[str, Any]], Any] | None = None,
+        *,
+        times: ArrayLike | None = None,
+        samples: ArrayLike | None = None,
+        frame: str = "tool",
+        axes: Axes = "frame",
+        parameters: Mapping[str, ArrayLike] | None = None,
+        switch_times: Sequence[float] = (),
+    ) -> None:
+        if axes not in AXES:
+            raise UnknownNameError("axes of a wrench", axes, AXES)
+        if (function is None) == (samples is None) or (samples is None) != (times is None):
+            raise ArgumentError(f"wrench '{name}' needs either a function, or times and samples")
+        if samples is not None and parameters:
+            raise ArgumentError(f"samples of wrench '{name}' have no other parameter than 'scale'")
+        own = {key: np.array(value, dtype=float) for key, value in (parameters or {}).items()}
+        super().__init__(name, {"scale": np.ones(())} if samples is not None else own)
+        self.function = function
+        self.frame = frame
+        self.axes: Axes = axes
+        self._switches = checked(list(switch_times), (len(switch_times),), "switch_times").tolist()
+        if samples is not None:
+            self.samples = np.array(samples, dtype=float)
+            self.times = np.array(times, dtype=float)
+            if self.times.ndim != 1 or self.times.size < 1 or self.samples.shape != (self.times.size, 6):
+                raise ArgumentError(
+                    f"wrench '{name}' needs times (k,) and samples (k, 6), not {self.times.shape}, {self.samples.shape}"
+                )
+            if not (np.isfinite(self.samples).all() and np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
+                raise ArgumentError(f"the samples of wrench '{name}' must be finite, at increasing times")
+
+    @cached_property
+    def sampled(self) -> bool:
+        """Whether the simulation evaluates it beforehand, at the controller's calls."""
+        if self.function is None:
+            return True
+        try:
+            trace(self._flat, {"t": (), **{key: value.shape for key, value in self.parameters.items()}}, name="wrench")
+        except ArgumentError:
+            raise
+        except Exception:  # a plain Python function may fail on traced values in any way
+            return True
+        return False
+
+    def at(self, t: Any, parameters: Mapping[str, Any]) -> Any:
+        """Wrench (6,) at a time, of a function that can be traced."""
+        if self.function is None:
+            raise ArgumentError(f"wrench '{self.name}' is made of samples")
+        wrench = np.asarray(self.function(t, parameters))
+        if wrench.shape != (6,):
+            raise ArgumentError(f"the function of wrench '{self.name}' gave shape {wrench.shape} instead of (6,)")
+        return wrench
+
+    def at_calls(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Wrenches (..., 6) at times (...), of one that is evaluated beforehand; without its scale."""
+        if self.function is None:
+            columns = [np.interp(t, self.times, column, left=0.0, right=0.0) for column in self.samples.T]
+            return np.stack(columns, axis=-1)
+        flat = [np.asarray(self.at(float(time), self.parameters), dtype=float) for time in t.ravel()]
+        return np.reshape(flat, (*t.shape, 6))
+
+    def switch_times(self, parameters: Mapping[str, Any]) -> list[float]:
+        """Times at which it jumps."""
+        return self._switches
+
+    def _flat(self, t: Any, *values: Any) -> Any:
+        return self.at(t, dict(zip(self.parameters, values, strict=True)))

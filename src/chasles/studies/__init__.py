@@ -1,0 +1,66 @@
+"""Studies: controllers compared over many runs with payloads, friction and errors that they do not know of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chasles.errors import UnknownNameError
+from chasles.studies.controllers import kinds, settings_of
+from chasles.studies.definition import Design, Execution, Factors, Study, StudyController, StudyRobot
+from chasles.studies.running import DamagedResultsWarning
+from chasles.studies.workers import WorkerError
+
+__all__ = [
+    "DamagedResultsWarning",
+    "Design",
+    "Execution",
+    "Factors",
+    "Study",
+    "StudyController",
+    "StudyRobot",
+    "WorkerError",
+    "kinds",
+    "load",
+    "settings_of",
+    "shipped",
+    "shipped_path",
+]
+
+_FOLDER = Path(__file__).parent / "shipped"
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the studies that come with Chasles.
+
+    Examples
+    --------
+    >>> shipped()
+    ('mazure',)
+    """
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+def shipped_path(name: str) -> Path:
+    """File of a study that comes with Chasles.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such study.
+    """
+    if name not in shipped():
+        raise UnknownNameError("study", name, [*shipped(), "or the path of a .toml file"])
+    return _FOLDER / f"{name}.toml"
+
+
+def load(name_or_path: str | Path) -> Study:
+    """Load a study: one that comes with Chasles, by name, or a TOML file.
+
+    Examples
+    --------
+    >>> [robot.title for robot in load("mazure").robots]
+    ["Mazure's arm", 'PUMA 560', 'Panda']
+    """
+    text = str(name_or_path)
+    is_path = isinstance(name_or_path, Path) or text.endswith(".toml") or "/" in text or "\\" in text
+    return Study.from_toml(text if is_path and text not in shipped() else shipped_path(text))

@@ -1,0 +1,183 @@
+"""Controllers of a study by the names of their kinds, with gains by a rule or as given."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles import control
+from chasles.engine import clip
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.robot import Robot
+from chasles.studies.checks import array_of, number, shortened
+from chasles.trajectories import JointTrajectory
+
+Settings = Mapping[str, Any]
+
+#: Settings of the rule that gives every kind the same bandwidth.
+BANDWIDTH = ("frequency", "damping", "frequency_times_period")
+_DEFAULTS = {"frequency": 20.0, "damping": 1.0, "frequency_times_period": 0.15}
+_NOT_SETTINGS = ("robot", "period")
+
+
+def _stiffness(model: Robot, motion: JointTrajectory, frequency: float, damping: float) -> dict[str, Any]:
+    """Each joint as if it turned alone, with its mean inertia along the motion."""
+    times = np.linspace(0.0, motion.duration, 50)
+    inertia = np.diagonal(model.mass_matrix(motion(times).q), axis1=-2, axis2=-1).mean(axis=0)
+    return {"kp": inertia * frequency**2, "kd": 2.0 * damping * frequency * inertia}
+
+
+def _error_equation(model: Robot, motion: JointTrajectory, frequency: float, damping: float) -> dict[str, Any]:
+    """The error of every joint obeys the equation of a unit mass."""
+    return {"kp": frequency**2, "kd": 2.0 * damping * frequency}
+
+
+#: Kind, class of `chasles.control`, and the rule for its gains.
+_KINDS: dict[str, tuple[str, Callable[..., dict[str, Any]] | None]] = {
+    "pd": ("PD", _stiffness),
+    "pd-gravity": ("PDGravity", _stiffness),
+    "computed-torque": ("ComputedTorque", _error_equation),
+    "nominal-torque": ("NominalTorque", None),
+}
+KINDS = tuple(kind for kind, (name, _) in _KINDS.items() if hasattr(control, name))
+
+
+def kinds() -> tuple[str, ...]:
+    """Names of the kinds of controllers that a study can compare.
+
+    Examples
+    --------
+    >>> "computed-torque" in kinds()
+    True
+    """
+    return KINDS
+
+
+def settings_of(kind: str) -> tuple[str, ...]:
+    """Names of the settings of a kind of controller: those of the rule for gains, then its own.
+
+    Examples
+    --------
+    >>> settings_of("computed-torque")
+    ('frequency', 'damping', 'frequency_times_period', 'kp', 'kd', 'ki')
+    """
+    return (*(BANDWIDTH if _KINDS[kind][1] else ()), *_own_settings(kind))
+
+
+def check_settings(kind: str, settings: Any) -> dict[str, Any]:
+    """Settings as plain numbers, texts and tuples; errors name the setting and what exists."""
+    if not isinstance(settings, Mapping):
+        raise ArgumentError(f"settings must be names and values, not {shortened(settings)}")
+    known = settings_of(kind)
+    checked: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in known:
+            raise UnknownNameError(f"setting of a controller of kind '{kind}'", str(name), known)
+        if name in BANDWIDTH:
+            checked[name] = number(value, name, above=0.0)
+        elif isinstance(value, bool | str):
+            checked[name] = value
+        elif isinstance(value, list | tuple | np.ndarray):
+            array = array_of(value, np.shape(value) if _is_regular(value) else (-1,), name)
+            checked[name] = tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
+        else:
+            checked[name] = number(value, name, least=-1e9)
+    return checked
+
+
+def make_controller(
+    kind: str | Callable[..., Any],
+    settings: Settings,
+    model: Robot,
+    motion: JointTrajectory,
+    period: float,
+) -> Any:
+    """Make a controller for a model, a motion and a sample period.
+
+    Parameters
+    ----------
+    kind
+        A name of `kinds`, or a function ``make(model, motion, period) -> controller``.
+    settings
+        Gains by name. Those that are missing follow from ``frequency`` (natural frequency of the error, rad/s) and
+        ``damping``; the frequency is lowered where the period is so long that their product would exceed
+        ``frequency_times_period``.
+    model
+        What the controller believes about the robot.
+    motion
+        The reference.
+    period
+        Sample period, s.
+
+    Examples
+    --------
+    At 60 Hz, 20 rad/s would be too much:
+
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> make_controller("computed-torque", {"frequency": 20.0}, arm, motion, 1 / 60).parameters["kp"]
+    array([81., 81.])
+    """
+    if callable(kind):
+        return kind(model, motion, period)
+    class_name, rule = _KINDS[kind]
+    given = {name: value for name, value in settings.items() if name not in BANDWIDTH}
+    if rule is not None:
+        chosen = {name: float(settings.get(name, default)) for name, default in _DEFAULTS.items()}
+        frequency = min(chosen["frequency"], chosen["frequency_times_period"] / period)
+        given = rule(model, motion, frequency, chosen["damping"]) | given
+    if "period" in _keywords(kind):
+        given["period"] = period
+    return getattr(control, class_name)(model, **given)
+
+
+class LimitedTorque:
+    """A controller whose torques the motors cut off at their limits.
+
+    Parameters
+    ----------
+    controller
+        The controller.
+    limits
+        Largest torques, shape (n,), N m or N; infinite for none.
+    """
+
+    def __init__(self, controller: Any, limits: NDArray[np.float64]) -> None:
+        self._controller = controller
+        self._limits = limits
+
+    def law(self, *arguments: Any) -> tuple[Any, Any]:
+        """Torques of the controller's law, cut off, and its memory."""
+        tau, state = self._controller.law(*arguments)
+        limits = [(lower, upper) for lower, upper in zip(-self._limits, self._limits, strict=True)]
+        cut = [clip(t, *pair) if np.isfinite(pair[1]) else t for t, pair in zip(tau, limits, strict=True)]
+        return np.array(cut), state
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_controller":
+            raise AttributeError(name)
+        return getattr(self._controller, name)
+
+
+@cache
+def _own_settings(kind: str) -> tuple[str, ...]:
+    return tuple(name for name in _keywords(kind) if name not in _NOT_SETTINGS)
+
+
+@cache
+def _keywords(kind: str) -> tuple[str, ...]:
+    signature = inspect.signature(getattr(control, _KINDS[kind][0]))
+    return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def _is_regular(value: Any) -> bool:
+    try:
+        return 1 <= np.asarray(value).ndim <= 2 and np.asarray(value).size > 0
+    except ValueError:
+        return False

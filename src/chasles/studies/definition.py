@@ -1,0 +1,398 @@
+"""What a study is: robots with motions, controllers, and what the controllers do not know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.robot import Robot, load
+from chasles.studies.checks import array_of, check_distinct, check_whole, ends, line_of_text, number, sample_rates
+from chasles.studies.controllers import KINDS, check_settings
+
+if TYPE_CHECKING:
+    from chasles.studies.results import StudyResults
+
+METHODS = ("latin-hypercube", "sobol", "random", "grid")
+MOST_RUNS = 1_000_000
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class StudyRobot:
+    """A robot and its planned motion.
+
+    Use `StudyRobot.of`, which takes names, files and defaults.
+
+    Attributes
+    ----------
+    title
+        What tables call it.
+    toml
+        The robot's description as text.
+    times
+        Times of the waypoints, s, from 0.
+    waypoints
+        Configurations, rad or m. The motion rests at the first and the last.
+    """
+
+    title: str
+    toml: str
+    times: tuple[float, ...]
+    waypoints: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot | str | Path,
+        *,
+        goal: ArrayLike | None = None,
+        duration: float | None = None,
+        start: ArrayLike | None = None,
+        waypoints: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        title: str | None = None,
+    ) -> Self:
+        """Robot that moves from a start to a goal, or through waypoints.
+
+        Parameters
+        ----------
+        robot
+            A robot, the name of a shipped one, or a file.
+        start, goal
+            Configurations, shape (n,), rad or m; the start is the robot's home unless given.
+        duration
+            Time from start to goal, s.
+        waypoints, times
+            Instead of these: configurations, shape (k, n), and their times, shape (k,), from 0, s.
+        title
+            What tables call it; default its name.
+
+        Raises
+        ------
+        ArgumentError
+            If numbers are missing, not finite, of a wrong shape or outside of the joints' limits.
+        """
+        made = robot if isinstance(robot, Robot) else load(robot)
+        if waypoints is None:
+            if goal is None or duration is None:
+                raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
+            if times is not None:
+                raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
+            first = array_of(made.home if start is None else start, (made.n,), "start")
+            points = np.stack([first, array_of(goal, (made.n,), "goal")])
+            moments = np.array([0.0, number(duration, "duration", above=0.0)])
+        else:
+            if any(value is not None for value in (goal, start, duration)):
+                raise ArgumentError("give 'waypoints' and 'times', or 'goal' and 'duration', not both")
+            if times is None:
+                raise ArgumentError("'waypoints' need 'times'")
+            count = len(waypoints) if isinstance(waypoints, Sequence | np.ndarray) else 0
+            points = array_of(waypoints, (count, made.n), "waypoints")
+            moments = array_of(times, (count,), "times")
+            if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
+                raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
+        for name, values, lower, upper in zip(
+            made.joint_names, points.T, made.lower_limits, made.upper_limits, strict=True
+        ):
+            if values.min() < lower or values.max() > upper:
+                outside = values[(values < lower) | (values > upper)][0]
+                raise ArgumentError(f"joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {outside:.4g}")
+        return cls(
+            line_of_text(title if title is not None else made.name, "title"),
+            made.to_toml(),
+            tuple(moments.tolist()),
+            tuple(map(tuple, points.tolist())),
+        )
+
+
+@dataclass(frozen=True)
+class StudyController:
+    """A controller with its settings.
+
+    Attributes
+    ----------
+    title
+        What tables call it.
+    kind
+        A name of `chasles.studies.kinds`, or a function ``make(model, motion, period) -> controller`` of your own that
+        can be pickled. Results on disk are kept apart by its source text and what is bound with `functools.partial`;
+        numbers that it takes from elsewhere are not seen.
+    settings
+        Gains and weights by name.
+    robots
+        Titles of the robots that it drives; default all.
+    """
+
+    title: str
+    kind: str | Callable[..., Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    robots: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        line_of_text(self.title, "title")
+        if self.robots is not None:
+            if isinstance(self.robots, str) or not all(isinstance(name, str) for name in self.robots):
+                raise ArgumentError("'robots' must be a list of robots' titles")
+            object.__setattr__(self, "robots", tuple(self.robots))
+        if callable(self.kind):
+            if self.settings:
+                raise ArgumentError("a function that makes a controller takes no settings: bind them with partial")
+        elif self.kind not in KINDS:
+            raise UnknownNameError("controller kind", str(self.kind), KINDS)
+        else:
+            object.__setattr__(self, "settings", check_settings(self.kind, self.settings))
+
+    def drives(self, robot: StudyRobot) -> bool:
+        """Whether this controller drives a robot."""
+        return self.robots is None or robot.title in self.robots
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What varies from run to run, each from its first to its second number.
+
+    Attributes
+    ----------
+    payload
+        Mass at the tool, kg, that no controller knows of.
+    friction
+        Friction of each joint, that no controller knows of, as a share of the joint's peak torque: the largest that
+        the planned motion takes without friction and payload. Reached at the motion's top speed.
+    model_error
+        Largest relative error of masses, centres of mass, inertias and motor inertias: the robot's numbers are those
+        of its description, each times its own random factor.
+    rates
+        Sample rates of the controllers, Hz. Each run has one of them.
+    payload_center
+        Centre of the payload in the tool's frame, m.
+    payload_radius
+        The payload is a solid ball of this radius, m.
+    viscous_share
+        Share of the friction that grows with speed; the rest is Coulomb friction.
+    coulomb_velocity
+        Speed over which Coulomb friction changes its sign, rad/s or m/s.
+    """
+
+    payload: Range = (0.0, 5.0)
+    friction: Range = (0.0, 0.5)
+    model_error: Range = (0.0, 0.2)
+    rates: tuple[float, ...] = (60.0, 125.0, 250.0, 500.0, 1000.0, 2000.0)
+    payload_center: tuple[float, ...] = (0.0, 0.0, 0.0)
+    payload_radius: float = 0.05
+    viscous_share: float = 0.5
+    coulomb_velocity: float = 0.05
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            payload=ends(self.payload, "payload", 1e6),
+            friction=ends(self.friction, "friction", 100.0),
+            model_error=ends(self.model_error, "model_error", 0.9),
+            rates=sample_rates(self.rates),
+            payload_center=tuple(array_of(self.payload_center, (3,), "payload_center").tolist()),
+            payload_radius=number(self.payload_radius, "payload_radius"),
+            viscous_share=number(self.viscous_share, "viscous_share", most=1.0),
+            coulomb_velocity=number(self.coulomb_velocity, "coulomb_velocity", above=0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the runs are drawn.
+
+    Attributes
+    ----------
+    method
+        ``"latin-hypercube"``, ``"sobol"``, ``"random"``, or ``"grid"``: all combinations.
+    runs
+        Number of runs of each controller on each robot; a grid has ``levels**3`` times the number of rates.
+    seed
+        Of all that is random. The same seed gives the same runs, and all controllers meet the same.
+    levels
+        Values of each factor in a grid.
+    """
+
+    method: str = "latin-hypercube"
+    runs: int = 1000
+    seed: int = 1987
+    levels: int = 5
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownNameError("method of design", str(self.method), METHODS)
+        check_whole(self.runs, "runs", 1, MOST_RUNS)
+        check_whole(self.seed, "seed", 0, 2**63 - 1)
+        check_whole(self.levels, "levels", 1, 50)
+        if self.method == "sobol" and self.runs & (self.runs - 1):
+            near = 2 ** max(0, round(math.log2(self.runs)))
+            raise ArgumentError(f"'runs' of a Sobol design must be a power of two, such as {near}, not {self.runs}")
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How runs are simulated and judged.
+
+    Attributes
+    ----------
+    rest
+        Time simulated after the motion's end, s.
+    step
+        Longest step of the integrator (classical Runge–Kutta), s; friction may ask for shorter ones.
+    torque_limits
+        Whether the motors give no more than the robot's effort limits.
+    lost_beyond
+        A run is lost when a joint is farther than this from its reference, rad or m, or leaves the finite numbers.
+    chunk
+        Most runs that are simulated and stored together.
+    """
+
+    rest: float = 0.25
+    step: float = 1e-3
+    torque_limits: bool = True
+    lost_beyond: float = 1.0
+    chunk: int = 500
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.torque_limits, bool):
+            raise ArgumentError(f"'torque_limits' must be true or false, not {self.torque_limits!r}")
+        _set(
+            self,
+            rest=number(self.rest, "rest", most=60.0),
+            step=number(self.step, "step", above=0.0, least=1e-6),
+            lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
+        )
+        check_whole(self.chunk, "chunk", 1, 10_000)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Controllers compared on the same robots, motions and unknowns, over many runs.
+
+    Attributes
+    ----------
+    robots, controllers
+        What is compared.
+    factors
+        What the controllers do not know, and the sample rates.
+    design
+        How the runs are drawn.
+    execution
+        How they are simulated.
+    title, description
+        Text for people.
+    source
+        The TOML text that it was read from, if any.
+
+    Examples
+    --------
+    >>> from chasles import studies
+    >>> study = studies.Study(
+    ...     robots=(studies.StudyRobot.of("planar2r", goal=[1.0, 0.5], duration=0.5),),
+    ...     controllers=(studies.StudyController("computed torque", "computed-torque", {"frequency": 20.0}),),
+    ...     factors=studies.Factors(rates=(250.0,)),
+    ...     design=studies.Design(runs=8),
+    ... )
+    >>> results = study.run()
+    >>> results.summaries()[0].lost
+    0.0
+    """
+
+    robots: tuple[StudyRobot, ...]
+    controllers: tuple[StudyController, ...]
+    factors: Factors = field(default_factory=Factors)
+    design: Design = field(default_factory=Design)
+    execution: Execution = field(default_factory=Execution)
+    title: str = "Study"
+    description: str = ""
+    source: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _set(self, robots=tuple(self.robots), controllers=tuple(self.controllers))
+        line_of_text(self.title, "title")
+        for what, items in (("robot", self.robots), ("controller", self.controllers)):
+            if not items:
+                raise ArgumentError(f"a study needs at least one {what}")
+        titles = [robot.title for robot in self.robots]
+        check_distinct(titles, "two robots have the title")
+        for choice in self.controllers:
+            for name in choice.robots or ():
+                if name not in titles:
+                    raise UnknownNameError(f"robot of controller '{choice.title}'", name, titles)
+        for robot in self.robots:
+            driving = [choice.title for choice in self.controllers if choice.drives(robot)]
+            check_distinct(driving, f"on robot '{robot.title}', two controllers have the title")
+            if not driving:
+                raise ArgumentError(f"no controller drives robot '{robot.title}'")
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Self:
+        """Read a study from a TOML file.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            The message names the file, the table and the key.
+        """
+        from chasles.studies.toml import read_study
+
+        return read_study(cls, Path(path))
+
+    def replace(self, **changes: Any) -> Self:
+        """Make a copy with some attributes changed, checked like a new one.
+
+        The names of `Factors`, `Design` and `Execution` may be given directly: ``study.replace(runs=50, chunk=25)``.
+        """
+        own = set(self.__dataclass_fields__)
+        for part in ("factors", "design", "execution"):
+            names = set(type(getattr(self, part)).__dataclass_fields__) & set(changes) - own
+            if names:
+                inner = {name: changes.pop(name) for name in names}
+                changes[part] = replace(changes.get(part, getattr(self, part)), **inner)
+        for name in changes:
+            if name not in own:
+                raise UnknownNameError("attribute of a study", name, sorted(own))
+        return replace(self, **changes)
+
+    def run(
+        self,
+        folder: str | PathLike[str] | None = None,
+        *,
+        workers: int | None = None,
+        scheduler: Any = None,
+        progress: bool | None = None,
+    ) -> StudyResults:
+        """Simulate all runs, or those whose results are not in the folder yet.
+
+        Parameters
+        ----------
+        folder
+            Where results are stored, chunk by chunk, as they come. A study that was interrupted goes on from there.
+            What a change of the definition, of the robots or of Chasles itself concerns is simulated anew.
+        workers
+            Processes of this machine; default one for each core if there is enough work. 1: in this process.
+        scheduler
+            Address of a Dask scheduler, or a `distributed.Client`, whose workers then do the work.
+        progress
+            Whether to show a progress bar; by default on a terminal.
+
+        Raises
+        ------
+        ArgumentError
+            If the folder cannot be written, or the scheduler cannot be reached.
+        """
+        from chasles.studies.running import run_study
+
+        return run_study(self, folder, workers=workers, scheduler=scheduler, progress=progress)
+
+
+def _set(record: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(record, name, value)

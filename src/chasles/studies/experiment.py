@@ -1,0 +1,203 @@
+"""One part of a study: a controller on a robot at a sample rate, over many runs at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError
+from chasles.model import parse_toml
+from chasles.robot import Robot
+from chasles.simulation import simulate
+from chasles.simulation.stiffness import fastest_friction_rate
+from chasles.studies.controllers import LimitedTorque, make_controller
+from chasles.studies.definition import Study, StudyRobot
+from chasles.studies.design import Runs, draw, wrong_parameters
+from chasles.studies.measures import measure
+from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
+
+Floats = NDArray[np.float64]
+
+_SAMPLES = 1000  # of a run that is measured, at most
+_STABLE = 2.0  # longest step of the Runge-Kutta method times the friction's rate
+
+
+@dataclass(frozen=True)
+class Part:
+    """Runs of one controller on one robot at one sample rate.
+
+    Attributes
+    ----------
+    robot, controller
+        Numbers of the study's.
+    rate
+        Hz.
+    first, last
+        Of the runs with this rate: from, and up to but without.
+    """
+
+    robot: int
+    controller: int
+    rate: float
+    first: int
+    last: int
+
+    @property
+    def runs(self) -> int:
+        """How many."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A robot, what controllers believe of it, and the motion.
+
+    Attributes
+    ----------
+    plant
+        The robot as it is: with friction, whose size varies.
+    model
+        The robot as controllers know it: as described, without friction.
+    motion
+        The reference.
+    peak_torque, top_speed
+        Of the planned motion without friction and payload, shape (n,).
+    """
+
+    plant: Robot
+    model: Robot
+    motion: JointTrajectory
+    peak_torque: Floats
+    top_speed: Floats
+
+
+def parts(study: Study) -> list[Part]:
+    """Cut a study into parts, in the order in which they are best done: one robot after another."""
+    made = []
+    runs = draw(study)
+    for robot in range(len(study.robots)):
+        for controller, choice in enumerate(study.controllers):
+            if not choice.drives(study.robots[robot]):
+                continue
+            for rate in study.factors.rates:
+                count = len(runs.at(rate))
+                for first in range(0, count, study.execution.chunk):
+                    last = min(first + study.execution.chunk, count)
+                    made.append(Part(robot, controller, rate, first, last))
+    return made
+
+
+def prepare(study: Study) -> list[Bench]:
+    """Make the robots' benches, and refuse what cannot work before the long work begins.
+
+    Raises
+    ------
+    ArgumentError
+        If a motion takes more torque than the motors have; if a controller cannot be made.
+    """
+    benches = [bench(robot, study.factors.coulomb_velocity) for robot in study.robots]
+    for robot, made in zip(study.robots, benches, strict=True):
+        if study.execution.torque_limits:
+            _check_torques(robot, made)
+        for choice in study.controllers:
+            if choice.drives(robot):
+                for rate in study.factors.rates:
+                    try:
+                        make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
+                    except ArgumentError as error:
+                        where = f"controller '{choice.title}' on robot '{robot.title}' at {rate:g} Hz"
+                        raise ArgumentError(f"{where}: {error}") from None
+    return benches
+
+
+@lru_cache(maxsize=16)
+def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
+    """Make a robot's bench."""
+    described = Robot(parse_toml(robot.toml, check=False))
+    model = described.with_friction(viscous=0.0, coulomb=0.0)
+    motion: JointTrajectory
+    if len(robot.times) == 2:
+        motion = PointToPoint(*robot.waypoints, robot.times[-1])
+    else:
+        motion = QuinticSpline(robot.times, robot.waypoints)
+    planned = motion(np.linspace(0.0, motion.duration, 501))
+    torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
+    peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
+    plant = model.with_friction(coulomb_velocity=coulomb_velocity)
+    return Bench(plant, model, motion, peak_torque, top_speed)
+
+
+def perform(study: Study, part: Part) -> dict[str, Floats]:
+    """Simulate the runs of a part and measure them.
+
+    Returns
+    -------
+    dict
+        The arrays of `chasles.studies.measures.measure`, with one row a run.
+    """
+    robot, choice = study.robots[part.robot], study.controllers[part.controller]
+    made = bench(robot, study.factors.coulomb_velocity)
+    drawn = draw(study)
+    chosen = drawn.at(part.rate)[part.first : part.last]
+    period = 1.0 / part.rate
+    controller = make_controller(choice.kind, choice.settings, made.model, made.motion, period)
+    if study.execution.torque_limits and np.isfinite(made.model.effort_limits).any():
+        controller = LimitedTorque(controller, made.model.effort_limits)
+    vary = plant_values(study, made, drawn, chosen)
+    duration = made.motion.duration + study.execution.rest
+    run = simulate(
+        made.plant,
+        controller,
+        made.motion,
+        duration=duration,
+        period=period,
+        substeps=_substeps(made, vary, period, study.execution.step),
+        vary=vary,
+        save_every=max(1, round(duration / period / _SAMPLES)),
+        progress=False,
+    )
+    return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
+
+
+def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
+    """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
+    factors = study.factors
+    wrong = wrong_parameters(made.model, runs.model_error, factors.model_error[1], study.design.seed)
+    values = {name: value[chosen] for name, value in wrong.items()}
+    mass = runs.payload[chosen]
+    values["payload.mass"] = mass
+    if any(factors.payload_center):
+        values["payload.center_of_mass"] = np.broadcast_to(factors.payload_center, (len(chosen), 3)).copy()
+    if factors.payload_radius:
+        values["payload.inertia"] = 0.4 * factors.payload_radius**2 * mass[:, None, None] * np.eye(3)
+    if factors.friction[1]:
+        for joint, name in enumerate(made.model.joint_names):
+            most = runs.friction[chosen] * made.peak_torque[joint]
+            speed = made.top_speed[joint]
+            viscous = factors.viscous_share * most / speed if speed > 0.0 else np.zeros(len(chosen))
+            values[f"joints.{name}.viscous_friction"] = viscous
+            values[f"joints.{name}.coulomb_friction"] = (1.0 - factors.viscous_share) * most
+    return values
+
+
+def _substeps(made: Bench, vary: Mapping[str, Floats], period: float, step: float) -> int:
+    """Steps in a period that are short enough, along the whole motion."""
+    times = np.linspace(0.0, made.motion.duration, 5)
+    rate = max(fastest_friction_rate(made.plant, q, vary) for q in made.motion(times).q)
+    return max(math.ceil(period / step * (1.0 - 1e-9)), math.ceil(rate * period / _STABLE))
+
+
+def _check_torques(robot: StudyRobot, made: Bench) -> None:
+    for name, torque, limit in zip(
+        made.model.joint_names, made.peak_torque, made.model.effort_limits, strict=True
+    ):
+        if torque > limit:
+            raise ArgumentError(
+                f"robot '{robot.title}': the motion takes {torque:.4g} of joint '{name}', more than its motor's "
+                f"{limit:.4g}; choose a longer duration, or set torque_limits = false"
+            )

@@ -1,0 +1,116 @@
+"""Numbers that say how well a run went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.robot import Robot
+from chasles.trajectories.tables import joint_units
+
+Floats = NDArray[np.float64]
+
+#: One number a run: name, meaning, unit.
+MEASURES = {
+    "rms_error": ("RMS of the joint errors over time and joints", "rad"),
+    "peak_error": ("largest error of a joint", "rad"),
+    "final_error": ("largest error of a joint at the end", "rad"),
+    "rms_tool_error": ("RMS distance of the tool from its reference", "m"),
+    "peak_tool_error": ("largest distance of the tool from its reference", "m"),
+    "effort": ("RMS of the torques, relative to the planned motion's", ""),
+    "work": ("integral of the absolute power of the torques", "J"),
+    "lost_at": ("time at which the run was lost, NaN if it was not", "s"),
+}
+#: Moments from the start to the end of a run at which its profile is kept.
+PROFILE = np.linspace(0.0, 1.0, 101)
+
+
+def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> dict[str, Floats]:
+    """Measure the runs of a batch.
+
+    Joint errors are those of the turning joints, in rad; of a robot that has none, those of the sliding joints, in m.
+    What happens between two recorded samples is not seen.
+
+    Parameters
+    ----------
+    robot
+        The robot as described.
+    peak_torque
+        Of the planned motion, shape (n,).
+    run
+        Result of `chasles.simulate` with one batch axis.
+    lost_beyond
+        Error from which on a run counts as lost, rad or m.
+
+    Returns
+    -------
+    dict
+        `MEASURES`, each of shape (runs,), and ``profile``, the largest joint error over time, of shape (runs, 101).
+        Runs that were lost have infinite errors, for what they did later says nothing.
+    """
+    time = np.asarray(run["time"].values)
+    q, reference = (np.asarray(run[name].values) for name in ("q", "q_reference"))
+    tau, qd = np.asarray(run["tau"].values), np.asarray(run["qd"].values)
+    error = np.abs(reference - q)
+    units = np.array(joint_units(robot, robot.n))
+    shown = units == "rad" if (units == "rad").any() else units == "m"
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(q).all(axis=-1) & np.isfinite(qd).all(axis=-1) & np.isfinite(tau).all(axis=-1)
+        left = ~finite | ~(error <= lost_beyond).all(axis=-1)
+        lost = left.any(axis=-1)
+        joint = error[..., shown]
+        tool = _tool_distance(robot, np.where(lost[:, None, None], 0.0, q), reference)
+        scale = _torque_scale(robot, peak_torque)
+        effort = np.sqrt(_mean(time, np.where(lost[:, None], 0.0, ((tau / scale) ** 2).sum(axis=-1))))
+        power = np.abs(np.where(lost[:, None, None], 0.0, tau * qd)).sum(axis=-1)
+        measures = {
+            "rms_error": np.sqrt(_mean(time, np.where(lost[:, None], 0.0, (joint**2).mean(axis=-1)))),
+            "peak_error": joint.max(axis=(1, 2)),
+            "final_error": joint[:, -1].max(axis=-1),
+            "rms_tool_error": np.sqrt(_mean(time, tool**2)),
+            "peak_tool_error": tool.max(axis=-1),
+            "effort": effort / _planned_effort(robot, run, time, scale),
+            "work": _mean(time, power) * (time[-1] - time[0]),
+        }
+    measures = {name: np.where(lost, np.inf, value) for name, value in measures.items()}
+    measures["lost_at"] = np.where(lost, time[np.argmax(left, axis=-1)], np.nan)
+    samples = np.searchsorted(time, time[0] + PROFILE * (time[-1] - time[0]) * (1.0 - 1e-12))
+    after = np.logical_or.accumulate(left, axis=-1)[:, samples]
+    measures["profile"] = np.where(after, np.inf, joint.max(axis=-1)[:, samples])
+    return measures
+
+
+def _mean(time: Floats, values: Floats) -> Floats:
+    """Mean over time, by the trapezoidal rule."""
+    mean: Floats = np.trapezoid(values, time, axis=-1) / (time[-1] - time[0])
+    return mean
+
+
+def _tool_distance(robot: Robot, q: Floats, reference: Floats) -> Floats:
+    """Distance of the tool from where the reference puts it, by the described geometry."""
+    p_world_tool = robot.forward_kinematics(q)[..., :3, 3]
+    distance: Floats = np.linalg.norm(p_world_tool - robot.forward_kinematics(reference)[..., :3, 3], axis=-1)
+    return distance
+
+
+def _torque_scale(robot: Robot, peak_torque: Floats) -> Floats:
+    """What torques of different joints are measured by, so that their squares can be added."""
+    limits = robot.effort_limits
+    if np.isfinite(limits).all() and (limits > 0.0).all():
+        return limits
+    units = np.array(joint_units(robot, robot.n))
+    scale = np.ones(robot.n)
+    for unit in set(units):
+        largest = peak_torque[units == unit].max()
+        scale[units == unit] = largest if largest > 0.0 else 1.0
+    return scale
+
+
+def _planned_effort(robot: Robot, run: Any, time: Floats, scale: Floats) -> float:
+    reference, rates = (np.asarray(run[name].values)[0] for name in ("q_reference", "qd_reference"))
+    accelerations = np.gradient(rates, time, axis=0, edge_order=min(2, len(time) - 1))
+    tau = robot.inverse_dynamics(reference, rates, accelerations)
+    planned = float(np.sqrt(_mean(time, ((tau / scale) ** 2).sum(axis=-1))))
+    return planned if planned > 0.0 else 1.0

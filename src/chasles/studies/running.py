@@ -1,0 +1,88 @@
+"""Running a study: what is on disk already is taken from there, the rest is given to workers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from chasles.simulation.progress import somebody_looks
+from chasles.studies.definition import Study
+from chasles.studies.experiment import Part, parts, prepare
+from chasles.studies.store import Arrays, Store
+from chasles.studies.workers import on_cluster, on_this_machine
+
+if TYPE_CHECKING:
+    from chasles.studies.results import StudyResults
+
+
+class DamagedResultsWarning(UserWarning):
+    """Files of results were damaged; their runs are simulated anew."""
+
+
+def run_study(
+    study: Study,
+    folder: str | PathLike[str] | None,
+    *,
+    workers: int | None = None,
+    scheduler: Any = None,
+    progress: bool | None = None,
+) -> StudyResults:
+    """Run a study; see `chasles.studies.Study.run`."""
+    from chasles.studies.results import StudyResults
+
+    store = None if folder is None else Store(folder, study)
+    wanted = parts(study)
+    done: dict[Part, Arrays] = {}
+    if store is not None:
+        for part in wanted:
+            known = store.load(part)
+            if known is not None:
+                done[part] = known
+        if store.damaged:
+            names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
+            warnings.warn(f"damaged results are computed anew: {names}", DamagedResultsWarning, stacklevel=3)
+    missing = [part for part in wanted if part not in done]
+    if missing:
+        prepare(study)
+        runs = sum(part.runs for part in wanted)
+        ready = runs - sum(part.runs for part in missing)
+        show = somebody_looks() if progress is None else progress
+        with _bar(study, runs, ready) if show else nullcontext(_nothing) as advance:
+            for part, arrays in _results(study, missing, workers, scheduler):
+                if store is not None:
+                    store.save(part, arrays)
+                done[part] = arrays
+                advance(part.runs)
+    return StudyResults.of(study, {part: done[part] for part in wanted}, computed=len(missing))
+
+
+def _results(study: Study, missing: list[Part], workers: int | None, scheduler: Any) -> Iterable[tuple[Part, Arrays]]:
+    if scheduler is not None:
+        return on_cluster(study, missing, scheduler)
+    return on_this_machine(study, missing, workers)
+
+
+def _nothing(runs: int) -> None:
+    """Show no progress."""
+
+
+@contextmanager
+def _bar(study: Study, runs: int, ready: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar in runs on the standard error stream."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Remaining
+    except ImportError:
+        yield _nothing
+        return
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TextColumn("runs"), TimeElapsedColumn(), Remaining(), console=console, transient=console.is_terminal
+    ) as shown:
+        task = shown.add_task(study.title, total=runs, completed=ready)
+        yield lambda count: shown.update(task, advance=count)

@@ -1,0 +1,146 @@
+"""Who does the work: this process, processes on this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any
+
+from chasles.engine import get_threads, set_threads
+from chasles.errors import ArgumentError, ChaslesError, MissingExtraError
+from chasles.simulation import DivergenceWarning, StiffnessWarning
+from chasles.studies.definition import Study
+from chasles.studies.experiment import Part, perform
+from chasles.studies.store import Arrays
+
+#: A part is tried again when its worker died, this often.
+RETRIES = 3
+#: Parts for which starting processes is worth while.
+_FEW = 4
+
+
+class WorkerError(ChaslesError, RuntimeError):
+    """Workers died again and again; the message says during what."""
+
+
+def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> Iterator[tuple[Part, Arrays]]:
+    """Results of parts as they come, from processes of this machine or from this one."""
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ArgumentError(f"'workers' must be a positive whole number, not {workers!r}")
+    count = get_threads() if workers is None else workers
+    if workers is None and (len(missing) < _FEW or not _picklable(study)):
+        count = 1
+    count = min(count, len(missing))
+    if count == 1:
+        with warnings.catch_warnings():
+            _quiet()
+            for part in missing:
+                yield part, perform(study, part)
+    else:
+        yield from _in_processes(study, missing, count)
+
+
+def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tuple[Part, Arrays]]:
+    left = list(missing)
+    for _ in range(1 + RETRIES):
+        pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_prepare_worker, initargs=(study,))
+        try:
+            waiting: dict[Future[Arrays], Part] = {}
+            while left or waiting:
+                # Few at a time, so that an interrupted study does not have to finish them all.
+                while left and len(waiting) < 2 * count:
+                    part = left.pop(0)
+                    waiting[pool.submit(_work, part)] = part
+                finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    part = waiting[future]
+                    arrays = future.result()
+                    del waiting[future]
+                    yield part, arrays
+            return
+        except BrokenProcessPool:
+            left = [*waiting.values(), *left]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, left[0])}")
+
+
+def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tuple[Part, Arrays]]:
+    """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
+    try:
+        from distributed import Client, KilledWorker, as_completed
+    except ImportError as error:
+        raise MissingExtraError("distributed", "cluster", "a Dask cluster") from error
+    client = scheduler if isinstance(scheduler, Client) else None
+    if client is None:
+        try:
+            client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
+    futures: dict[Any, Part] = {}
+    try:
+        shared = client.scatter(study, broadcast=False, hash=False)
+        futures = {
+            client.submit(_work_on_cluster, shared, part, pure=False, retries=RETRIES): part for part in missing
+        }
+        for future in as_completed(list(futures)):
+            part = futures[future]
+            try:
+                arrays = future.result()
+            except KilledWorker as error:
+                raise WorkerError(f"workers died again and again during {_named(study, part)}: {error}") from None
+            del futures[future]
+            yield part, arrays
+    finally:
+        client.cancel(list(futures))
+        if client is not scheduler:
+            client.close()
+
+
+def _named(study: Study, part: Part) -> str:
+    robot, controller = study.robots[part.robot].title, study.controllers[part.controller].title
+    return f"'{controller}' on '{robot}' at {part.rate:g} Hz"
+
+
+def _picklable(study: Study) -> bool:
+    """Whether other processes can be handed the study: its own functions must be importable there."""
+    return all(
+        isinstance(choice.kind, str) or getattr(choice.kind, "__module__", "__main__") != "__main__"
+        for choice in study.controllers
+    )
+
+
+def _quiet() -> None:
+    """Lost runs are counted, and steps are short enough: nothing to warn of."""
+    warnings.simplefilter("ignore", DivergenceWarning)
+    warnings.simplefilter("ignore", StiffnessWarning)
+
+
+_study: Study | None = None
+
+
+def _prepare_worker(study: Study) -> None:
+    global _study
+    _study = study
+    _use_one_core()
+
+
+def _work(part: Part) -> Arrays:
+    assert _study is not None
+    return perform(_study, part)
+
+
+def _work_on_cluster(study: Study, part: Part) -> Arrays:
+    _use_one_core()
+    return perform(study, part)
+
+
+def _use_one_core() -> None:
+    """Workers are as many as cores: none needs more than one."""
+    set_threads(1)
+    _quiet()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_simpson, solve_ivp
+
+import chasles as ch
+from chasles.plant.elastic_joints import ElasticJoints
+
+INERTIA, ROTOR = 2.0, 0.5
+
+
+def motion(joints: ElasticJoints, x0: Any, tau: float, times: Any) -> np.ndarray:
+    """(q, qd, theta, thetad) over time of one link of inertia 2 kg m² in weightlessness behind a spring."""
+
+    def rate(_: float, x: np.ndarray) -> np.ndarray:
+        link = joints.torque(x[:1], x[1:2], x[2:]) / INERTIA
+        return np.concatenate([x[1:2], link, joints.derivative(x[2:], x[:1], x[1:2], np.array([tau]))])
+
+    solution = solve_ivp(rate, (0.0, times[-1]), x0, t_eval=times, method="DOP853", rtol=1e-11, atol=1e-12)
+    return np.asarray(solution.y)
+
+
+def test_two_inertias_on_a_spring_swing_at_their_frequency() -> None:
+    """The difference θ - q swings at sqrt(K (1/I + 1/B)); the common centre stays."""
+    joints = ElasticJoints(1, stiffness=800.0, rotor_inertia=ROTOR)
+    times = np.linspace(0.0, 0.5, 40)
+    q, _, theta, _ = motion(joints, [0.0, 0.0, 0.1, 0.0], 0.0, times)
+    frequency = np.sqrt(800.0 * (1.0 / INERTIA + 1.0 / ROTOR))
+    np.testing.assert_allclose(theta - q, 0.1 * np.cos(frequency * times), atol=1e-9)
+    np.testing.assert_allclose(INERTIA * q + ROTOR * theta, 0.1 * ROTOR, atol=1e-10)
+
+
+def test_damping_takes_what_the_swing_loses() -> None:
+    joints = ElasticJoints(1, stiffness=800.0, rotor_inertia=ROTOR, damping=3.0)
+    times = np.linspace(0.0, 0.5, 2001)
+    q, qd, theta, thetad = motion(joints, [0.0, 0.3, 0.1, -1.0], 0.0, times)
+    state = np.stack([theta, thetad], axis=-1)
+    energy = 0.5 * INERTIA * qd**2
+    energy += (joints.elastic_energy(q[:, None], state) + joints.rotor_energy(state))[:, 0]
+    loss = joints.loss(qd[:, None], state)[:, 0]
+    lost = cumulative_simpson(loss, x=times, initial=0.0)
+    np.testing.assert_allclose(energy + lost, energy[0], rtol=1e-8)
+    assert (loss >= 0.0).all()
+    assert energy[-1] < 0.5 * energy[0]
+
+
+def test_stiff_joints_move_as_rigid_ones() -> None:
+    """From rest under a constant torque the link comes to within O(1/K) of τ t² / (2 (I + B))."""
+    times = np.linspace(0.0, 0.2, 5)
+    rigid = 4.0 * times**2 / (2.0 * (INERTIA + ROTOR))
+    errors = []
+    for stiffness in (1e3, 1e4, 1e5):
+        joints = ElasticJoints(1, stiffness=stiffness, rotor_inertia=ROTOR)
+        x0 = np.concatenate([[0.0, 0.0], joints.initial_state([0.0], [0.0], [4.0 * INERTIA / (INERTIA + ROTOR)])])
+        errors.append(np.abs(motion(joints, x0, 4.0, times)[0] - rigid).max())
+    assert errors[0] < 1e-2
+    np.testing.assert_array_less(np.array(errors[1:]), 0.2 * np.array(errors[:-1]) + 1e-9)
+
+
+def test_forces_of_the_spring_are_equal_and_opposite() -> None:
+    joints = ElasticJoints(2, stiffness=[100.0, 200.0], damping=[1.0, 2.0], rotor_inertia=[0.5, 0.25])
+    q, qd, state = np.array([0.1, 0.2]), np.array([1.0, -1.0]), np.array([0.3, 0.1, 0.0, 0.5])
+    tau = joints.torque(q, qd, state)
+    np.testing.assert_allclose(tau, [100.0 * 0.2 - 1.0, -200.0 * 0.1 + 2.0 * 1.5], rtol=1e-14)
+    rate = joints.derivative(state, q, qd, np.array([7.0, 8.0]))
+    np.testing.assert_allclose(rate, [0.0, 0.5, (7.0 - tau[0]) / 0.5, (8.0 - tau[1]) / 0.25], rtol=1e-14)
+
+
+def test_the_start_carries_the_load_and_stretches_no_further() -> None:
+    joints = ElasticJoints(2, stiffness=[100.0, 200.0], damping=1.0, rotor_inertia=0.1)
+    q, qd = np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[1.0, -1.0], [0.0, 2.0]])
+    state = joints.initial_state(q, qd, [5.0, -4.0])
+    assert state.shape == (2, 4)
+    np.testing.assert_allclose(joints.torque(q, qd, state), [[5.0, -4.0]] * 2, rtol=1e-12)
+
+
+def test_motors_move_to_the_other_side_of_the_springs() -> None:
+    puma = ch.load("puma560")
+    links, joints = ElasticJoints.of_robot(puma, stiffness=1e4, damping=1.0)
+    q = np.linspace(0.1, 0.6, 6)
+    np.testing.assert_allclose(
+        links.mass_matrix(q) + np.diag(joints.parameters["rotor_inertia"]), puma.mass_matrix(q), rtol=1e-12, atol=1e-15
+    )
+
+
+def test_without_motor_inertia_there_is_nothing_to_move() -> None:
+    with pytest.raises(ch.ChaslesError, match="without: joint1, joint2"):
+        ElasticJoints.of_robot(ch.load("planar2r"), stiffness=1e4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stiffness": 0.0}, "stiffness must be finite and above zero"),
+        ({"stiffness": np.inf}, "stiffness must be finite"),
+        ({"rotor_inertia": 0.0}, "rotor_inertia must be finite and above zero"),
+        ({"damping": -1.0}, "damping must be finite and at least 0"),
+    ],
+)
+def test_bad_numbers(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ch.ChaslesError, match=message):
+        ElasticJoints(2, **({"stiffness": 1e3, "rotor_inertia": 0.1} | options))
