@@ -1,8 +1,9 @@
 """Every quantity of a robot from Chasles and from Pinocchio, at random states.
 
 Pinocchio's spatial vectors have the linear part first, its joints may come in another order, the position of a
-continuous joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its coordinates
-are ``S q + offset``. Its algorithms know no friction; that is added here from the numbers that it read from the file.
+continuous joint is the cosine and sine of its angle, and it takes mimic joints for independent ones: its joint
+positions are ``S q + offset``. A free base has its position before its quaternion (x, y, z, w), and its linear before
+its angular velocity. Its algorithms know no friction; that is added here from the numbers that it read from the file.
 """
 
 from __future__ import annotations
@@ -77,15 +78,21 @@ class Pair:
     robot: ch.Robot
     model: Any
     data: Any
+    free: bool
     S: Array
     offset: Array
     states: dict[str, Array] = field(repr=False)
 
     @classmethod
-    def from_urdf(cls, path: Path, count: int, *, check: bool = False, seed: int = 0) -> Pair:
-        """Read a file for both and draw ``count`` random states."""
+    def from_urdf(cls, path: Path, count: int, *, free: bool = False, check: bool = False, seed: int = 0) -> Pair:
+        """Read a file for both, with a free base if wanted, and draw ``count`` random states."""
         robot = ch.Robot.from_urdf(path, check=check)
-        model = pin.buildModelFromXML(path.read_text())
+        if free:
+            robot = robot.with_free_base(joint="root_joint", world="the world")
+            model = pin.buildModelFromXML(path.read_text(), pin.JointModelFreeFlyer())
+            model.armature = np.zeros(model.nv)  # a tenth for the base otherwise
+        else:
+            model = pin.buildModelFromXML(path.read_text())
         model.inertias[0] = pin.Inertia.Zero()  # what is welded to the base does not move
         description = robot.description
         moving = [joint for joint in description.joints if joint.moves]
@@ -93,20 +100,25 @@ class Pair:
         if set(model.names) - {"universe"} != names:
             raise ValueError(f"{path.name}: Pinocchio moves {set(model.names) ^ names} otherwise")
         S, offset = np.zeros((model.nv, robot.n)), np.zeros(model.nv)
-        for joint in moving:
+        if free:
+            S[:6, :6] = np.eye(6)[[3, 4, 5, 0, 1, 2]]
+        for joint in moving[1:] if free else moving:
             driver, ratio, shift = description.mimics[joint.name]
             row = model.joints[model.getJointId(joint.name)].idx_v
-            S[row, description.joint_names.index(driver)], offset[row] = ratio, shift
+            S[row, description.starts[driver][1]], offset[row] = ratio, shift
         rng = np.random.default_rng(seed)
-        frames = _some(description.link_names, 3)
+        frames = _some(description.link_names[1:] if free else description.link_names, 3)
         states = {
-            "q": rng.uniform(-3.0, 3.0, (count, robot.n)),
+            "q": rng.uniform(-3.0, 3.0, (count, robot.nq)),
+            "q1": rng.uniform(-3.0, 3.0, (count, robot.nq)),
             "qd": rng.normal(size=(count, robot.n)),
             "qdd": rng.normal(size=(count, robot.n)) * 3.0,
             "tau": rng.normal(size=(count, robot.n)) * 10.0,
             **{f"wrench {name}": rng.normal(size=(count, 6)) * 10.0 for name in frames},
         }
-        return cls(robot, model, model.createData(), S, offset, states)
+        if free:
+            states |= {name: robot.normalize(states[name]) for name in ("q", "q1")}
+        return cls(robot, model, model.createData(), free, S, offset, states)
 
     @property
     def wrenches(self) -> dict[str, Array]:
@@ -115,13 +127,42 @@ class Pair:
 
     def comparisons(self, frames: Sequence[str] | None = None) -> Iterator[Comparison]:
         """Compare everything; ``frames`` are those whose Jacobians are compared, by default all."""
+        yield from self.configurations()
         yield from self.kinematics(frames)
+        yield from self.momenta()
         yield from self.dynamics()
+
+    def configurations(self) -> Iterator[Comparison]:
+        """Displacements of configurations; not of continuous joints, whose angles Pinocchio takes modulo a turn."""
+        robot, model, q, v = self.robot, self.model, self.states["q"], self.states["qd"]
+        x = self._x
+        after = np.array([pin.integrate(model, *state) for state in zip(x, self._v, strict=True)])
+        yield Comparison("integrate", self._configurations(robot.integrate(q, v)), after)
+        plain = [j.idx_v for j in list(model.joints)[1:] if j.nq == j.nv]
+        rows = [*range(6), *plain] if self.free else plain
+        v1 = [pin.difference(model, *pair) for pair in zip(x, self._configurations(self.states["q1"]), strict=True)]
+        ours = robot.difference(q, self.states["q1"]) @ self.S.T
+        yield Comparison("difference", ours[:, rows], np.array(v1)[:, rows])
+
+    def momenta(self) -> Iterator[Comparison]:
+        """Momentum about the centre of mass."""
+        if not sum(inertia.mass for inertia in list(self.model.inertias)) > 0.0:
+            return
+        A, h, h_rate = [], [], []
+        for x, v, qdd in zip(self._x, self._v, self.states["qdd"], strict=True):
+            A.append(_angular_first(pin.computeCentroidalMap(self.model, self.data, x)) @ self.S)
+            pin.computeCentroidalMomentumTimeVariation(self.model, self.data, x, v, self.S @ qdd)
+            h.append(_angular_first(self.data.hg.vector))
+            h_rate.append(_angular_first(self.data.dhg.vector))
+        q, qd, qdd = (self.states[name] for name in ("q", "qd", "qdd"))
+        yield Comparison("centroidal momentum matrix", self.robot.centroidal_momentum_matrix(q), np.array(A))
+        yield Comparison("centroidal momentum", self.robot.centroidal_momentum(q, qd), np.array(h))
+        yield Comparison("its rate", self.robot.centroidal_momentum_rate(q, qd, qdd), np.array(h_rate))
 
     def kinematics(self, frames: Sequence[str] | None = None) -> Iterator[Comparison]:
         """Poses of all frames, Jacobians, centre of mass and energies."""
         robot, q, qd = self.robot, self.states["q"], self.states["qd"]
-        links = robot.description.link_names
+        links = robot.description.link_names[1:] if self.free else robot.description.link_names
         ids = [self.model.getFrameId(link, pin.FrameType.BODY) for link in links]
         indices = [robot.frame_names.index(link) for link in links]
         poses, J, J_rate, com, kinetic, potential = [], [], [], [], [], []
@@ -178,7 +219,11 @@ class Pair:
             by_q, by_qd = self._derivatives(x, v, a, f)
             A_q, A_qd = self._derivatives(x, v, S @ acceleration, f)
             n = robot.n
-            A = np.block([[np.zeros((n, n)), np.eye(n)], [-M_inverse @ A_q, -M_inverse @ (A_qd + slope)]])
+            carried = np.zeros((n, n))
+            if self.free:
+                omega, velocity = (np.cross(part, -np.eye(3)).T for part in (qd[k, :3], qd[k, 3:6]))
+                carried[:6, :6] = np.block([[omega, np.zeros((3, 3))], [velocity, omega]])
+            A = np.block([[carried, np.eye(n)], [-M_inverse @ A_q, -M_inverse @ (A_qd + slope)]])
             for name, value in {
                 "inverse dynamics": S.T @ pin.rnea(self.model, self.data, x, v, a) + friction[k],
                 "inverse dynamics with wrenches": S.T @ pin.rnea(self.model, self.data, x, v, a, f) + friction[k],
@@ -239,10 +284,18 @@ class Pair:
 
     @cached_property
     def _x(self) -> Array:
-        positions = self.states["q"] @ self.S.T + self.offset
-        rows = np.tile(pin.neutral(self.model), (len(positions), 1))
-        for joint in list(self.model.joints)[1:]:
-            angle = positions[:, joint.idx_v]
+        return self._configurations(self.states["q"])
+
+    def _configurations(self, q: Array) -> Array:
+        """Pinocchio's configurations for ours."""
+        rows = np.tile(pin.neutral(self.model), (len(q), 1))
+        base = 7 if self.free else 0
+        if self.free:
+            rows[:, :7] = q[:, [4, 5, 6, 1, 2, 3, 0]]
+        freedoms = slice(6 if self.free else 0, None)
+        positions = q[:, base:] @ self.S[freedoms, freedoms].T + self.offset[freedoms]
+        for joint in list(self.model.joints)[2 if self.free else 1 :]:
+            angle = positions[:, joint.idx_v - freedoms.start]
             if joint.nq == 1:
                 rows[:, joint.idx_q] = angle
             else:

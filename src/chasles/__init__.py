@@ -5,6 +5,16 @@ from chasles._version import __version__
 from chasles.control import ComputedTorque, PDGravity, PythonLaw
 from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
 from chasles.errors import ChaslesError
+from chasles.plant import (
+    ContactPlane,
+    ElasticJoints,
+    ExternalWrench,
+    Friction,
+    Motors,
+    PickedPayload,
+    Plant,
+    Sensors,
+)
 from chasles.robot import Robot, load
 from chasles.simulation import simulate
 from chasles.trajectories import (
@@ -35,11 +45,18 @@ __all__ = [
     "Circle",
     "CircularArc",
     "ComputedTorque",
+    "ContactPlane",
     "CubicSpline",
+    "ElasticJoints",
+    "ExternalWrench",
+    "Friction",
     "Function",
     "HermiteSpline",
+    "Motors",
     "OrientationSpline",
     "PDGravity",
+    "PickedPayload",
+    "Plant",
     "PointToPoint",
     "PoseSpline",
     "Program",
@@ -47,6 +64,7 @@ __all__ = [
     "QuinticSpline",
     "Robot",
     "ScrewMotion",
+    "Sensors",
     "SmoothingSpline",
     "StraightLine",
     "__version__",

@@ -38,9 +38,9 @@ def bodies(parameters: Any) -> Any:
 def test_the_least_change(name: str) -> None:
     tree, grouping, pi = parts(name)
     base = grouping.matrix @ pi
-    assert np.array_equal(alg.equivalent_parameters(pi, grouping, base), pi)
+    assert np.array_equal(alg.equivalent_parameters(pi, len(tree.bodies), grouping, base), pi)
     wanted = base + 0.1 * np.random.default_rng(0).normal(size=base.shape)
-    found = alg.equivalent_parameters(pi, grouping, wanted)
+    found = alg.equivalent_parameters(pi, len(tree.bodies), grouping, wanted)
     assert np.abs(grouping.matrix @ found - wanted).max() < 1e-13
     masses = [10 * i for i in range(len(tree.bodies)) if 10 * i not in grouping.independent]
     assert np.array_equal(found[masses], pi[masses])
@@ -54,7 +54,7 @@ def test_the_least_change(name: str) -> None:
 def test_massless_bodies_are_given_mass_where_they_need_it() -> None:
     tree, grouping, pi = parts("puma560")
     base = grouping.matrix @ pi
-    found = alg.equivalent_parameters(np.zeros_like(pi), grouping, base)
+    found = alg.equivalent_parameters(np.zeros_like(pi), len(tree.bodies), grouping, base)
     assert np.abs(grouping.matrix @ found - base).max() < 1e-12
     inertial = found[: 10 * len(tree.bodies)].reshape(-1, 10)
     assert (inertial[:, 0] >= 0.0).all()
@@ -66,14 +66,14 @@ def test_possible_bodies(name: str) -> None:
     _, grouping, pi = parts(name)
     base = grouping.matrix @ pi
     wanted = base * (1.0 + 1e-3 * np.random.default_rng(0).uniform(-1.0, 1.0, base.shape))
-    found = alg.consistent_parameters(pi, grouping, wanted)
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, wanted)
     assert np.abs(grouping.matrix @ found - wanted).max() < 1e-9 * np.abs(wanted).max()
     assert is_physically_consistent(bodies(found), 0.0).all()
 
 
 def test_bodies_that_satisfy_already_stay() -> None:
     _, grouping, pi = parts("scara")
-    found = alg.consistent_parameters(pi, grouping, grouping.matrix @ pi)
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, grouping.matrix @ pi)
     assert found == pytest.approx(pi, abs=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_the_least_divergence(spread: float) -> None:
     grouping = Grouping(independent, np.eye(13)[list(independent)])
     base = pi[list(independent)] * [1.5, -0.5, 1.2] + [0.05, 0.1, 0.0]
     covariance = np.diag([spread, 2 * spread, spread]) if spread else None
-    found = alg.consistent_parameters(pi, grouping, base, covariance)[:10]
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, base, covariance)[:10]
 
     def cost(theta: Any) -> float:
         J = pseudo_inertia_from_log_cholesky(theta)
@@ -127,8 +127,8 @@ def test_impossible_base_parameters() -> None:
     wanted = base.copy()
     wanted[5] = -1.0  # the moment of inertia of link2
     with pytest.raises(ModelError, match="no physically consistent bodies"):
-        alg.consistent_parameters(pi, grouping, wanted)
-    found = alg.consistent_parameters(pi, grouping, wanted, 0.01 * np.eye(len(base)))
+        alg.consistent_parameters(pi, len(pi) // 13, grouping, wanted)
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, wanted, 0.01 * np.eye(len(base)))
     assert is_physically_consistent(bodies(found), 0.0).all()
 
 
@@ -137,7 +137,7 @@ def test_friction_and_armature_stay_positive_where_noise_says_otherwise() -> Non
     base = grouping.matrix @ pi
     count = 10 * len(tree.bodies)
     deviations = np.where(np.array(grouping.independent) >= count, -0.01, 0.0)
-    found = alg.consistent_parameters(pi, grouping, base + deviations, np.diag(np.full(len(base), 1e-4)))
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, base + deviations, np.diag(np.full(len(base), 1e-4)))
     of_joints = found[count:].reshape(-1, 3)
     assert (of_joints >= 0.0).all()
     assert of_joints[:, :2].max() < 2e-3
@@ -152,6 +152,6 @@ def test_an_armature_yields_where_the_body_cannot() -> None:
     assert grouping.independent[0] == 7  # link1.Iyy, about the axis of the first joint
     wanted = base.copy()
     wanted[0] -= 0.5 * armature
-    found = alg.consistent_parameters(pi, grouping, wanted)
+    found = alg.consistent_parameters(pi, len(pi) // 13, grouping, wanted)
     assert 0.0 < found[62] < armature
     assert np.abs(grouping.matrix @ found - wanted).max() < 1e-8

@@ -51,7 +51,7 @@ def check(tree: Tree, grouping: Grouping) -> None:
 
 
 def numerically(tree: Tree) -> Grouping:
-    return alg.group_columns(motions(tree), alg.preferred_columns(len(tree.bodies)))[0]
+    return alg.group_columns(motions(tree), alg.preferred_columns(tree))[0]
 
 
 def check_both(tree: Tree) -> Grouping:

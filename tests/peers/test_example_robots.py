@@ -39,8 +39,14 @@ SAMPLE = {
     "kinova_description/robots/kinova.urdf": ["j2s6s200_link_finger_tip_1"],
     "finger_edu_description/robots/finger_edu.urdf": None,
 }
+#: The same with a free base.
+FREE_SAMPLE = {
+    "quadrotor_base.urdf": None,
+    "solo_description/robots/solo.urdf": ["FL_FOOT"],
+    "ur_description/urdf/ur5_gripper.urdf": ["ee_link"],
+}
 #: Quantities that are compared; four of them need the inverse of the mass matrix.
-QUANTITIES = 22
+QUANTITIES = 27
 #: Larger robots run on NumPy: LLVM takes many minutes for the 700,000 operations of the linearised tiago_dual.
 MOST_COMPILED = 60
 #: Robots with more frames than this have the Jacobians of at most as many of them compared, evenly spread.
@@ -58,6 +64,13 @@ def test_sample_of_robots(name: str) -> None:
         assert comparison.within(TOLERANCE), (comparison.name, comparison.error)
 
 
+@pytest.mark.parametrize("name", FREE_SAMPLE, ids=lambda name: Path(name).stem)
+def test_sample_of_robots_with_a_free_base(name: str) -> None:
+    pair = Pair.from_urdf(example(name), count=5, free=True)
+    for comparison in pair.comparisons(FREE_SAMPLE[name]):
+        assert comparison.within(TOLERANCE), (comparison.name, comparison.error)
+
+
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_shipped_robots(name: str) -> None:
     pair = Pair.from_urdf(shipped_path(name), count=5, check=True)
@@ -66,12 +79,15 @@ def test_shipped_robots(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("free", [False, True], ids=["fixed", "free"])
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
-def test_every_robot(path: Path, record_property: pytest.RecordProperty, monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = Pair.from_urdf(path, STATES)
+def test_every_robot(
+    path: Path, free: bool, record_property: pytest.RecordProperty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair.from_urdf(path, STATES, free=free)
     if pair.robot.n > MOST_COMPILED:
         monkeypatch.setenv("CHASLES_JIT", "0")
-    links = pair.robot.description.link_names
+    links = pair.robot.description.link_names[1 if free else 0 :]
     frames = links[:: -(-len(links) // MOST_FRAMES)]
     comparisons = list(pair.comparisons(frames))
     worst = worst_of(comparisons)

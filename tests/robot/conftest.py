@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.model import Description, Inertia, Joint, Link, Mimic
+from chasles.model import Description, Frame, Inertia, Joint, Link, Mimic
 
 #: Every computation with its arguments and the keywords of a call.
 CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
@@ -86,6 +87,59 @@ def mixed_description() -> Description:
     return Description("mixed", links=links, joints=joints, tool="link2")
 
 
+def random_placement(rng: np.random.Generator) -> np.ndarray:
+    T = placed(*rng.uniform(-0.5, 0.5, 3))
+    T[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    return T
+
+
+def every_kind_description(seed: int = 0) -> Description:
+    """A branched robot with a joint of every kind, two of them followed by others, anywhere in their links."""
+    rng = np.random.default_rng(seed)
+    tree = [
+        ("hinge", "revolute", "base"),
+        ("slide", "prismatic", "hinge_link"),
+        ("ball", "spherical", "slide_link"),
+        ("bracket", "fixed", "ball_link"),
+        ("cardan", "universal", "bracket_link"),
+        ("wheel", "continuous", "cardan_link"),
+        ("sleeve", "cylindrical", "hinge_link"),
+        ("table", "planar", "sleeve_link"),
+        ("pin", "revolute", "table_link"),
+        ("screw", "helical", "pin_link"),
+        ("flight", "free", "base"),
+        ("arm", "revolute", "flight_link"),
+    ]
+    followed = {"pin": Mimic("hinge", -0.7, 0.2), "screw": Mimic("pin", 1.5, -0.1)}
+    joints = []
+    for name, kind, parent in tree:
+        axis = rng.normal(size=3)
+        joints.append(
+            Joint(
+                name,
+                kind,  # type: ignore[arg-type]
+                parent,
+                f"{name}_link",
+                T_parent_joint=random_placement(rng),
+                T_joint_child=random_placement(rng),
+                axis=axis,
+                second_axis=np.cross(axis, rng.normal(size=3)),
+                pitch=0.1 if kind == "helical" else 0.0,
+                motor_inertia=0.0 if kind == "fixed" else rng.uniform(0.0, 0.2),
+                mimic=followed.get(name),
+            )
+        )
+    links = (Link("base", body(99)), *(Link(joint.child, body(k)) for k, joint in enumerate(joints)))
+    frames = (
+        Frame("tip", "wheel_link", random_placement(rng)),
+        Frame("tail", "screw_link", random_placement(rng)),
+        Frame("mark", "base", random_placement(rng)),
+    )
+    plain = Description("every kind", links, tuple(joints), frames, T_world_base=random_placement(rng), tool="tip")
+    home = rng.uniform(-1.0, 1.0, plain.nq)
+    return plain.replace(home=home, payload=body(50), gravity=rng.normal(size=3) * 5.0)
+
+
 class Ordered(dict[str, Any]):
     """Arguments of each computation by name."""
 
@@ -110,6 +164,11 @@ def panda() -> ch.Robot:
 @pytest.fixture(scope="session")
 def mixed() -> ch.Robot:
     return ch.Robot(mixed_description())
+
+
+@pytest.fixture(scope="session")
+def every_kind() -> Description:
+    return every_kind_description()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.simulation import UncompiledWarning, references
+from chasles.simulation import UncompiledWarning, call_inputs
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Motion, PiecewisePolynomial, PoseMotion
 
 ARM = ch.load("planar2r")
@@ -120,7 +120,7 @@ def test_batches_step_by_step() -> None:
 def test_parts_join_without_a_seam(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     goals = np.array([[1.0, 0.5], [-1.0, 0.2]])
     whole = ch.simulate(ARM, CONTROLLER, quintic(START, goals), save_every=10)
-    monkeypatch.setattr(references, "_HELD", held)
+    monkeypatch.setattr(call_inputs, "_HELD", held)
     for progress in (False, True):
         parts = ch.simulate(ARM, CONTROLLER, quintic(START, goals), save_every=10, progress=progress)
         for name in RECORDED:

@@ -89,7 +89,7 @@ def test_runge_kutta_on_a_known_equation() -> None:
     for steps in (10, 20, 40):
         x = 1.0
         for _ in range(steps):
-            x = runge_kutta_4(lambda x: -x * x, x, 1.0 / steps)
+            x = runge_kutta_4(lambda x, t: -x * x, x, 0.0, 1.0 / steps)
         errors.append(abs(x - 0.5))
     assert np.all(np.abs(np.log2(np.divide(errors[:-1], errors[1:])) - 4.0) < 0.2)
 
@@ -298,13 +298,16 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"duration": 1e-4}, ArgumentError, "shorter than half a period"),
         ({"substeps": 0}, ArgumentError, "substeps"),
         ({"save_every": 0}, ArgumentError, "save_every"),
-        ({"integrator": "euler"}, UnknownNameError, "Existing: rk4, RK45"),
+        ({"integrator": "midpoint"}, UnknownNameError, "Existing: euler, semi-implicit-euler, rk4, RK45"),
         ({"q0": [0.0]}, ArgumentError, r"q0 must have shape \(..., 2\)"),
         ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 must have shape"),
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
         ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
         ({"vary": {"payload.mass": [1.0, 2.0]}, "q0": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
-        ({"integrator": "RK45", "q0": np.zeros((3, 2))}, ArgumentError, "one run at a time"),
+        ({"delay": -1e-3}, ArgumentError, "delay must be a number of seconds, not negative"),
+        ({"delay": np.nan}, ArgumentError, "delay must be"),
+        ({"delay": "1 ms"}, ArgumentError, "delay must be"),
+        ({"vary": {"sensors.seed": 1}}, UnknownNameError, "sensors.seed"),
     ],
 )
 def test_bad_arguments_are_named(change: dict[str, object], error: type, message: str) -> None:

@@ -11,6 +11,8 @@ from stand_in_run import stand_in
 import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.model import Description, Joint, Link
+from chasles.simulation.metrics import run_metrics
+from chasles.visual.panels import quantiles
 from chasles.visual.report import write_report
 
 HOSTILE = "</script><script>alert(1)</script>\"'<b>&amp;%{x}"
@@ -64,8 +66,48 @@ def test_table_shows_every_joint_with_units(panda, tmp_path):
         # The stand-in's error is (k + 1) sin(pi t) mrad: the peak is k + 1 mrad, in the middle.
         assert float(row[2]) == pytest.approx(k + 1, abs=5e-3)
         assert float(row[3]) == pytest.approx(np.abs(run["tau"].values[:, k]).max(), abs=5e-3)
-    assert page.of("span").count("mrad") == 2 * panda.n
+    assert page.of("span").count("mrad") == 2 * panda.n + 3  # and worst of the joints, and of the tool's orientation
     assert page.of("span").count("N m") == panda.n
+
+
+def test_table_of_the_whole_run_shows_its_metrics(panda, tmp_path):
+    run = stand_in(panda)
+    cells = Page(write_report({"Panda": run}, tmp_path / "run.html")).of("td")
+    numbers = run_metrics(run)
+    for title, name in (("RMS error, tool", "rms_position_error"), ("peak error, tool", "peak_position_error")):
+        assert float(cells[cells.index(title) + 1]) == pytest.approx(1e3 * float(numbers[name]), abs=5e-3)
+    work = float(cells[cells.index("absolute work") + 1])
+    assert work == pytest.approx(float(numbers.absolute_work.sum()), abs=5e-3)
+    many = stand_in(panda, runs=30)
+    cells = Page(write_report({"Panda": many}, tmp_path / "run.html")).of("td")
+    worst = 1e3 * run_metrics(many)["rms_error"].values.max(axis=-1)
+    row = [float(cell) for cell in cells[cells.index("RMS error, worst joint") + 1 :][:4]]
+    np.testing.assert_allclose(row, np.quantile(worst, [0.0, 0.5, 0.95, 1.0]), atol=5e-3)
+
+
+def test_errors_over_what_varies(panda, tmp_path):
+    run = stand_in(panda, runs=8)
+    (data,) = Page(write_report({"many": run}, tmp_path / "run.html")).data
+    (scores,) = data["more"]
+    numbers = run_metrics(run)
+    assert scores["layout"]["xaxis2"]["title"]["text"] == "payload.mass"
+    for k, trace in enumerate(scores["data"][: panda.n]):
+        np.testing.assert_allclose(decoded(trace["x"]), np.linspace(0.0, 5.0, 8), rtol=1e-6)
+        np.testing.assert_allclose(decoded(trace["y"]), 1e3 * numbers.rms_error.values[:, k], rtol=1e-6)
+    np.testing.assert_allclose(decoded(scores["data"][-1]["y"]), 1e3 * numbers.rms_position_error, rtol=1e-6)
+    (single,) = Page(write_report({"one": stand_in(panda)}, tmp_path / "run.html")).data
+    assert single["more"] == []
+
+
+def test_the_tools_error_over_time(panda, tmp_path):
+    run = stand_in(panda)
+    (data,) = Page(write_report({"Panda": run}, tmp_path / "run.html")).data
+    (distance,), (angle,) = traces(data, "y4"), traces(data, "y5")
+    T, T_reference = (panda.forward_kinematics(run[name].values) for name in ("q", "q_reference"))
+    gap = np.linalg.norm(T[:, :3, 3] - T_reference[:, :3, 3], axis=-1)
+    np.testing.assert_allclose(decoded(distance["y"]), 1e3 * gap, rtol=1e-5, atol=1e-4)
+    cosine = (np.trace(np.swapaxes(T[:, :3, :3], 1, 2) @ T_reference[:, :3, :3], axis1=1, axis2=2) - 1.0) / 2.0
+    np.testing.assert_allclose(decoded(angle["y"]), 1e3 * np.arccos(np.minimum(cosine, 1.0)), atol=0.05)
 
 
 def test_sliding_joints_have_their_own_diagrams(tmp_path):
@@ -78,23 +120,43 @@ def test_sliding_joints_have_their_own_diagrams(tmp_path):
     assert {"mm", "N"} <= set(page.of("span"))
 
 
-def test_batch_shows_all_runs_as_a_band_and_twenty_lines(panda, tmp_path):
-    run = stand_in(panda, runs=50)
-    page = Page(write_report({"many": run}, path := tmp_path / "run.html"))
-    assert path.stat().st_size < 8e6
+def test_a_batch_shows_its_band_and_lines(panda, tmp_path):
+    run = stand_in(panda, runs=20)
+    page = Page(write_report({"some": run}, tmp_path / "run.html"))
     error = run["error"].values
     low, high, lines = traces(page.data[0], "y2")[:3]
-    time = decoded(low["x"])
-    at = np.searchsorted(run["time"].values.astype("f4"), time)
+    at = np.searchsorted(run["time"].values.astype("f4"), decoded(low["x"]))
     np.testing.assert_array_equal(decoded(low["y"]), (1e3 * error[:, at, 0].min(axis=0)).astype("f4"))
     np.testing.assert_array_equal(decoded(high["y"]), (1e3 * error[:, at, 0].max(axis=0)).astype("f4"))
     drawn = decoded(lines["y"]).reshape(20, -1)[:, :-1]
-    np.testing.assert_array_equal(drawn[-1], (1e3 * error[-1, at, 0]).astype("f4"))
+    np.testing.assert_array_equal(drawn, (1e3 * error[:, at, 0]).astype("f4"))
+
+
+def test_many_runs_are_shown_by_their_quantiles(panda, tmp_path):
+    run = stand_in(panda, runs=50)
+    page = Page(write_report({"many": run}, path := tmp_path / "run.html"))
+    assert path.stat().st_size < 8e6
+    shown = traces(page.data[0], "y2")[:5]
+    at = np.searchsorted(run["time"].values.astype("f4"), decoded(shown[0]["x"]))
+    error = 1e3 * run["error"].values[:, at, 0]
+    for trace, share in zip(shown, (0.0, 1.0, 0.05, 0.95, 0.5), strict=True):
+        np.testing.assert_allclose(decoded(trace["y"]), np.quantile(error, share, axis=0), rtol=1e-6)
     options = [text for text in page.of("option") if "payload" in text]
     assert options[0] == "payload.mass = 0"
     assert options[-1] == "payload.mass = 5"
     assert len(options) == len(page.data[0]["scene"]["runs"]) == 20
     assert "50 (20 drawn)" in page.of("b")
+
+
+def test_quantiles_leave_out_what_is_not_finite():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(40, 6))
+    values[rng.random(values.shape) < 0.3] = np.nan
+    values[3, 0], values[:, 5], values[1:, 4] = np.inf, np.nan, np.nan
+    found = quantiles(values, (0.0, 0.3, 0.95))
+    finite = np.where(np.isfinite(values), values, np.nan)
+    np.testing.assert_allclose(found[:, :5], np.nanquantile(finite[:, :5], [0.0, 0.3, 0.95], axis=0), rtol=1e-12)
+    assert np.isnan(found[:, 5]).all()
 
 
 def test_animation_follows_the_robot(panda, tmp_path):
@@ -235,7 +297,7 @@ def test_plotly_accepts_the_figure(panda):
     from chasles.visual.plots import plot
 
     figure = plot(stand_in(panda))
-    assert len(figure.data) == 4 * panda.n
+    assert len(figure.data) == 4 * panda.n + 2
     assert figure.layout.xaxis2.matches == "x"
 
 

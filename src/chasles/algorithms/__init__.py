@@ -3,10 +3,10 @@
 Called with floats they compute, called with traced scalars they write a program. Sections of the files, in reading
 order: `joint_motion`, `configuration`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`,
 `inverse_dynamics`; `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`,
-`forward_dynamics`; `energy`; `linearization`; `parameter_columns`, `torque_regressor`, `momentum_regressor`,
-`energy_regressor`; `reference_motion`, `passivity_torque`, `passivity_regressor`, `momentum`,
-`momentum_drift_regressor`; `attainable_motion`, `regrouping`, `numerical_grouping`, `similar_bodies`,
-`equivalent_parameters`.
+`forward_dynamics`; `energy`, `power_balance`, `centroidal_momentum`, `operational_space`; `linearization`;
+`parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `reference_motion`,
+`passivity_torque`, `passivity_regressor`, `momentum`, `momentum_drift_regressor`; `attainable_motion`, `regrouping`,
+`numerical_grouping`, `similar_bodies`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -29,6 +29,11 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 """
 
 from chasles.algorithms.articulated_body import articulated_body_accelerations
+from chasles.algorithms.centroidal_momentum import (
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    centroidal_momentum_rate,
+)
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
 from chasles.algorithms.coriolis_matrix import coriolis_matrix
 from chasles.algorithms.energy import kinetic_energy, potential_energy
@@ -45,18 +50,24 @@ from chasles.algorithms.momentum import momentum_and_drift
 from chasles.algorithms.momentum_drift_regressor import momentum_drift_regressor
 from chasles.algorithms.momentum_regressor import momentum_regressor
 from chasles.algorithms.numerical_grouping import group_columns, preferred_columns
+from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
 from chasles.algorithms.passivity_regressor import passivity_regressor
 from chasles.algorithms.passivity_torque import passivity_torque
+from chasles.algorithms.power_balance import PowerBalance, power_balance
 from chasles.algorithms.regrouping import Grouping, regroup
 from chasles.algorithms.torque_regressor import torque_regressor
 
 __all__ = [
     "Grouping",
+    "PowerBalance",
     "accelerations_by_mass_matrix",
     "all_frames",
     "articulated_body_accelerations",
     "bias",
     "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_rate",
     "configuration_rate",
     "consistent_parameters",
     "coriolis_matrix",
@@ -82,10 +93,13 @@ __all__ = [
     "momentum_drift_regressor",
     "momentum_regressor",
     "normalize",
+    "operational_space_inertia",
+    "operational_space_mobility",
     "passivity_regressor",
     "passivity_torque",
     "pose_and_jacobian",
     "potential_energy",
+    "power_balance",
     "preferred_columns",
     "regroup",
     "torque_regressor",

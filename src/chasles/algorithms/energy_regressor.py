@@ -27,7 +27,7 @@ def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     Returns
     -------
     kinetic, potential
-        Shape (13 bodies,) each, elements as the columns of `torque_regressor`; those of friction are zero.
+        Shape (parameters,) each, elements as the columns of `torque_regressor`; those of friction are zero.
 
     Notes
     -----
@@ -45,12 +45,13 @@ def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     """
     poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)
     kinetic, potential = [], []
-    for index, velocity in enumerate(body_velocities(tree, poses, rates)):
-        seen = seen_from_link(tree, index, velocity)
+    velocities = body_velocities(tree, poses, rates)
+    for index in tree.carriers:
+        seen = seen_from_link(tree, index, velocities[index])
         kinetic += list(0.5 * power_columns(momentum_columns(seen), seen))
     poses_in_world = body_poses(tree, q)
-    for body in tree.bodies:
-        R_world_link, p_world_link = frame_pose(tree.frames[body.name], poses_in_world)
+    for index in tree.carriers:
+        R_world_link, p_world_link = frame_pose(tree.frames[tree.bodies[index].name], poses_in_world)
         potential += [-(tree.gravity @ p_world_link), *(-(tree.gravity @ R_world_link)), *[0.0] * 6]
     of_joints = [x for rate in rates for x in (0.0, 0.0, 0.5 * rate * rate)]
     return np.array(kinetic + of_joints), np.array(potential + [0.0] * len(of_joints))

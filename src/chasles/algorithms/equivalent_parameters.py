@@ -14,7 +14,7 @@ THINNEST = 1e-4
 """Least second moment of the bodies that a consistent solution shall resemble, relative to their largest."""
 
 
-def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) -> Array:
+def equivalent_parameters(parameters: Array, bodies: int, grouping: Grouping, base: Array) -> Array:
     """Parameters with the given base parameters, with the least change of numbers (in SI units).
 
     Masses and armatures that are not base parameters themselves stay; but a body without mass is given 1 kg if it needs
@@ -24,6 +24,8 @@ def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) ->
     ----------
     parameters
         Of the robot, shape (all,).
+    bodies
+        How many bodies have inertial parameters.
     grouping
         See `regroup`.
     base
@@ -32,12 +34,11 @@ def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) ->
     Examples
     --------
     >>> grouping = Grouping((0,), np.array([[1.0, *[0.0] * 3, 1.0, *[0.0] * 8]]))
-    >>> equivalent_parameters(np.ones(13), grouping, np.array([3.0]))[[0, 4]]
+    >>> equivalent_parameters(np.ones(13), 1, grouping, np.array([3.0]))[[0, 4]]
     array([1.5, 1.5])
     """
-    count = len(parameters) // 13
-    masses = [10 * index for index in range(count)]
-    armatures = [10 * count + 3 * index + 2 for index in range(count)]
+    masses = range(0, 10 * bodies, 10)
+    armatures = range(10 * bodies + 2, len(parameters), 3)
     start = np.array(parameters, dtype=np.float64)
     while True:
         stays = {*masses, *armatures, *(k + axis for k in masses if start[k] == 0.0 for axis in (1, 2, 3))}
@@ -50,7 +51,9 @@ def equivalent_parameters(parameters: Array, grouping: Grouping, base: Array) ->
         start[bare] = 1.0
 
 
-def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, covariance: Array | None = None) -> Array:
+def consistent_parameters(
+    parameters: Array, bodies: int, grouping: Grouping, base: Array, covariance: Array | None = None
+) -> Array:
     """Parameters of possible bodies with the given base parameters, as like the robot's own as they can be.
 
     Likeness is the log-det divergence of pseudo-inertias, which depends neither on frames nor on units. An armature
@@ -58,7 +61,7 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
 
     Parameters
     ----------
-    parameters, grouping, base
+    parameters, bodies, grouping, base
         As for `equivalent_parameters`.
     covariance
         Of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from `base`,
@@ -83,11 +86,11 @@ def consistent_parameters(parameters: Array, grouping: Grouping, base: Array, co
     >>> from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia
     >>> rod = inertial_parameters_from_pseudo_inertia(pseudo_inertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3)))
     >>> grouping = Grouping((1, 2, 9), np.eye(13)[[1, 2, 9]])
-    >>> found = consistent_parameters(np.concatenate([rod, np.zeros(3)]), grouping, np.array([0.4, 0.0, 0.1]))
+    >>> found = consistent_parameters(np.concatenate([rod, np.zeros(3)]), 1, grouping, np.array([0.4, 0.0, 0.1]))
     >>> found[[1, 9]].round(9), bool(found[0] > 1.6)
     (array([0.4, 0.1]), True)
     """
-    inertial = 10 * (len(parameters) // 13)
+    inertial = 10 * bodies
     result = np.array(parameters, dtype=np.float64)
     independent = list(grouping.independent)
     if covariance is None:

@@ -66,6 +66,4 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> Momentum:
     pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
     momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
     turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])
-    return Momentum(
-        momenta + armature_torque(tree, qd), turned - gravity_torque(tree, q) - friction_torque(tree, qd)
-    )
+    return Momentum(momenta + armature_torque(tree, qd), turned - gravity_torque(tree, q) - friction_torque(tree, qd))

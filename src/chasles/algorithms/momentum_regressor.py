@@ -29,7 +29,7 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (n, 13 bodies), columns as those of `torque_regressor`; those of friction are zero.
+        Shape (n, parameters), columns as those of `torque_regressor`; those of friction are zero.
 
     Notes
     -----

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from chasles.algorithms.regrouping import GIVEN_UP_FIRST, Grouping, independent_rows
 from chasles.geometry.elementary import Array
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
 
 
 def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -> tuple[Grouping, float]:
@@ -67,16 +71,19 @@ def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -
     return Grouping(tuple(independent), np.where(small, 0.0, matrix)), condition
 
 
-def preferred_columns(count: int) -> list[int]:
-    """Columns of the regressor of `count` bodies in the order in which they should stand for base parameters.
+def preferred_columns(tree: Tree) -> list[int]:
+    """Columns of a robot's regressor in the order in which they should stand for base parameters.
 
     First friction, which acts for itself; then the inertia of the bodies from the root outward, so that parameters are
     expressed by those of parents, as by `regroup`.
     """
-    friction = [10 * count + 3 * index + k for index in range(count) for k in (0, 1)]
-    inertia = [
-        10 * index + k if k < 10 else 10 * count + 3 * index + 2
-        for index in range(count)
+    inertial = 10 * len(tree.carriers)
+    first_columns = {index: 10 * k for k, index in enumerate(tree.carriers)}
+    friction = [inertial + 3 * index + k for index in range(len(tree.bodies)) for k in (0, 1)]
+    of_bodies = [
+        first_columns[index] + k if k < 10 else inertial + 3 * index + 2
+        for index, body in enumerate(tree.bodies)
         for k in reversed(GIVEN_UP_FIRST)
+        if body.carries or k == 10
     ]
-    return friction + inertia
+    return friction + of_bodies

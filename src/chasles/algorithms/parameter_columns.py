@@ -1,7 +1,7 @@
 """What each inertial parameter of a body contributes to wrenches, momenta and torques: columns of the regressors.
 
 The parameters are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a body's columns
-is that of its first link, the one that the joint moves.
+is that of its first link, the one that the joint moves. Bodies without links have no columns.
 """
 
 from __future__ import annotations
@@ -64,15 +64,13 @@ def power_columns(columns: Columns, twist: Twist) -> Array:
 
 def seen_from_link(tree: Tree, index: int, twist: Twist) -> Twist:
     """Twist of a body about the origin and in the axes of its first link."""
-    place = tree.frames[tree.bodies[index].name]
-    R, p = place.R_body_frame, place.p_body_frame
+    R, p = _link_in_body(tree, index)
     return Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
 
 
 def acceleration_seen_from_link(tree: Tree, index: int, acceleration: Acceleration) -> Acceleration:
     """Acceleration of a body about the origin and in the axes of its first link."""
-    place = tree.frames[tree.bodies[index].name]
-    R, p = place.R_body_frame, place.p_body_frame
+    R, p = _link_in_body(tree, index)
     omega, omega_dot, U, a = acceleration
     return Acceleration(R.T @ omega, R.T @ omega_dot, R.T @ U @ R, R.T @ (a + U @ p))
 
@@ -100,14 +98,16 @@ def matrix_of_rows(
     joint_columns: Sequence[Array],
     screws: Sequence[Twist] | None = None,
 ) -> Array:
-    """Regressor (n, 13 bodies): the powers of every body's columns on the screws of the joints that carry it.
+    """Regressor (n, parameters): the powers of every body's columns on the screws of the joints that carry it.
 
     `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.
     `screws` takes the place of the joints' screws, each in the frame of its body.
     """
     own = [screw(body) for body in tree.bodies] if screws is None else screws
-    count = len(tree.bodies)
-    rows: list[list[Any]] = [[0.0] * (13 * count) for _ in range(tree.n)]
+    inertial = 10 * len(tree.carriers)
+    width = inertial + 3 * len(tree.bodies)
+    first_columns = {index: 10 * k for k, index in enumerate(tree.carriers)}
+    rows: list[list[Any]] = [[0.0] * width for _ in range(tree.n)]
 
     def add(joint: int, first_column: int, values: Sequence[Any]) -> None:
         body = tree.bodies[joint]
@@ -117,9 +117,19 @@ def matrix_of_rows(
 
     for index, seen in enumerate(screws_in_bodies(tree, poses, own)):
         for joint, twist in seen.items():
-            add(joint, 10 * index, list(power_columns(columns[index], seen_from_link(tree, index, twist))))
-        add(index, 10 * count + 3 * index, [column[index] for column in joint_columns])
-    return np.array(rows).reshape(tree.n, 13 * count)
+            if index in first_columns:
+                powers = power_columns(columns[index], seen_from_link(tree, index, twist))
+                add(joint, first_columns[index], list(powers))
+        add(index, inertial + 3 * index, [column[index] for column in joint_columns])
+    return np.array(rows).reshape(tree.n, width)
+
+
+def _link_in_body(tree: Tree, index: int) -> Pose:
+    """Rotation and origin of a body's first link in the body; of a body without links its own frame."""
+    if not tree.bodies[index].carries:
+        return np.eye(3), np.zeros(3)
+    place = tree.frames[tree.bodies[index].name]
+    return place.R_body_frame, place.p_body_frame
 
 
 def _inertia_times(omega: Array) -> Array:

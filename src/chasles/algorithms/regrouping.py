@@ -74,7 +74,7 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     Raises
     ------
     ArgumentError
-        If joints mimic others.
+        If joints mimic others or have several freedoms.
 
     Examples
     --------
@@ -88,6 +88,8 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     """
     if has_mimic_joints(tree):
         raise ArgumentError("regrouping needs joints that move independently, but this robot has mimic joints")
+    if len(tree.carriers) < len(tree.bodies):
+        raise ArgumentError("regrouping needs joints with one freedom, but this robot has some with several")
     size = _size(tree)
     scaled = _scaled(tree, 1.0 / size)
     count = len(tree.bodies)

@@ -1,7 +1,42 @@
 """Controllers: small objects that are traced and compiled together with the plant."""
 
+from chasles.control.admittance import Admittance
+from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, PythonLaw
+from chasles.control.impedance import Impedance
+from chasles.control.linear_quadratic import (
+    GainScheduledRegulator,
+    KalmanFilter,
+    LinearQuadraticGaussian,
+    LinearQuadraticRegulator,
+    TimeVaryingRegulator,
+)
+from chasles.control.nominal_torque import NominalTorque
+from chasles.control.operational_space import OperationalSpace
+from chasles.control.pd import PD
 from chasles.control.pd_gravity import PDGravity
+from chasles.control.pid import PID
+from chasles.control.pose_reference import pose_reference
+from chasles.control.resolved_acceleration import ResolvedAcceleration
 
-__all__ = ["ComputedTorque", "Controller", "PDGravity", "PythonLaw"]
+__all__ = [
+    "PD",
+    "PID",
+    "Admittance",
+    "ClosedLoopKinematics",
+    "ComputedTorque",
+    "Controller",
+    "GainScheduledRegulator",
+    "Impedance",
+    "KalmanFilter",
+    "LinearQuadraticGaussian",
+    "LinearQuadraticRegulator",
+    "NominalTorque",
+    "OperationalSpace",
+    "PDGravity",
+    "PythonLaw",
+    "ResolvedAcceleration",
+    "TimeVaryingRegulator",
+    "pose_reference",
+]

@@ -61,8 +61,10 @@ class PID(RobotController):
         integral = state + period * error
         proportional = parameters["kp"] * error + parameters["kd"] * (reference.qd - qd)
         wanted = proportional + parameters["ki"] * integral
-        further = where(((wanted > limit) & (error > 0.0)) | ((wanted < -limit) & (error < 0.0)), 1.0, 0.0)
-        kept = where(further > 0.0, state, integral)
+        excess = wanted - minimum(maximum(wanted, -limit), limit)
+        kept = np.array(
+            [where(out * e > 0.0, *both) for out, e, *both in zip(excess, error, state, integral, strict=True)]
+        )
         tau = proportional + parameters["ki"] * kept
         return minimum(maximum(tau, -limit), limit), kept
 

@@ -51,8 +51,7 @@ def acceleration_feedback(
     """Acceleration (6,) of a frame, angular part first, with which its error decays.
 
     The position's error e = p_ref - p obeys e'' + kd e' + kp e = 0. So does the rotation vector e of R_ref Rᵀ with
-    ``"logarithm"``, as long as it stays below half a turn. With ``"quaternion"`` the acceleration is that of Luh, Walker
-    and Paul,
+    ``"logarithm"``, as long as it stays below half a turn. With ``"quaternion"`` the acceleration is
 
         α = α_ref + kd (ω_ref - ω) + kp e,   e = 2 sin(θ/2) axis,
 

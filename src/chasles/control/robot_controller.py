@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 
@@ -26,7 +27,7 @@ class RobotController:
     Raises
     ------
     ArgumentError
-        If the robot's positions are not as many numbers as its velocities, so that q_ref - q is no error.
+        If the robot has spherical or free joints, where q_ref - q is no error.
     """
 
     name: str
@@ -34,11 +35,7 @@ class RobotController:
     def __init__(
         self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: ArrayLike = ()
     ) -> None:
-        if getattr(robot, "nq", robot.n) != robot.n:
-            raise ArgumentError(
-                f"{type(self).__name__} controls joints that turn or slide; robot '{robot.name}' has others: its "
-                "configuration has more numbers than its velocity"
-            )
+        require_plain_coordinates(robot, type(self).__name__)
         self.robot = robot
         self.parameters = parameters
         self.initial_state = np.array(initial_state, dtype=float).reshape(-1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from chasles.algorithms.linear_solve import factor, inverse
 from chasles.control.robot_controller import positive
-from chasles.engine import maximum, where
+from chasles.engine import maximum
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
@@ -104,11 +104,10 @@ class TaskSpace:
     def damping(self, J: Array) -> Any:
         """Squared damping for the selected rows of the Jacobian, (k, n)."""
         gram = J @ J.T
-        trace = np.trace(gram)
-        trust = inverse(factor(gram + (1e-13 * trace + 1e-300) * np.eye(len(gram))))
-        nearness = maximum(1.0 / np.trace(trust), 0.0) / self.threshold**2
-        # In an exact singularity rounding may leave a negative or no trace.
-        return where(nearness < 1.0, (1.0 - nearness) * self.largest_damping**2, where(nearness >= 1.0, 0.0, 1.0))
+        # The trace of JJᵀ in proportion keeps the factors positive where rounding would not; 1e-300, where J is zero.
+        solvable = gram + (1e-13 * np.trace(gram) + 1e-300) * np.eye(len(gram))
+        share = 1.0 / (np.trace(inverse(factor(solvable))) * self.threshold**2)
+        return self.largest_damping**2 * maximum(1.0 - share, 0.0)
 
     def inverted(self, J: Array, wanted: Array, idle: Array) -> Array:
         """Joint rates or accelerations (n,) that give the selected rows (k,) what is wanted, and are idle otherwise.

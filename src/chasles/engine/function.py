@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 INLINE_LIMIT = 300
 #: Work, in scalar operations, from which a batch is worth cutting into pieces for several threads.
 _LARGE_WORK = 2_000_000
+#: Held while a function is compiled: were two threads to do it at once, the code that one got would go with the other's.
+_COMPILING = RLock()
 
 
 def native_available() -> bool:
@@ -179,6 +182,10 @@ class Function:
         return f"{self.program.name}({', '.join(a.name for a in self.kernel.inputs)})"
 
     def _compile(self) -> Callable[..., Any]:
+        with _COMPILING:
+            return self._ufunc or self._compile_now()
+
+    def _compile_now(self) -> Callable[..., Any]:
         kernel = self.kernel
         ufunc: Callable[..., Any]
         empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from chasles.errors import ModelError, UnknownNameError
+from chasles.model.changed_values import with_friction, with_payload, with_values
 from chasles.model.checks import check_description
 from chasles.model.consistency import inconsistencies, nearest_consistent
-from chasles.model.description import Description, Frame, Link
-from chasles.model.editing import with_free_base
+from chasles.model.cutting import sub_chain, sub_tree, without
+from chasles.model.description import Description
+from chasles.model.editing import attach, renamed, with_free_base
 from chasles.model.formats import (
+    DHTable,
+    ScrewTable,
     from_dh,
     from_screws,
     from_spacelib,
@@ -18,7 +22,11 @@ from chasles.model.formats import (
     parse_toml,
     parse_urdf,
     read,
+    to_dh,
+    to_modified_dh,
+    to_screws,
     to_toml,
+    to_urdf,
 )
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, InertiaWarning
@@ -28,14 +36,19 @@ from chasles.model.inertial_parameters import (
     with_inertial_parameters,
 )
 from chasles.model.joint import Joint, Limits, Mimic
+from chasles.model.link import Frame, Link
+from chasles.model.locking import lock_joints
+from chasles.model.merging import simplified
 from chasles.model.parameters import parameter_shapes
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
+from chasles.model.tools import with_tool
 from chasles.model.tree import Body, Placement, Tree, build_tree
 
 __all__ = [
     "Body",
+    "DHTable",
     "Description",
     "Frame",
     "Inertia",
@@ -46,7 +59,9 @@ __all__ = [
     "Link",
     "Mimic",
     "Placement",
+    "ScrewTable",
     "Tree",
+    "attach",
     "build_tree",
     "check_description",
     "from_dh",
@@ -58,17 +73,31 @@ __all__ = [
     "inertial_parameter_names",
     "inertial_parameters",
     "load",
+    "lock_joints",
     "nearest_consistent",
     "parameter_shapes",
     "parse_toml",
     "parse_urdf",
     "perturbed_values",
     "read",
+    "renamed",
     "shipped",
     "shipped_path",
+    "simplified",
+    "sub_chain",
+    "sub_tree",
+    "to_dh",
+    "to_modified_dh",
+    "to_screws",
     "to_toml",
+    "to_urdf",
     "with_free_base",
+    "with_friction",
     "with_inertial_parameters",
+    "with_payload",
+    "with_tool",
+    "with_values",
+    "without",
 ]
 
 

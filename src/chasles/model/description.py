@@ -13,35 +13,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model.inertia import Inertia, impossibility
-from chasles.model.joint import JOINT_PARAMETERS, Joint
-from chasles.model.parameters import parameter_shapes
+from chasles.errors import ModelError, UnknownNameError
+from chasles.model import changed_values
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint
+from chasles.model.link import Frame, Link
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, frozen_array, naming, plain, shortened
+from chasles.model.record import Record, frozen_array, plain, shortened
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
 
+__all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
+
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-
-
-@dataclass(frozen=True, eq=False)
-class Link(Record):
-    """A rigid link: its name is also the name of its frame."""
-
-    name: str
-    inertia: Inertia = field(default_factory=Inertia)
-
-
-@dataclass(frozen=True, eq=False)
-class Frame(Record):
-    """A named frame fixed to a link at `T_link_frame`, shape (4, 4)."""
-
-    name: str
-    link: str
-    T_link_frame: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
-
-    def __post_init__(self) -> None:
-        self._set(T_link_frame=frozen_placement(self.T_link_frame, f"T_link_frame of frame {shortened(self.name)}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +140,22 @@ class Description(Record):
         """Names of the elements of qd and tau: those of the joints, with what tells their freedoms apart."""
         return tuple(name for joint in self.coordinates for name in joint.velocity_names)
 
+    @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the elements of q: "rad", "m", or nothing for those of quaternions."""
+        return tuple(unit for joint in self.coordinates for unit in joint.coordinate_units)
+
+    @cached_property
+    def velocity_units(self) -> tuple[str, ...]:
+        """Units of the elements of qd: "rad/s" or "m/s"."""
+        return tuple(f"{unit}/s" for joint in self.coordinates for unit in joint.displacement_units)
+
+    @cached_property
+    def effort_units(self) -> tuple[str, ...]:
+        """Units of the elements of tau: "N m" or "N"."""
+        units = (unit for joint in self.coordinates for unit in joint.displacement_units)
+        return tuple("N m" if unit == "rad" else "N" for unit in units)
+
     @property
     def nq(self) -> int:
         """Number of coordinates: the length of q."""
@@ -239,6 +238,22 @@ class Description(Record):
                 return joint
         raise UnknownNameError("joint", name, (joint.name for joint in self.joints))
 
+    def frame(self, name: str) -> Frame:
+        """Return the frame of this name, also that of a link; "tool" is the tool, unless a frame has that name.
+
+        Examples
+        --------
+        >>> Description("stone", links=(Link("rock"),)).frame("tool").link
+        'rock'
+        """
+        wanted = self.tool if name == "tool" and name not in self.frame_names else name
+        for frame in self.frames:
+            if frame.name == wanted:
+                return frame
+        if wanted not in self.link_names:
+            raise UnknownNameError("frame", wanted, self.frame_names)
+        return Frame(wanted, wanted)
+
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """Make a copy with this acceleration of gravity in the world frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
@@ -250,54 +265,9 @@ class Description(Record):
         inertia: ArrayLike | None = None,
         *,
         frame: str | None = None,
-    ) -> Self:
-        """Make a copy that carries a body at a frame, instead of what it carried there before.
-
-        Parameters
-        ----------
-        mass
-            kg.
-        center_of_mass
-            In the axes of the frame, shape (3,), m.
-        inertia
-            About the payload's centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point
-            mass).
-        frame
-            Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the
-            frame with "_payload" added and fixed there, so that there can be many and each has parameters.
-
-        Raises
-        ------
-        ModelError
-            No body can be like that.
-        UnknownNameError
-            There is no such frame.
-
-        Examples
-        --------
-        >>> joint = Joint("j", "revolute", "base", "rod")
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
-        >>> arm.with_payload(2.0, [0.1, 0.0, 0.0]).payload.mass
-        2.0
-        >>> arm.with_payload(2.0, frame="base").link_names
-        ('base', 'rod', 'base_payload')
-        """
-        matrix = np.zeros((3, 3)) if inertia is None else inertia
-        where = self.tool if frame is None or (frame == "tool" and frame not in self.frame_names) else frame
-        if where not in self.frame_names:
-            raise UnknownNameError("frame", where, self.frame_names)
-        owner = "payload" if where == self.tool else f"payload at frame '{where}'"
-        with naming(owner):
-            body = _possible(Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
-        if where == self.tool:
-            return self.replace(payload=body)
-        name = f"{where}_payload"
-        place = next((place for place in self.frames if place.name == where), Frame(where, where))
-        holder = Joint(name, "fixed", place.link, name, T_parent_joint=place.T_link_frame)
-        return self.replace(
-            links=(*(link for link in self.links if link.name != name), Link(name, body)),
-            joints=(*(joint for joint in self.joints if joint.name != name), holder),
-        )
+    ) -> Description:
+        """Make a copy that carries a body at a frame; see `chasles.model.with_payload`."""
+        return changed_values.with_payload(self, mass, center_of_mass, inertia, frame=frame)
 
     def with_friction(
         self,
@@ -305,79 +275,13 @@ class Description(Record):
         viscous: Mapping[str, float] | ArrayLike | None = None,
         coulomb: Mapping[str, float] | ArrayLike | None = None,
         coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
-    ) -> Self:
-        """Make a copy with other joint friction.
+    ) -> Description:
+        """Make a copy with other joint friction; see `chasles.model.with_friction`."""
+        return changed_values.with_friction(self, viscous=viscous, coulomb=coulomb, coulomb_velocity=coulomb_velocity)
 
-        Parameters
-        ----------
-        viscous, coulomb, coulomb_velocity
-            A mapping from joint names to values (the others keep theirs), one number for all independent joints, or one
-            for each. Units: N m s/rad, N m, rad/s (prismatic: N s/m, N, m/s).
-
-        Examples
-        --------
-        >>> joint = Joint("j", "revolute", "base", "rod")
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
-        >>> arm.with_friction(viscous={"j": 0.5}).joint("j").viscous_friction
-        0.5
-        """
-        changes: dict[str, dict[str, float]] = {}
-        given = {"viscous_friction": viscous, "coulomb_friction": coulomb, "coulomb_velocity": coulomb_velocity}
-        for parameter, values in given.items():
-            if values is None:
-                continue
-            if not isinstance(values, Mapping):
-                try:
-                    array = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(self.joint_names),))
-                except ValueError:
-                    raise ArgumentError(
-                        f"with_friction: {parameter} must be one number or {len(self.joint_names)} numbers, "
-                        f"not shape {np.shape(values)}"
-                    ) from None
-                values = dict(zip(self.joint_names, array.tolist(), strict=True))
-            for name, value in values.items():
-                changes.setdefault(self.joint(name).name, {})[parameter] = value
-        return self.replace(joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in self.joints))
-
-    def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Make a copy with other numbers for named parameters, those that `parameter_shapes` lists.
-
-        Examples
-        --------
-        >>> joint = Joint("j", "revolute", "base", "rod")
-        >>> arm = Description("stick", links=(Link("base"), Link("rod")), joints=(joint,))
-        >>> arm.with_values({"links.rod.mass": 3.0}).link("rod").inertia.mass
-        3.0
-        """
-        known = parameter_shapes(self)
-        for name in values:
-            if name not in known:
-                raise UnknownNameError("parameter", name, known)
-
-        def changed(record: Any, prefix: str, renamed: Mapping[str, str]) -> Any:
-            changes = {
-                attribute: values[f"{prefix}.{parameter}"]
-                for parameter, attribute in renamed.items()
-                if f"{prefix}.{parameter}" in values
-            }
-            return record.replace(**changes) if changes else record
-
-        def inertia(record: Inertia, prefix: str, owner: str) -> Inertia:
-            with naming(owner):
-                new: Inertia = changed(record, prefix, inertial)
-                return record if new is record else _possible(new)
-
-        inertial = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
-        motor = {name: name for name in JOINT_PARAMETERS}
-        return self.replace(
-            links=tuple(
-                link.replace(inertia=inertia(link.inertia, f"links.{link.name}", f"link '{link.name}'"))
-                for link in self.links
-            ),
-            joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in self.joints),
-            payload=inertia(self.payload, "payload", "payload"),
-            gravity=values.get("gravity", self.gravity),
-        )
+    def with_values(self, values: Mapping[str, Any]) -> Description:
+        """Make a copy with other numbers for named parameters; see `chasles.model.with_values`."""
+        return changed_values.with_values(self, values)
 
     def _default_tool(self) -> str:
         if "tool" in self.frame_names:
@@ -408,14 +312,6 @@ class Description(Record):
                 if abs(length - 1.0) > 1e-15:
                     unit[start : start + 4] /= length
         return frozen_array(unit, q.shape, "home")
-
-
-def _possible(inertia: Inertia) -> Inertia:
-    """Return an inertia that can be calculated with; refuse others."""
-    reason = impossibility(inertia)
-    if reason is not None:
-        raise ModelError(reason)
-    return inertia
 
 
 def _middle(lower: float, upper: float) -> float:

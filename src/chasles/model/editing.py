@@ -1,12 +1,21 @@
-"""Robots made of others."""
+"""Robots made of others: on a free base, with another robot attached, with other names."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable, Mapping
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ModelError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
-from chasles.model.description import Description, Link
+from chasles.model.description import Description
 from chasles.model.joint import Joint
+from chasles.model.joint_positions import at_home, home_positions
+from chasles.model.link import Link
+from chasles.model.placement import compose, frozen_placement
+from chasles.model.record import shortened
+from chasles.model.tools import with_payload_held
 
 
 def with_free_base(description: Description, *, joint: str = "base", world: str = "world") -> Description:
@@ -38,3 +47,143 @@ def with_free_base(description: Description, *, joint: str = "base", world: str 
         T_world_base=np.eye(4),
         home=np.concatenate([quaternion_from_rotation(T[:3, :3]), T[:3, 3], description.home]),
     )
+
+
+def attach(
+    description: Description,
+    other: Description,
+    frame: str | None = None,
+    *,
+    T_frame_base: ArrayLike | None = None,
+    prefix: str = "",
+    joint: str | None = None,
+    tool: str | None = None,
+) -> Description:
+    """Make a robot of two: the base of the other, which may be a tool without joints, is fixed to a frame of the first.
+
+    The coordinates of the first come first in q. Gravity, placement in the world and name are those of the first.
+
+    Parameters
+    ----------
+    description, other
+        The robots. A payload at a tool that is no longer the tool stays where it is and becomes a link.
+    frame
+        Name of the frame or link of the first that carries the other; default its tool.
+    T_frame_base
+        Placement of the other's root link in that frame, shape (4, 4); default the identity.
+    prefix
+        Put before all names of the other: links, frames and joints.
+    joint
+        Name of the new fixed joint; default the name of the other's root link, with the prefix, and "_mount".
+    tool
+        Name of the tool of the result. Default: the tool of the other if that is attached at the tool of the first,
+        else the tool of the first.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such frame.
+    ModelError
+        Both have the same names; T_frame_base is no rigid motion.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> two = attach(load("ur5"), load("planar2r"), prefix="small_")
+    >>> two.n, two.joint_names[-2:], two.tool
+    (8, ('small_joint1', 'small_joint2'), 'small_tool')
+    """
+    place = description.frame(description.tool if frame is None else frame)
+    T = compose(place.T_link_frame, frozen_placement(T_frame_base, "T_frame_base"))
+    first, second = description, renamed(other, prefix=prefix)
+    mount = Joint(joint or f"{second.root}_mount", "fixed", place.link, second.root, T_parent_joint=T)
+    _check_apart("links or frames", first.frame_names, second.frame_names)
+    _check_apart("joints", _joint_names(first), [mount.name, *_joint_names(second)])
+    chosen = tool or (second.tool if place.name == first.tool else first.tool)
+    first = first if chosen == first.tool else with_payload_held(first)
+    second = second if chosen == second.tool else with_payload_held(second)
+    both = first.replace(
+        links=(*first.links, *second.links),
+        joints=(*first.joints, mount, *second.joints),
+        frames=(*first.frames, *second.frames),
+        tool=chosen,
+        payload=second.payload if chosen == second.tool else first.payload,
+        home=None,
+    )
+    return at_home(both, home_positions(first) | home_positions(second))
+
+
+def renamed(
+    description: Description,
+    *,
+    frames: Mapping[str, str] | None = None,
+    joints: Mapping[str, str] | None = None,
+    prefix: str = "",
+    name: str | None = None,
+) -> Description:
+    """Make a copy with other names.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    frames, joints
+        New names of links and frames, and of joints, by the present ones; the others keep theirs.
+    prefix
+        Put before all names that `frames` and `joints` do not tell.
+    name
+        Of the robot.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such frame or joint.
+    ModelError
+        Two have the same name then.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> arm = renamed(load("planar2r"), joints={"joint1": "shoulder"}, prefix="left_")
+    >>> arm.joint_names, arm.link_names
+    (('shoulder', 'left_joint2'), ('left_link0', 'left_link1', 'left_link2'))
+    """
+    of_frame = _new_names("frame", description.frame_names, frames or {}, prefix)
+    of_joint = _new_names("joint", _joint_names(description), joints or {}, prefix)
+    return description.replace(
+        name=description.name if name is None else name,
+        links=tuple(link.replace(name=of_frame[link.name]) for link in description.links),
+        joints=tuple(
+            joint.replace(
+                name=of_joint[joint.name],
+                parent=of_frame[joint.parent],
+                child=of_frame[joint.child],
+                mimic=joint.mimic and joint.mimic.replace(joint=of_joint[joint.mimic.joint]),
+            )
+            for joint in description.joints
+        ),
+        frames=tuple(
+            frame.replace(name=of_frame[frame.name], link=of_frame[frame.link]) for frame in description.frames
+        ),
+        tool=of_frame[description.tool],
+    )
+
+
+def _joint_names(description: Description) -> list[str]:
+    return [joint.name for joint in description.joints]
+
+
+def _new_names(kind: str, present: Iterable[str], changes: Mapping[str, str], prefix: str) -> dict[str, str]:
+    names = {name: f"{prefix}{name}" for name in present}
+    for name in changes:
+        if name not in names:
+            raise UnknownNameError(kind, name, names)
+    return names | dict(changes)
+
+
+def _check_apart(kind: str, first: Iterable[str], second: Iterable[str]) -> None:
+    taken = set(first)
+    both = [shortened(name) for name in second if name in taken]
+    if both:
+        shown = ", ".join(both[:5]) + (", ..." if len(both) > 5 else "")
+        raise ModelError(f"both robots have {kind} named {shown}; give a prefix for the second")

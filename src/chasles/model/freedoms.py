@@ -39,6 +39,16 @@ _LABELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spherical": (_QUATERNION, _ANGULAR),
     "free": ((*_QUATERNION, "x", "y", "z"), (*_ANGULAR, "vx", "vy", "vz")),
 }
+#: Units of displacements of joints other than those that turn about one axis.
+_UNITS: dict[str, tuple[str, ...]] = {
+    "prismatic": ("m",),
+    "universal": ("rad", "rad"),
+    "cylindrical": ("rad", "m"),
+    "planar": ("m", "m", "rad"),
+    "spherical": ("rad",) * 3,
+    "free": (*("rad",) * 3, *("m",) * 3),
+    "fixed": (),
+}
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,29 @@ def velocity_labels(kind: JointKind) -> tuple[str, ...]:
     ('wx', 'wy', 'wz')
     """
     return () if kind == "fixed" else _LABELS.get(kind, (("",), ("",)))[1]
+
+
+def displacement_units(kind: JointKind) -> tuple[str, ...]:
+    """Units of displacements of a joint, which are those of its velocities times s.
+
+    Examples
+    --------
+    >>> displacement_units("cylindrical")
+    ('rad', 'm')
+    """
+    return _UNITS.get(kind, ("rad",))
+
+
+def coordinate_units(kind: JointKind) -> tuple[str, ...]:
+    """Units of the coordinates of a joint; an empty text for the elements of a quaternion.
+
+    Examples
+    --------
+    >>> coordinate_units("free"), coordinate_units("planar")
+    (('', '', '', '', 'm', 'm', 'm'), ('m', 'm', 'rad'))
+    """
+    units = displacement_units(kind)
+    return (*("",) * 4, *units[3:]) if has_quaternion(kind) else units
 
 
 def has_quaternion(kind: JointKind) -> bool:

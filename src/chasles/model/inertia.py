@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,6 +53,28 @@ class Inertia(Record):
     def is_massless(self) -> bool:
         """Whether the mass and the inertia matrix are zero."""
         return self.mass == 0.0 and not self.matrix.any()
+
+
+def combined(parts: Sequence[tuple[Inertia, NDArray[np.float64]]]) -> Inertia:
+    """Inertia of several bodies together, each placed by its T_whole_part, shape (4, 4).
+
+    Examples
+    --------
+    >>> T_right = np.eye(4)
+    >>> T_right[0, 3] = 2.0
+    >>> two = combined([(Inertia(1.0), np.eye(4)), (Inertia(1.0), T_right)])
+    >>> two.mass, two.center_of_mass, two.matrix[2, 2]
+    (2.0, array([1., 0., 0.]), np.float64(2.0))
+    """
+    masses = np.array([inertia.mass for inertia, _ in parts])
+    centers = np.array([T[:3, :3] @ inertia.center_of_mass + T[:3, 3] for inertia, T in parts])
+    mass = float(masses.sum())
+    center = masses @ centers / mass if mass else np.zeros(3)
+    matrix = np.zeros((3, 3))
+    for (inertia, T), r in zip(parts, centers - center, strict=True):
+        R = T[:3, :3]
+        matrix += R @ inertia.matrix @ R.T + inertia.mass * (r @ r * np.eye(3) - np.outer(r, r))
+    return Inertia(mass, center, 0.5 * (matrix + matrix.T))
 
 
 def impossibility(inertia: Inertia) -> str | None:

@@ -10,12 +10,13 @@ and in the axes of the frame of the link that the joint moves. Then come three n
 
     viscous_friction   coulomb_friction   armature
 
-where the armature is gear_ratio² motor_inertia. Links of the fixed base do not appear: they have no effect.
+(three for each freedom of a joint with several), where the armature is gear_ratio² motor_inertia. Links of the fixed
+base do not appear: they have no effect.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,12 +54,12 @@ def inertial_parameter_names(tree: Tree) -> tuple[str, ...]:
     >>> names[:3], names[-1]
     (('link1.m', 'link1.mx', 'link1.my'), 'joint2.armature')
     """
-    of_bodies = [f"{body.name}.{name}" for body in tree.bodies for name in OF_BODY]
+    of_bodies = [f"{body.name}.{name}" for body in _carriers(tree) for name in OF_BODY]
     return tuple(of_bodies + [f"{body.joint}.{name}" for body in tree.bodies for name in OF_JOINT])
 
 
 def inertial_parameters(tree: Tree) -> Vector:
-    """Values of the parameters, shape (13 bodies,).
+    """Values of the parameters, shape (parameters,).
 
     Examples
     --------
@@ -68,7 +69,7 @@ def inertial_parameters(tree: Tree) -> Vector:
     >>> inertial_parameters(build_tree(load("planar2r")))[10:20].round(4)
     array([ 5.    , -0.625 ,  0.    ,  0.    ,  0.    ,  0.    ,  0.    , 0.1042,  0.    ,  0.1042])
     """
-    of_bodies = [number for body in tree.bodies for number in _parameters_of_body(tree, body)]
+    of_bodies = [number for body in _carriers(tree) for number in _parameters_of_body(tree, body)]
     return np.array(of_bodies + [getattr(body, name) for body in tree.bodies for name in OF_JOINT])
 
 
@@ -83,7 +84,7 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     description
         The robot.
     values
-        In the order of `inertial_parameter_names`, shape (13 bodies,).
+        In the order of `inertial_parameter_names`, shape (parameters,).
     check
         Whether to check that calculations with the inertias make sense.
 
@@ -91,7 +92,8 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     ------
     ModelError
         The vector has a wrong length or is not finite; a mass or moment of inertia is negative; a body has a first
-        moment but no mass; friction or armature is negative. The message names the link or joint.
+        moment but no mass; friction or armature is negative, or differs between the freedoms of one joint. The message
+        names the link or joint.
 
     Examples
     --------
@@ -104,10 +106,11 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     """
     tree = build_tree(description)
     vector = _checked_vector(tree, values)
-    count = len(tree.bodies)
-    of_bodies, of_joints = vector[: 10 * count].reshape(count, 10), vector[10 * count :].reshape(count, 3)
+    carriers = _carriers(tree)
+    inertial = 10 * len(carriers)
+    of_bodies, of_joints = vector[:inertial].reshape(-1, 10), vector[inertial:].reshape(-1, 3)
     inertias = {
-        body.name: _inertia(numbers, body.name, check) for body, numbers in zip(tree.bodies, of_bodies, strict=True)
+        body.name: _inertia(numbers, body.name, check) for body, numbers in zip(carriers, of_bodies, strict=True)
     }
     moving = {name for name, place in tree.frames.items() if place.body >= 0}
     motors = {body.joint: numbers for body, numbers in zip(tree.bodies, of_joints, strict=True)}
@@ -117,7 +120,9 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     ]
     return description.replace(
         links=tuple(links),
-        joints=tuple(_with_losses(joint, motors.get(joint.name)) for joint in description.joints),
+        joints=tuple(
+            _with_losses(joint, [motors[name] for name in joint.velocity_names]) for joint in description.joints
+        ),
         payload=Inertia() if description.tool in moving else description.payload,
     )
 
@@ -132,16 +137,20 @@ def _parameters_of_body(tree: Tree, body: Body) -> Vector:
     return parameters
 
 
+def _carriers(tree: Tree) -> list[Body]:
+    return [tree.bodies[index] for index in tree.carriers]
+
+
 def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
-    count = len(tree.bodies)
+    bodies, freedoms = len(tree.carriers), len(tree.bodies)
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError("inertial parameters must be numbers") from None
-    if vector.shape != (13 * count,):
+    if vector.shape != (10 * bodies + 3 * freedoms,):
         raise ModelError(
-            f"inertial parameters must be {13 * count} numbers, ten for each of {count} moving bodies and three for "
-            f"each of their joints, not of shape {vector.shape}"
+            f"inertial parameters must be {10 * bodies + 3 * freedoms} numbers, ten for each of {bodies} moving bodies "
+            f"and three for each of {freedoms} freedoms of their joints, not of shape {vector.shape}"
         )
     for name, value in zip(inertial_parameter_names(tree), vector, strict=True):
         if not np.isfinite(value):
@@ -162,10 +171,12 @@ def _inertia(parameters: Vector, link: str, check: bool) -> Inertia:
     return inertia
 
 
-def _with_losses(joint: Joint, losses: Any) -> Joint:
-    if losses is None:
+def _with_losses(joint: Joint, losses: list[Vector]) -> Joint:
+    if not losses:
         return joint
-    viscous, coulomb, armature = losses.tolist()
+    if any((loss != losses[0]).any() for loss in losses):
+        raise ModelError(f"joint '{joint.name}': friction and armature must be alike in all its freedoms")
+    viscous, coulomb, armature = losses[0].tolist()
     if armature == joint.gear_ratio**2 * joint.motor_inertia:
         return joint.replace(viscous_friction=viscous, coulomb_friction=coulomb)
     gear_ratio = joint.gear_ratio or 1.0

@@ -15,6 +15,8 @@ from chasles.model.freedoms import (
     Freedom,
     JointKind,
     coordinate_labels,
+    coordinate_units,
+    displacement_units,
     freedoms,
     has_quaternion,
     velocity_labels,
@@ -235,6 +237,16 @@ class Joint(Record):
         ('hip.wx', 'hip.wy', 'hip.wz')
         """
         return tuple(f"{self.name}.{label}" if label else self.name for label in velocity_labels(self.kind))
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of its coordinates: "rad", "m", or nothing for those of a quaternion."""
+        return coordinate_units(self.kind)
+
+    @property
+    def displacement_units(self) -> tuple[str, ...]:
+        """Units of its displacements, "rad" or "m"; those of its velocities are the same for each second."""
+        return displacement_units(self.kind)
 
     @property
     def has_quaternion(self) -> bool:

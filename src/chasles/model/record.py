@@ -66,6 +66,8 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, (tuple, list)):
         return tuple(plain(item) for item in value)
+    if isinstance(value, Mapping):
+        return tuple((key, plain(value[key])) for key in sorted(value))
     return value
 
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from chasles.engine import Function, trace
 from chasles.model import Description
+from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
+from chasles.plant.wrenches import ExternalWrench
 from chasles.robot import Robot
 
 Values = Mapping[str, Any]
@@ -76,7 +78,7 @@ class Equations:
     def layout(self) -> dict[str, slice]:
         """Where the parts of the state are."""
         plant, robot = self.plant, self.plant.robot
-        sizes = {"q": getattr(robot, "nq", robot.n), "qd": robot.n}
+        sizes = {"q": robot.nq, "qd": robot.n}
         if plant.motors is not None and plant.motors.state_size:
             sizes["motors"] = plant.motors.state_size
         if plant.elastic_joints is not None:
@@ -105,8 +107,8 @@ class Equations:
     @cached_property
     def stored(self) -> tuple[str, ...]:
         """Names of the energies that the plant stores."""
-        elastic = ["elastic_joints"] if self.plant.elastic_joints is not None else []
-        return tuple(f"energy.{name}" for name in ("kinetic", "potential", *elastic, *self.plant.contacts))
+        effects = [name for name in ("elastic_joints", "motors") if getattr(self.plant, name) is not None]
+        return tuple(f"energy.{name}" for name in ("kinetic", "potential", *effects, *self.plant.contacts))
 
     @cached_property
     def sampled_wrenches(self) -> tuple[str, ...]:
@@ -143,14 +145,10 @@ class Equations:
         rates.append(self._accelerations(q, qd, on_joints, acting, instant, values))
         if "motors" in self.layout and self.plant.motors is not None:
             numbers = self.numbers("motors", values)
-            rates.append(
-                self.plant.motors.derivative(self.part(x, "motors"), self._motor_speed(x), command, numbers)
-            )
+            rates.append(self.plant.motors.derivative(self.part(x, "motors"), self._motor_speed(x), command, numbers))
         if self.plant.elastic_joints is not None:
             numbers = self.numbers("elastic_joints", values)
-            rates.append(
-                self.plant.elastic_joints.derivative(self.part(x, "elastic_joints"), q, qd, torque, numbers)
-            )
+            rates.append(self.plant.elastic_joints.derivative(self.part(x, "elastic_joints"), q, qd, torque, numbers))
         if self.audit:
             rates.append(np.array(self._powers(x, command, acting, instant, values)))
         return np.concatenate(rates)
@@ -158,7 +156,7 @@ class Equations:
     def rates_of_positions(self, q: Any, qd: Any) -> Any:
         """Rates of the numbers of the configuration, of which there may be more than velocities."""
         robot = self.plant.robot
-        return qd if getattr(robot, "nq", robot.n) == robot.n else robot.configuration_rate(q, qd)
+        return qd if robot.nq == robot.n else robot.configuration_rate(q, qd)
 
     def with_new_rates(self, dx: Any, x: Any, x_next: Any) -> Any:
         """The derivative with the rates of all positions at the velocities of another state."""
@@ -172,7 +170,7 @@ class Equations:
     def normalized(self, x: Any) -> Any:
         """The state with unit quaternions, where its configuration has some."""
         robot = self.plant.robot
-        if getattr(robot, "nq", robot.n) == robot.n:
+        if robot.nq == robot.n:
             return x
         return np.concatenate([robot.normalize(self.part(x, "q")), x[self.layout["qd"].start :]])
 
@@ -182,6 +180,12 @@ class Equations:
             return command
         numbers = self.numbers("motors", values)
         return self.plant.motors.torque(self.part(x, "motors"), self._motor_speed(x), command, numbers)
+
+    def motor_current(self, x: Any, command: Any, values: Values) -> Any:
+        """Currents (n,) of the motors, A."""
+        assert self.plant.motors is not None
+        numbers = self.numbers("motors", values)
+        return self.plant.motors.current(self.part(x, "motors"), self._motor_speed(x), command, numbers)
 
     def friction(self, x: Any, values: Values) -> Any:
         """Torques (n,) of the friction effect, in the direction of motion."""
@@ -217,6 +221,9 @@ class Equations:
             numbers, state = self.numbers("elastic_joints", values), self.part(x, "elastic_joints")
             energies[0] = kinetic + self.plant.elastic_joints.rotor_energy(state, numbers).sum()
             energies.append(self.plant.elastic_joints.elastic_energy(q, state, numbers).sum())
+        if self.plant.motors is not None:
+            currents, numbers = self.part(x, "motors"), self.numbers("motors", values)
+            energies.append(self.plant.motors.magnetic_energy(currents, numbers).sum())
         for name, contact in self.plant.contacts.items():
             T, _ = self._motion(contact.frame, q, qd)
             energies.append(contact.elastic_energy(T, self.numbers(name, values)))
@@ -229,6 +236,11 @@ class Equations:
         change = sum(self.energies(x, clock, values)) - sum(self.energies(x, before, values))
         place = self.layout["audit"].start + self.audited.index("work.payloads")
         return np.concatenate([x[:place], [x[place] + change], x[place + 1 :]])
+
+    def switch_times(self, values: Values) -> list[float]:
+        """Times at which payloads come and go and wrenches jump, s, for one run."""
+        changing: dict[str, PickedPayload | ExternalWrench] = {**self.plant.payloads, **self.plant.wrenches}
+        return [time for name, effect in changing.items() for time in effect.switch_times(self.numbers(name, values))]
 
     def _given_wrench(self, name: str, instant: Instant, values: Values) -> Any:
         wrench, numbers = self.plant.wrenches[name], self.numbers(name, values)

@@ -104,7 +104,7 @@ class Plant:
                 raise UnknownNameError(f"frame for {name}", frame, robot.frame_names)
         if not any((self.elastic_joints, self.sensors is None)) and self.sensors and self.sensors.side == "motor":
             raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
-        several = getattr(robot, "nq", robot.n) != robot.n
+        several = robot.nq != robot.n
         if several and any((friction, motors, elastic_joints, sensors)):
             raise ArgumentError(
                 f"robot '{robot.name}' has joints with several freedoms, for which there is no friction, motors, "
@@ -179,7 +179,7 @@ def _of_kind(effect: Any, kind: type, name: str) -> Any:
 
 def _by_name(effects: Any, kind: type, name: str) -> dict[str, Any]:
     """Effects of one kind by the names under which their parameters are listed."""
-    listed = [effects] if isinstance(effects, kind) else list(effects)
+    listed: list[Any] = [effects] if isinstance(effects, kind) else list(effects)
     for effect in listed:
         _of_kind(effect, kind, name)
     named = {f"{name}.{effect.name.removeprefix(name + '.')}": effect for effect in listed}

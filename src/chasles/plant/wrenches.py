@@ -87,7 +87,7 @@ class ExternalWrench(Effect):
         self.function = function
         self.frame = frame
         self.axes: Axes = axes
-        self._switches = checked(list(switch_times), (len(switch_times),), "switch_times").tolist()
+        self._switches = [float(time) for time in checked(list(switch_times), (len(switch_times),), "switch_times")]
         if samples is not None:
             self.samples = np.array(samples, dtype=float)
             self.times = np.array(times, dtype=float)
@@ -95,7 +95,8 @@ class ExternalWrench(Effect):
                 raise ArgumentError(
                     f"wrench '{name}' needs times (k,) and samples (k, 6), not {self.times.shape}, {self.samples.shape}"
                 )
-            if not (np.isfinite(self.samples).all() and np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
+            finite = np.isfinite(self.samples).all() and np.isfinite(self.times).all()
+            if not (finite and (np.diff(self.times) > 0.0).all()):
                 raise ArgumentError(f"the samples of wrench '{name}' must be finite, at increasing times")
 
     @cached_property

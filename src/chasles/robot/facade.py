@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from chasles import model
 from chasles.model import Description
 from chasles.robot.configurations import Configurations
+from chasles.robot.copies import Copies
 from chasles.robot.dynamics import Dynamics
 from chasles.robot.kinematics import Kinematics
 from chasles.robot.parameters import InertialParameters
 from chasles.robot.reference_dynamics import ReferenceDynamics
 from chasles.robot.regressors import Regressors
+from chasles.robot.whole_body import WholeBody
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters):
+class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies):
     """A robot: immutable description and compiled mechanics.
 
     Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
@@ -129,6 +130,21 @@ class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics,
         return self.description.velocity_names
 
     @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the elements of q: "rad", "m", or nothing for those of quaternions."""
+        return self.description.coordinate_units
+
+    @property
+    def velocity_units(self) -> tuple[str, ...]:
+        """Units of the elements of qd: "rad/s" or "m/s"."""
+        return self.description.velocity_units
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Units of the elements of tau: "N m" or "N"."""
+        return self.description.effort_units
+
+    @property
     def frame_names(self) -> tuple[str, ...]:
         """Names of all links and frames."""
         return self.description.frame_names
@@ -162,33 +178,6 @@ class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics,
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the parameters that ``vary=`` and `with_values` take."""
         return model.parameter_shapes(self.description)
-
-    def with_free_base(self) -> Self:
-        """Copy whose base moves freely in the world; see `chasles.model.with_free_base`."""
-        return type(self)(model.with_free_base(self.description))
-
-    def with_payload(
-        self,
-        mass: float,
-        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
-        inertia: ArrayLike | None = None,
-        *,
-        frame: str | None = None,
-    ) -> Self:
-        """Copy that carries a body at its tool or another frame; see `chasles.model.Description.with_payload`."""
-        return type(self)(self.description.with_payload(mass, center_of_mass, inertia, frame=frame))
-
-    def with_friction(self, **friction: Any) -> Self:
-        """Copy with other joint friction; see `chasles.model.Description.with_friction`."""
-        return type(self)(self.description.with_friction(**friction))
-
-    def with_gravity(self, gravity: ArrayLike) -> Self:
-        """Copy under another acceleration of gravity, shape (3,), m/s², in the world frame."""
-        return type(self)(self.description.with_gravity(gravity))
-
-    def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Copy with other values of named parameters (see `parameters`)."""
-        return type(self)(self.description.with_values(values))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description

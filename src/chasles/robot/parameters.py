@@ -72,7 +72,8 @@ class InertialParameters:
         Parameters
         ----------
         method
-            ``"regrouping"``: in closed form, from the geometry alone, for joints that move independently.
+            ``"regrouping"``: in closed form, from the geometry alone, for joints that move independently and have one
+            freedom each.
             ``"numerical"``: from the torques of random motions, for every robot. Default: the first where it can.
         tolerance
             Effects smaller than this, relative to the others, are taken for rounding.
@@ -89,7 +90,7 @@ class InertialParameters:
         UnknownNameError
             There is no such method.
         ArgumentError
-            Regrouping cannot be done, because joints mimic others.
+            Regrouping cannot be done, because joints mimic others or have several freedoms.
 
         Notes
         -----
@@ -111,13 +112,13 @@ class InertialParameters:
             raise UnknownNameError("method for base parameters", method, METHODS)
         tree = model.build_tree(self.description)
         if method is None:
-            method = "numerical" if self.description.n < len(tree.bodies) else "regrouping"
+            method = "regrouping" if self.description.n == len(tree.carriers) == len(tree.bodies) else "numerical"
         condition = None
         if method == "regrouping":
             grouping = algorithms.regroup(tree, tolerance)
         else:
             Y = _random_motions(tree, np.random.default_rng(seed))
-            grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(len(tree.bodies)), tolerance)
+            grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(tree), tolerance)
         names = model.inertial_parameter_names(tree)
         return BaseParameters(
             names=tuple(names[k] for k in grouping.independent),
@@ -172,14 +173,14 @@ class InertialParameters:
         base = self.base_parameters()
         wanted = _of_shape(values, (len(base),), "base parameters")
         grouping = Grouping(tuple(base.independent.tolist()), base.to_base)
-        present = self.inertial_parameters
+        present, bodies = self.inertial_parameters, len(model.build_tree(self.description).carriers)
         if not consistent:
             if covariance is not None:
                 raise TypeError("with_base_parameters: a covariance is for consistent=True")
-            found = algorithms.equivalent_parameters(present, grouping, wanted)
+            found = algorithms.equivalent_parameters(present, bodies, grouping, wanted)
         else:
             spread = None if covariance is None else _of_shape(covariance, (len(base),) * 2, "covariance")
-            found = algorithms.consistent_parameters(present, grouping, wanted, spread)
+            found = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
         return self.with_inertial_parameters(found, check=False)
 
     def inconsistencies(self) -> dict[str, str]:
@@ -235,8 +236,11 @@ class InertialParameters:
 def _random_motions(tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
     """Torque regressors of random motions, one below the other."""
     count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, tree.n)
-    states = generator.normal(size=(count, 3, tree.n))
-    return np.vstack([algorithms.torque_regressor(tree, *state) for state in states])
+    configurations = generator.normal(size=(count, tree.nq))
+    motions = generator.normal(size=(count, 2, tree.n))
+    return np.vstack(
+        [algorithms.torque_regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)]
+    )
 
 
 def _of_shape(values: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:

@@ -128,6 +128,12 @@ class CallInputs:
         """Shape of the batch of runs that are given different rows."""
         return np.broadcast_shapes(self.reference.batch, *(source.batch for source in self.further.values()))
 
+    def start_of(self, name: str) -> int:
+        """Where a further input begins in a row."""
+        names = list(self.further)
+        sizes = [self.further[other].size for other in names[: names.index(name)]]
+        return max(1, math.prod(self.reference.given_shape)) + sum(sizes)
+
     def split(self, given: Any) -> tuple[Any, dict[str, Any]]:
         """What is for the reference, and the further inputs by name, of one row."""
         if self.shape == self.reference.given_shape:

@@ -2,24 +2,60 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control import Controller
-from chasles.engine import Function, trace
+from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.robot import Robot
-from chasles.simulation.integrators import runge_kutta_4
-from chasles.simulation.references import LoopReference
+from chasles.plant.equations import Equations, Instant, derivative_function
+from chasles.plant.plant import Plant
+from chasles.plant.wrench_sensor import measured_wrench
+from chasles.simulation.call_inputs import CallInput, CallInputs
+from chasles.simulation.integrators import ADAPTIVE, Step, euler, runge_kutta_4, semi_implicit_euler
+from chasles.simulation.recording import Variable, energy_variable, joint_variable, position_axis
+from chasles.simulation.references import LoopReference, recorded_of_reference
 from chasles.trajectories import Motion
+from chasles.trajectories.motion import PoseMotion
 
-#: What is recorded at each sample, in this order.
-RECORDED = ("q", "qd", "tau", "q_reference", "qd_reference")
+#: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.
+_INSIDE = 1e-9
+
+
+class Stage(NamedTuple):
+    """A stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
+
+    begin: float
+    end: float
+    steps: int
+    torque: int
+
+
+class Sample(NamedTuple):
+    """One call of the controller.
+
+    Attributes
+    ----------
+    t
+        Its time.
+    queue
+        Torques that are on their way, the oldest first, the new one last, (late + 1, n).
+    memory
+        What sensors and controller remember, and the torques that are still on their way at the next call.
+    recorded
+        In the order of `ClosedLoop.variables`.
+    """
+
+    t: Any
+    queue: list[Any]
+    memory: Any
+    recorded: list[Any]
 
 
 @dataclass(frozen=True)
@@ -29,10 +65,13 @@ class ClosedLoop:
     All numbers of controller and reference, and those of the plant that vary, are arguments of its programs:
     ``values`` maps their names, ``"controller.kp"``, ``"reference.goal"``, ``"payload.mass"``, … to numbers.
 
+    The state that goes from call to call holds the plant's own (see `Equations.layout`), then the memories of sensors
+    and controller and the torques that wait for the delay to pass.
+
     Attributes
     ----------
-    robot
-        The plant.
+    plant
+        What is controlled.
     controller, reference
         What drives it.
     varied
@@ -41,36 +80,117 @@ class ClosedLoop:
         Time between two calls of the controller, s; its torque is held in between.
     substeps
         Integration steps in a period.
+    integrator
+        Name of the method.
+    delay
+        Time from a call to its torque's taking effect, s.
+    audit
+        Whether energies are integrated and recorded.
+    further
+        What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``.
+    schedule_shape
+        Shape of the schedule's numbers for one call.
     """
 
-    robot: Robot
+    plant: Plant
     controller: Controller
     reference: LoopReference
     varied: tuple[str, ...]
     period: float
     substeps: int
+    integrator: str
+    delay: float
+    audit: bool
+    further: Mapping[str, CallInput]
+    schedule_shape: tuple[int, ...] = ()
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
-        """Numbers of controller and reference by their full names."""
+        """Numbers of controller and reference by their full names, and those of the plant's effects that vary."""
         values = {f"controller.{name}": value for name, value in self.controller.parameters.items()}
-        return values | {f"reference.{name}": value for name, value in self.reference.parameters.items()}
+        values |= {f"reference.{name}": value for name, value in self.reference.parameters.items()}
+        return values
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every argument, controller's and reference's first, then the plant's."""
         shapes = {name: np.shape(value) for name, value in self.nominal.items()}
-        known = self.robot.parameters
-        for name in self.varied:
-            if name not in known:
-                raise UnknownNameError("parameter to vary", name, [*shapes, *known])
-            shapes[name] = known[name]
+        if self.varied:
+            known = self.plant.parameters
+            for name in self.varied:
+                if name not in known:
+                    raise UnknownNameError("parameter to vary", name, [*shapes, *known])
+                shapes[name] = known[name]
         return shapes
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The plant's equations of motion."""
+        return Equations(self.plant, self.varied, self.audit)
+
+    @cached_property
+    def inputs(self) -> CallInputs:
+        """What is given at a call."""
+        return CallInputs(self.reference, self.further)
+
+    @cached_property
+    def late(self) -> int:
+        """How many torques wait from one call to the next."""
+        return math.ceil(self.delay / self.period - 1e-9)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stretches of a period, in order."""
+        share = self.delay / self.period - (self.late - 1)  # of the period under the older torque
+        if self.late == 0 or share > 1.0 - 1e-9:
+            return (Stage(0.0, 1.0, self.substeps, 0),)
+        before = max(1, round(self.substeps * share))
+        return Stage(0.0, share, before, 0), Stage(share, 1.0, max(1, self.substeps - before), 1)
+
+    @cached_property
+    def layout(self) -> dict[str, slice]:
+        """Where the parts of the state from call to call are."""
+        sensors, n = self.plant.sensors, self.plant.n
+        sizes = {
+            "plant": self.equations.size,
+            "sensors": 0 if sensors is None else sensors.memory_size(self.period),
+            "controller": self.controller.initial_state.size,
+            "torques": self.late * n,
+        }
+        ends = np.cumsum(list(sizes.values())).tolist()
+        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
     @property
     def state_size(self) -> int:
-        """Numbers in the state: positions, velocities, the controller's memory."""
-        return 2 * self.robot.n + self.controller.initial_state.size
+        """Numbers in the state."""
+        return int(self.layout["torques"].stop)
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """What is recorded at each sample, in this order."""
+        plant, n, nq = self.plant, self.plant.n, self.equations.layout["q"].stop
+        variables = [
+            Variable("q", (nq,), (position_axis(nq, n),), "position", "joint position"),
+            joint_variable("qd", n, "velocity", "joint velocity"),
+            joint_variable("tau", n, "effort", "joint torque"),
+            *recorded_of_reference(nq, n, pose=self.reference.n is None),
+        ]
+        if self._other_torques:
+            variables.append(joint_variable("tau_applied", n, "effort", "torque of the motor"))
+        if plant.sensors is not None:
+            variables.append(joint_variable("q_measured", n, "position", "measured joint position"))
+            variables.append(joint_variable("qd_measured", n, "velocity", "measured joint velocity"))
+        if plant.motors is not None:
+            variables.append(joint_variable("current", n, "A", "motor current"))
+        if plant.elastic_joints is not None:
+            variables.append(joint_variable("motor_position", n, "position", "motor position, on the joint's side"))
+            variables.append(joint_variable("motor_velocity", n, "velocity", "motor velocity, on the joint's side"))
+        for name in (*plant.wrenches, *plant.contacts):
+            words = f"wrench on the robot: {name.partition('.')[2]}, moment and force in world axes"
+            variables.append(Variable(name, (6,), ("component",), "N m, N", words))
+        if self.audit:
+            variables += [energy_variable(name) for name in (*self.equations.stored, *self.equations.audited)]
+        return tuple(variables)
 
     @cached_property
     def scan(self) -> Function:
@@ -78,70 +198,184 @@ class ClosedLoop:
 
         def period(state: Any, given: Any, *arguments: Any) -> tuple[Any, ...]:
             values = dict(zip(self.shapes, arguments, strict=True))
-            q, qd, memory = self.split(state)
-            tau, following, motion = self.control(given, q, qd, memory, values)
-            q_next, qd_next = self.advance(q, qd, tau, values)
-            return np.concatenate([q_next, qd_next, following]), q, qd, tau, motion.q, motion.qd
+            sample = self.sample(given, state, values)
+            wrenches = self.inputs.split(given)[1].get("wrenches")
+            x = self.advance(sample.t, state[self.layout["plant"]], sample.queue, wrenches, values)
+            return np.concatenate([x, sample.memory]), *sample.recorded
 
-        inputs = {"state": (self.state_size,), "given": self.reference.given_shape, **self.shapes}
-        program = trace(period, inputs, name="closed_loop", outputs=["state_next", *RECORDED])
-        return Function(program, shape="scan")
+        inputs = {"state": (self.state_size,), "given": self.inputs.shape, **self.shapes}
+        outputs = ["state_next", *(variable.name for variable in self.variables)]
+        return Function(trace(period, inputs, name="closed_loop", outputs=outputs), shape="scan")
 
     @cached_property
     def controller_function(self) -> Function:
-        """The controller alone: (given, q, qd, memory, *values) -> (tau, next memory, q_reference, qd_reference)."""
+        """One call alone: (given, state, *values) -> (torques in the queue and memory in one row, *recorded)."""
 
-        def law(given: Any, q: Any, qd: Any, memory: Any, *arguments: Any) -> tuple[Any, ...]:
-            values = dict(zip(self.shapes, arguments, strict=True))
-            tau, following, motion = self.control(given, q, qd, memory[:-1], values)
-            return tau, np.append(following, 0.0), motion.q, motion.qd
+        def call(given: Any, state: Any, *arguments: Any) -> tuple[Any, ...]:
+            sample = self.sample(given, state, dict(zip(self.shapes, arguments, strict=True)))
+            return np.concatenate([*sample.queue, sample.memory]), *sample.recorded
 
-        n = self.robot.n  # one spare element of memory, for arrays of length 0 have no place in a ufunc
-        memory = self.controller.initial_state.size + 1
-        inputs = {"given": self.reference.given_shape, "q": (n,), "qd": (n,), "memory": (memory,), **self.shapes}
-        outputs = ["tau", "memory_next", "q_reference", "qd_reference"]
-        return Function(trace(law, inputs, name="controller", outputs=outputs))
+        inputs = {"given": self.inputs.shape, "state": (self.state_size,), **self.shapes}
+        outputs = ["following", *(variable.name for variable in self.variables)]
+        return Function(trace(call, inputs, name="controller", outputs=outputs))
 
     @cached_property
     def plant_function(self) -> Function:
-        """The plant over one period: (q, qd, tau, *values) -> (q, qd)."""
+        """The plant over one period: (x, t, queue (late + 1, n), wrenches, *values) -> x."""
+        wrenches = self._wrench_numbers
 
-        def step(q: Any, qd: Any, tau: Any, *arguments: Any) -> tuple[Any, Any]:
-            return self.advance(q, qd, tau, dict(zip(self.shapes, arguments, strict=True)))
+        def step(x: Any, t: Any, queue: Any, *arguments: Any) -> Any:
+            outside, values = (arguments[0], arguments[1:]) if wrenches else (None, arguments)
+            return self.advance(t, x, list(queue), outside, dict(zip(self.shapes, values, strict=True)))
 
-        n = self.robot.n
-        inputs = {"q": (n,), "qd": (n,), "tau": (n,), **self.shapes}
-        return Function(trace(step, inputs, name="plant", outputs=["q_next", "qd_next"]))
+        inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "t": ()}
+        inputs |= {"queue": (self.late + 1, self.plant.n)} | ({"wrenches": (wrenches,)} if wrenches else {})
+        inputs |= self.shapes
+        return Function(trace(step, inputs, name="plant", outputs=["x_next"]))
 
-    def control(self, given: Any, q: Any, qd: Any, memory: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Motion]:
-        """Call reference and controller once; on numbers or traced scalars."""
-        t, motion = self.reference.at(given, _part("reference", values))
-        tau, following = self.controller.law(t, q, qd, motion, memory, _part("controller", values), self.period)
-        for name, value, shape in (("torques", tau, np.shape(q)), ("memory", following, np.shape(memory))):
+    @cached_property
+    def after_events(self) -> Function:
+        """The plant's state as a step begins: (x, clock before, clock, *values) -> x; see `Equations.after_events`."""
+
+        def after(x: Any, before: Any, clock: Any, *arguments: Any) -> Any:
+            return self.equations.after_events(x, before, clock, dict(zip(self.shapes, arguments, strict=True)))
+
+        inputs = {"x": (self.equations.size,), "before": (), "clock": (), **self.shapes}
+        return Function(trace(after, inputs, name="after_events", outputs=["x_next"]))
+
+    @property
+    def counts_payloads(self) -> bool:
+        """Whether events change the audit."""
+        return self.audit and bool(self.plant.payloads)
+
+    def wrenches_of(self, given: Any) -> Any:
+        """External wrenches of what is given at a call, in the last axis; None if none are evaluated beforehand."""
+        if "wrenches" not in self.further:
+            return None
+        start = self.inputs.start_of("wrenches")
+        return given[..., start : start + self._wrench_numbers]
+
+    @cached_property
+    def derivative(self) -> Function:
+        """The right-hand side of the plant's equations of motion; see `derivative_function`."""
+        return derivative_function(self.equations, self.shapes)
+
+    def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
+        """Read the sensors, call reference and controller once; on numbers or traced scalars."""
+        first, further = self.inputs.split(given)
+        motion: Any
+        t, motion = self.reference.at(first, _part("reference", values))
+        x, memory = state[self.layout["plant"]], state[self.layout["controller"]]
+        q, qd, sensed = self._read(x, state[self.layout["sensors"]], further.get("noise"), values)
+        outside = self.instant(t, _INSIDE * self.period, further.get("wrenches"), t)
+        acting = self.equations.environment(x, outside, values)
+        own = _part("controller", values)
+        if "schedule" in further:
+            own["schedule"] = further["schedule"].reshape(self.schedule_shape)
+        frame = getattr(self.controller, "measured_wrench", None)
+        if frame is not None:
+            own["measured_wrench"] = measured_wrench(self.plant.robot, frame, self.equations.part(x, "q"), acting)
+        tau, following = self.controller.law(t, q, qd, motion, memory, own, self.period)
+        for name, value, shape in (("torques", tau, (self.plant.n,)), ("memory", following, np.shape(memory))):
             if np.shape(value) != shape:
                 raise ArgumentError(
                     f"controller '{self.controller.name}' gave {name} of shape {np.shape(value)} instead of {shape}"
                 )
-        return np.asarray(tau), np.asarray(following), motion
+        queue = self._queue(t, state[self.layout["torques"]], np.asarray(tau))
+        recorded = self._recorded(t, x, queue, motion, (q, qd), acting, values)
+        return Sample(t, queue, np.concatenate([sensed, following, *queue[1:]]), recorded)
 
-    def advance(self, q: Any, qd: Any, tau: Any, values: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Integrate the plant over one period under constant torques."""
-        n = self.robot.n
-        accelerations = self.robot.forward_dynamics.specialize(vary=self.varied)
-        varied = [values[name] for name in self.varied]
+    def advance(self, t: Any, x: Any, queue: list[Any], wrenches: Any, values: Mapping[str, Any]) -> Any:
+        """Integrate the plant over one period under the torques of the queue that fall into it."""
+        equations, step = self.equations, self._step
+        arguments = list(values.values())
+        before = self.clock_before(t)
+        for stage in self.stages:
+            command, h = queue[stage.torque], self._step_length(stage)
+            for k in range(stage.steps):
+                begin = stage.begin * self.period + k * h
+                clock = t + (begin + 0.5 * h)
+                x = equations.after_events(x, before, clock, values)
+                before = clock
 
-        def derivative(x: Any) -> Any:
-            return np.concatenate([x[n:], accelerations(x[:n], x[n:], tau, *varied)])
+                def derivative(
+                    x: Any, s: float, begin: float = begin, h: float = h, clock: Any = clock, command: Any = command
+                ) -> Any:
+                    instant = self.instant(t, begin + _INSIDE * h + (1.0 - 2.0 * _INSIDE) * s, wrenches, clock)
+                    if equations.is_rigid:
+                        return equations.derivative(x, instant, command, values)
+                    sampled = () if wrenches is None else (instant.sampled,)
+                    return self.derivative(x, instant.t, clock, *sampled, command, *arguments)
 
-        x = np.concatenate([q, qd])
-        for _ in range(self.substeps):
-            x = runge_kutta_4(derivative, x, self.period / self.substeps)
-        return x[:n], x[n:]
+                x = equations.normalized(step(derivative, x, 0.0, h))
+        return x
 
-    def split(self, state: Any) -> tuple[Any, Any, Any]:
-        """Positions, velocities and the controller's memory of a state."""
-        n = self.robot.n
-        return state[..., :n], state[..., n : 2 * n], state[..., 2 * n :]
+    def instant(self, t: Any, offset: float, wrenches: Any, clock: Any) -> Instant:
+        """What the plant feels at a time after a call at t; wrenches that were evaluated beforehand are linear."""
+        if wrenches is None:
+            return Instant(t + offset, clock, np.zeros(0))
+        half = self._wrench_numbers // 2
+        share = offset / self.period
+        return Instant(t + offset, clock, (1.0 - share) * wrenches[:half] + share * wrenches[half:])
+
+    @cached_property
+    def _step(self) -> Step:
+        if self.integrator == "semi-implicit-euler":
+            return partial(semi_implicit_euler, with_new_rates=self.equations.with_new_rates)
+        return euler if self.integrator == "euler" else runge_kutta_4
+
+    @property
+    def _wrench_numbers(self) -> int:
+        return self.further["wrenches"].size if "wrenches" in self.further else 0
+
+    def _step_length(self, stage: Stage) -> float:
+        return (stage.end - stage.begin) * self.period / stage.steps
+
+    def clock_before(self, t: Any) -> Any:
+        """A time inside the step before a call at t; at the first call that time itself."""
+        half = _INSIDE * self.period if self.integrator in ADAPTIVE else 0.5 * self._step_length(self.stages[-1])
+        return where(t > self.reference.start_time, t - half, t)
+
+    def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """What the controller sees of positions and velocities, and what the sensors remember."""
+        q, qd, sensors = self.equations.part(x, "q"), self.equations.part(x, "qd"), self.plant.sensors
+        if sensors is None:
+            return q, qd, memory
+        if sensors.side == "motor" and self.plant.elastic_joints is not None:
+            q, qd = self.plant.elastic_joints.split(self.equations.part(x, "elastic_joints"))
+        drawn = {} if noise is None else dict(zip(sensors.noises, noise.reshape(-1, self.plant.n), strict=True))
+        numbers = self.equations.numbers("sensors", values)
+        q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
+        return q, qd, memory
+
+    def _queue(self, t: Any, waiting: Any, tau: Any) -> list[Any]:
+        """Torques on their way: before the first has arrived, it is in force."""
+        first = t < self.reference.start_time + 0.5 * self.period
+        return [*(where(first, tau, row) for row in waiting.reshape(self.late, self.plant.n)), tau]
+
+    def _recorded(
+        self, t: Any, x: Any, queue: list[Any], motion: Motion | PoseMotion, seen: Any, acting: Any, values: Any
+    ) -> list[Any]:
+        plant, equations = self.plant, self.equations
+        recorded = [equations.part(x, "q"), equations.part(x, "qd"), queue[-1], motion[0], motion[1]]
+        if self._other_torques:
+            recorded.append(equations.motor_torque(x, queue[0], values))
+        if plant.sensors is not None:
+            recorded += seen
+        if plant.motors is not None:
+            recorded.append(equations.motor_current(x, queue[0], values))
+        if plant.elastic_joints is not None:
+            recorded += plant.elastic_joints.split(equations.part(x, "elastic_joints"))
+        recorded += [acting[name].world for name in (*plant.wrenches, *plant.contacts)]
+        if self.audit:
+            recorded += equations.energies(x, self.clock_before(t), values)
+            recorded += list(equations.part(x, "audit"))
+        return recorded
+
+    @property
+    def _other_torques(self) -> bool:
+        """Whether the torques on the joints may be others than those that the controller asks for."""
+        return self.late > 0 or self.plant.motors is not None
 
 
 def _part(owner: str, values: Mapping[str, Any]) -> dict[str, Any]:

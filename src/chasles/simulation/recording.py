@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: Units of joint variables follow the joint: "position" rad or m, "velocity" per second, "effort" N m or N.
-JointUnits = Literal["position", "velocity", "effort"]
+#: Units of joint variables follow the joint: "position" and "displacement" rad or m, "velocity" these per second,
+#: "effort" N m or N.
+JointUnits = Literal["position", "displacement", "velocity", "effort"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Variable:
 def joint_variable(name: str, n: int, units: JointUnits | str, long_name: str) -> Variable:
     """A variable with one number for each joint."""
     return Variable(name, (n,), ("joint",), units, long_name)
+
+
+def position_axis(nq: int, n: int) -> str:
+    """Name of the axis of positions: joints, unless some take more numbers than they have freedoms."""
+    return "joint" if nq == n else "coordinate"
 
 
 def energy_variable(name: str) -> Variable:

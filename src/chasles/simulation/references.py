@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,13 +12,9 @@ from numpy.typing import NDArray
 
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
-from chasles.trajectories.motion import Motion, Reference
+from chasles.simulation.recording import Variable, joint_variable, position_axis
+from chasles.trajectories.motion import Motion, PoseMotion, Reference
 from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
-
-#: Slices of the rows and of the calls in a row.
-Part = tuple[slice, slice]
-#: Numbers of a sampled reference that are held at a time, 32 MB.
-_HELD = 4_000_000
 
 
 class LoopReference(Protocol):
@@ -30,8 +25,8 @@ class LoopReference(Protocol):
     """
 
     @property
-    def n(self) -> int:
-        """Number of joints."""
+    def n(self) -> int | None:
+        """Number of joints that it moves; None for the motion of a frame."""
         ...
 
     @property
@@ -59,7 +54,7 @@ class LoopReference(Protocol):
         """Shape of what is given at one call."""
         ...
 
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, Motion]:
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, Motion | PoseMotion]:
         """Time and motion at one call of the controller; on numbers or traced scalars."""
         ...
 
@@ -67,11 +62,11 @@ class LoopReference(Protocol):
         """What is given at times (S, k), shape (*batch, S, k, *given_shape)."""
         ...
 
-    def parts(self, rows: int, calls: int) -> list[Part]:
-        """Parts of so many rows and calls that memory bears to be given at a time, in order."""
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion | PoseMotion:
+        """Motion at times (k,), each part (*batch, k, ...), for parameters with leading batch axes."""
         ...
 
-    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
+    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion | PoseMotion:
         """Motion at its start for parameters with leading batch axes, if they are varied."""
         ...
 
@@ -112,22 +107,29 @@ class TracedReference:
         """Return the times."""
         return times
 
-    def parts(self, rows: int, calls: int) -> list[Part]:
-        """All at once."""
-        return [(slice(0, rows), slice(0, calls))]
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
+        """Motion at times (k,)."""
+        each = []
+        for name, nominal in self.parameters.items():
+            value, rank = np.asarray(parameters[name]), np.ndim(nominal)
+            each.append(np.expand_dims(value, value.ndim - rank) if value.ndim > rank else value)
+        return Motion(*self._function(times, *each))
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at its start."""
         if not varied:
             return self._first
+        return Motion(*self._function(self.start_time, *(parameters[name] for name in self.parameters)))
+
+    @cached_property
+    def _function(self) -> Function:
         names = list(self.parameters)
 
         def motion(t: Any, *values: Any) -> tuple[Any, ...]:
             return tuple(self.reference.motion(t, dict(zip(names, values, strict=True))))
 
         shapes = {"t": (), **{name: np.shape(value) for name, value in self.parameters.items()}}
-        function = Function(trace(motion, shapes, name="reference_start", outputs=Motion._fields))
-        return Motion(*function(self.start_time, *(parameters[name] for name in names)))
+        return Function(trace(motion, shapes, name="reference_motion", outputs=Motion._fields))
 
     @cached_property
     def _first(self) -> Motion:
@@ -184,46 +186,109 @@ class SampledReference:
             given[..., 1 + k * self.n : 1 + (k + 1) * self.n] = np.moveaxis(part, (0, 1), (-3, -2))
         return given
 
-    def parts(self, rows: int, calls: int) -> list[Part]:
-        """Parts of a few million numbers: some rows, or a part of one."""
-        most = max(1, _HELD // max(1, math.prod(self.batch) * self.given_shape[0]))
-        if calls <= most:
-            return [(some, slice(0, calls)) for some in _slices(rows, most // calls)]
-        return [(slice(row, row + 1), some) for row in range(rows) for some in _slices(calls, most)]
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
+        """Motion at times (k,)."""
+        rows = self.given(times[None, :])[..., 0, :, :]
+        n = self.n
+        return Motion(rows[..., 1 : 1 + n], rows[..., 1 + n : 1 + 2 * n], rows[..., 1 + 2 * n :])
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at the start of the simulation, at rest for those of a batch that start later."""
         return self.trajectory(self.start_time)
 
 
-def loop_reference(reference: Any) -> LoopReference:
+@dataclass(frozen=True)
+class PoseReference:
+    """A Cartesian trajectory, evaluated before the loop runs; for controllers that take the motion of a frame."""
+
+    trajectory: CartesianTrajectory
+    n = None
+    #: Time, the upper three rows of the pose, twist, acceleration.
+    given_shape = (1 + 12 + 6 + 6,)
+
+    @property
+    def start_time(self) -> float:
+        """Time at which the first of a batch starts, s."""
+        return float(np.min(self.trajectory.start_time))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first start to the last end, s."""
+        return float(np.max(self.trajectory.end_time)) - self.start_time
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of a batch of trajectories."""
+        return self.trajectory.batch
+
+    @property
+    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
+        """None: its numbers are worked into the samples."""
+        return {}
+
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, PoseMotion]:
+        """Time and motion of a row."""
+        pose = np.concatenate([given[1:13].reshape(3, 4), np.array([[0.0, 0.0, 0.0, 1.0]])])
+        return given[0], PoseMotion(pose, given[13:19], given[19:25])
+
+    def given(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows of time, pose, twist, acceleration."""
+        motion = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
+        upper = motion.pose[..., :3, :]
+        given = np.empty((*self.batch, *times.shape, *self.given_shape))
+        given[..., 0] = times
+        flat = upper.reshape(*upper.shape[:-2], 12)
+        for part, place in ((flat, slice(1, 13)), (motion.twist, slice(13, 19)), (motion.acceleration, slice(19, 25))):
+            given[..., place] = np.moveaxis(part, (0, 1), (-3, -2))
+        return given
+
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> PoseMotion:
+        """Motion at times (k,)."""
+        motion = self.trajectory(times.reshape(-1, *(1,) * len(self.batch)))
+        return PoseMotion(*(np.moveaxis(part, 0, len(self.batch)) for part in motion))
+
+    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> PoseMotion:
+        """Motion at the start of the simulation."""
+        return self.trajectory(self.start_time)
+
+
+def recorded_of_reference(nq: int, n: int, *, pose: bool) -> list[Variable]:
+    """What is recorded of a reference: its motion."""
+    if pose:
+        return [
+            Variable("pose_reference", (4, 4), ("row", "column"), "", "reference pose of the frame"),
+            Variable("twist_reference", (6,), ("component",), "", "reference twist of the frame, angular part first"),
+        ]
+    return [
+        Variable("q_reference", (nq,), (position_axis(nq, n),), "position", "reference joint position"),
+        joint_variable("qd_reference", n, "velocity", "reference joint velocity"),
+    ]
+
+
+def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReference:
     """Return a reference in the form that suits it.
+
+    Parameters
+    ----------
+    reference
+        A motion of joints, or of a frame.
+    takes_poses
+        Whether the controller can follow a frame.
 
     Raises
     ------
     ArgumentError
-        If it is not the motion of joints.
+        If it is no motion that the controller can follow.
     """
     if hasattr(reference, "motion") and not getattr(reference, "batch", ()):
         return TracedReference(reference)
     if isinstance(reference, JointTrajectory):
         return SampledReference(reference)
     if isinstance(reference, CartesianTrajectory):
+        if takes_poses:
+            return PoseReference(reference)
         raise ArgumentError(
-            f"{type(reference).__name__} moves a frame in space, but the reference of a simulation moves joints: "
+            f"{type(reference).__name__} moves a frame in space, but this controller moves joints: "
             "chasles.follow(robot, trajectory) gives the joint motion that makes the robot follow it"
         )
     raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")
-
-
-def given_at_calls(reference: LoopReference, times: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """What is given at each of the times (S, k) in turn, shape (*batch, *given_shape)."""
-    axis = len(reference.batch)
-    for part in reference.parts(*times.shape):
-        for row in np.moveaxis(reference.given(times[part]), (axis, axis + 1), (0, 1)):
-            yield from row
-
-
-def _slices(count: int, most: int) -> list[slice]:
-    """Cut a number of things into slices of at most so many."""
-    return [slice(first, min(first + most, count)) for first in range(0, count, most)]

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from chasles._version import __version__
 from chasles.errors import MissingExtraError
-from chasles.robot import Robot
-from chasles.trajectories.tables import common_unit, joint_units
 
 try:
     import xarray
 except ImportError as error:
     raise MissingExtraError("xarray", "data", "a simulation's result") from error
 
-_LONG_NAMES = {
-    "q": ("joint position", ""),
-    "qd": ("joint velocity", "/s"),
-    "tau": ("joint torque", None),
-    "q_reference": ("reference joint position", ""),
-    "qd_reference": ("reference joint velocity", "/s"),
-    "error": ("tracking error, reference minus position", ""),
-}
+if TYPE_CHECKING:
+    from chasles.simulation.energy_audit import EnergyAudit
 
 
 class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
@@ -45,6 +34,120 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     """
 
     __slots__ = ()
+
+    def metrics(self, *, frame: str | None = None, settling_band: ArrayLike | None = None) -> xarray.Dataset:
+        """Numbers that say how good each run was.
+
+        Errors are of the reference minus the position, at the recorded samples k = 0 … N:
+
+        ``rms_error``, ``peak_error`` (joint)
+            sqrt(mean eₖ²) and max |eₖ|, rad (sliding joints: m).
+        ``rms_position_error``, ``peak_position_error``, ``rms_rotation_error``, ``peak_rotation_error``
+            Of the frame by the plant's forward kinematics: the distance of its origin from where the reference has it,
+            m, and the angle of the rotation between the two, rad.
+
+        Torques are those of the controller, taken as held from one sample to the next, for h seconds:
+
+        ``effort``, ``mean_torque``, ``peak_torque`` (joint)
+            Σ τₖ² h, (N m)² s; Σ |τₖ| h over the duration, N m; max |τₖ|, N m.
+        ``work``, ``absolute_work`` (joint)
+            Σ τₖ (qₖ₊₁ - qₖ), J, and the sum of the absolute values: what a drive without recuperation takes and brakes.
+            Exact if every period is recorded and torques act at once; see `energy_audit` for the work of the motors
+            of a plant that has some.
+
+        The goal is the last place of the reference, and the way that from the robot's first place to it:
+
+        ``settling_time`` (joint)
+            From the moment when the reference has arrived with all joints until the joint stays within the band about
+            the goal, s. 0 if it is within by then. NaN if that is not seen: the reference moves until the end (give
+            `chasles.simulate` a longer duration), or the joint is not within at the end, or it has no way to go and no
+            band is given.
+        ``overshoot`` (joint)
+            How far the joint goes beyond the farthest place of its reference in the direction of its way, rad. NaN if
+            it has no way to go.
+
+        All are NaN for a run that diverged.
+
+        Parameters
+        ----------
+        frame
+            Frame or link whose pose is looked at; default the tool.
+        settling_band
+            Half the width of the band about the goal, rad, one number or one for each joint; default 2 % of the way.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over (run, joint) or (run), with units, and with the coordinates that vary.
+
+        Raises
+        ------
+        ArgumentError
+            The run has fewer than two samples, or the band is not above zero.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+        >>> controller = ch.PDGravity(arm, kp=400.0, kd=40.0)
+        >>> run = ch.simulate(arm, controller, motion, duration=2.0, vary={"payload.mass": [0.0, 2.0]})
+        >>> numbers = run.metrics()
+        >>> numbers.rms_error.dims, bool((numbers.rms_error[1] > numbers.rms_error[0]).all())
+        (('run', 'joint'), True)
+        """
+        from chasles.simulation.metrics import run_metrics
+
+        return run_metrics(self, frame=frame, settling_band=settling_band)
+
+    def energy_audit(self, *, electrical: bool = False) -> EnergyAudit:
+        """The energy balance of a run that was simulated with ``audit=True``.
+
+        Parameters
+        ----------
+        electrical
+            Whether the balance begins at the motors' terminals instead of at their shafts.
+
+        Raises
+        ------
+        ArgumentError
+            The run has no audit, or an electrical balance is asked for and its plant has no motors.
+        """
+        from chasles.simulation.energy_audit import energy_audit
+
+        return energy_audit(self, electrical=electrical)
+
+    def summary(self) -> str:
+        """What was simulated and how well it went, in a few sentences.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+        >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion)
+        >>> print(run.summary().split(".")[0])
+        Robot 'planar2r' under computed torque for 1 s, called every 1 ms
+        """
+        from chasles.visual.words import run_summary
+
+        return run_summary(self)
+
+    def plot(self) -> Any:  # type: ignore[override]
+        """Plot joint positions, tracking errors and torques over time.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            Of a batch the bands of all runs. Notebooks show it; one click on a joint's name hides that joint in all
+            diagrams.
+
+        Raises
+        ------
+        MissingExtraError
+            Plotly is not installed.
+        """
+        from chasles.visual.plots import plot
+
+        return plot(self)
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
         """Write one self-contained HTML page with plots and the motion in 3D.
@@ -82,50 +185,3 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         with xarray.open_dataset(path) as data:
             loaded = data.load()
         return cls(loaded.data_vars, loaded.coords, loaded.attrs)
-
-
-def make_run(
-    robot: Robot,
-    times: NDArray[np.float64],
-    recorded: Mapping[str, NDArray[np.float64]],
-    varied: Mapping[str, NDArray[np.float64]],
-    shapes: Mapping[str, tuple[int, ...]],
-    attributes: Mapping[str, Any],
-) -> Run:
-    """Label recorded arrays of shape (*batch, time, n)."""
-    batch = recorded["q"].shape[:-2]
-    runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
-    units = joint_units(robot, robot.n)
-    efforts = ["N" if unit == "m" else "N m" for unit in units]
-    arrays = {**recorded, "error": recorded["q_reference"] - recorded["q"]}
-    data = {}
-    for name, array in arrays.items():
-        long_name, suffix = _LONG_NAMES[name]
-        each = efforts if suffix is None else [unit + suffix for unit in units]
-        data[name] = ([*runs, "time", "joint"], array, {"units": common_unit(each), "long_name": long_name})
-    finite = np.isfinite(recorded["q"]).all(axis=-1)
-    diverged = np.where(finite.all(axis=-1), np.nan, times[np.argmin(finite, axis=-1)])
-    data["diverged_at"] = (runs, diverged, {"units": "s", "long_name": "time of the first value that is not finite"})
-    coordinates: dict[str, Any] = {
-        "time": ("time", times, {"units": "s", "long_name": "time"}),
-        "joint": ("joint", list(robot.joint_names)),
-        "unit": ("joint", list(units)),
-        "effort_unit": ("joint", efforts),
-    }
-    for name, value in varied.items():
-        own = value.shape[: value.ndim - len(shapes[name])]
-        dims = runs[len(runs) - len(own) :]
-        kept = [k for k, size in enumerate(own) if size > 1]
-        inner = [f"{name}.{k}" for k in range(len(shapes[name]))]
-        squeezed = value.reshape((*(own[k] for k in kept), *shapes[name]))
-        coordinates[name] = ([*(dims[k] for k in kept), *inner], squeezed)
-    return Run(
-        data,
-        coords=coordinates,
-        attrs={
-            "robot": robot.name,
-            "robot_toml": robot.to_toml(),
-            "created_by": f"chasles {__version__}",
-            **attributes,
-        },
-    )

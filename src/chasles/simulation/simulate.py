@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control import Controller, PythonLaw
-from chasles.errors import ArgumentError, ChaslesError, TraceError, UnknownNameError
+from chasles.engine import Function
+from chasles.errors import ChaslesError, TraceError
+from chasles.plant.plant import Plant, as_plant
 from chasles.robot import Robot
-from chasles.simulation import stepping
-from chasles.simulation.closed_loop import RECORDED, ClosedLoop
+from chasles.simulation import setup, stepping
+from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.compiled_loops import compiled_scan
+from chasles.simulation.initial_state import initial_state
+from chasles.simulation.integrators import ADAPTIVE, EVALUATIONS
 from chasles.simulation.progress import progress_bar, somebody_looks
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import warn_if_stiff
-from chasles.trajectories import JointTrajectory, Reference
+from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
-INTEGRATORS = ("rk4", *stepping.ADAPTIVE)
+Floats = NDArray[np.float64]
 _PIECES = 50  # of a compiled loop between two updates of the progress bar
 _LONG_WORK = 2e10  # scalar operations, some seconds
 
@@ -32,22 +37,24 @@ class UncompiledWarning(UserWarning):
 
 
 class DivergenceWarning(UserWarning):
-    """Some runs left the finite numbers; ``diverged_at`` of the result says which and when."""
+    """Some runs left the finite numbers; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
 
 
 def simulate(
-    robot: Robot,
+    plant: Robot | Plant,
     controller: Controller | Callable[..., Any],
-    reference: Reference | JointTrajectory,
+    reference: Reference | JointTrajectory | CartesianTrajectory,
     *,
     duration: float | None = None,
     period: float = 1e-3,
+    delay: float = 0.0,
     substeps: int = 1,
     integrator: str = "rk4",
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     save_every: int = 1,
+    audit: bool = False,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     progress: bool | None = None,
@@ -58,33 +65,46 @@ def simulate(
 
     Parameters
     ----------
-    robot
-        The plant. The controller has a model of its own, which may differ.
+    plant
+        A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, …. The controller
+        has a model of its own, which may differ.
     controller
         A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
         compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
     reference
-        The planned motion: any joint trajectory. The simulation begins when it does, at its ``start_time``. One with a
-        formula (a method ``motion``, as `chasles.PointToPoint` has) is compiled together with controller and plant, and
-        its parameters can be varied; any other is evaluated beforehand at the times at which the controller is called.
-        A batch of trajectories is a batch of runs.
+        The planned motion: any joint trajectory, or for controllers that follow a frame any Cartesian one. The
+        simulation begins when it does, at its ``start_time``. One with a formula (a method ``motion``, as
+        `chasles.PointToPoint` has) is compiled together with controller and plant, and its parameters can be varied;
+        any other is evaluated beforehand at the times at which the controller is called. A batch of trajectories is a
+        batch of runs.
     duration
         Simulated time, s; default the reference's. It is rounded to whole periods.
     period
         Time between two calls of the controller, s.
+    delay
+        Time from a call of the controller to its torque's taking effect, s: what computing and transmitting take, a
+        part of a period or several. Until the first torque takes effect it is in force already, as if the controller
+        had been at work before.
     substeps
         Steps of the fixed-step integrator in a period.
     integrator
-        ``"rk4"``: the classical Runge–Kutta method, compiled, over all runs at once. ``"RK45"``, ``"DOP853"``,
-        ``"Radau"``, ``"LSODA"``: SciPy's integrators with a variable step, for a single run.
+        With a fixed step, compiled, over all runs at once: ``"rk4"``, the classical Runge–Kutta method of order 4;
+        ``"euler"`` and ``"semi-implicit-euler"``, of order 1. SciPy's with a variable step, for one run after another:
+        ``"RK45"``, ``"DOP853"``, ``"Radau"``, ``"LSODA"``; they are restarted at every call of the controller, where
+        the delay has passed, and at events.
     q0, qd0
-        Configuration and velocity at the start, shape (..., n); default the reference's. Leading axes are a batch of
-        runs.
+        Configuration and velocity at the start, shape (..., nq) and (..., n); default the reference's, or of a
+        Cartesian reference those of the inverse kinematics near the robot's home. Leading axes are a batch of runs.
     vary
-        Values by name for parameters of the plant (``"payload.mass"``, see `Robot.parameters`), the controller
-        (``"controller.kp"``) or the reference (``"reference.goal"``). Leading axes are a batch of runs and broadcast.
+        Values by name for parameters of the plant (``"payload.mass"``, ``"friction.coulomb"``, ``"sensors.seed"``; see
+        `Plant.parameters`), the controller (``"controller.kp"``) or the reference (``"reference.goal"``). Leading axes
+        are a batch of runs and broadcast.
     save_every
         Periods from one recorded sample to the next.
+    audit
+        Whether energies are integrated along with the state and recorded, J: works of what drives the plant
+        (``"work.motors"``, …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …).
+        The stored energies change by the works less the losses, up to the error of the integrator.
     rtol, atol
         Tolerances of variable-step integrators.
     progress
@@ -93,7 +113,8 @@ def simulate(
     Returns
     -------
     Run
-        An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units.
+        An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units,
+        and with what the plant's effects add: what sensors measured, currents, wrenches, ….
 
     Raises
     ------
@@ -102,7 +123,7 @@ def simulate(
     UnknownNameError
         If ``vary`` or ``integrator`` names something that does not exist.
     IntegrationError
-        If a variable-step integrator gives up.
+        If a variable-step integrator gives up on a single run. In a batch that run diverges.
 
     Examples
     --------
@@ -116,108 +137,47 @@ def simulate(
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    controller = _as_controller(controller)
-    in_loop = loop_reference(reference)
-    model = getattr(controller, "robot", robot)
-    if model.n != robot.n:
-        raise ArgumentError(f"the controller's model has {model.n} joints, but robot '{robot.name}' has {robot.n}")
-    if integrator not in INTEGRATORS:
-        raise UnknownNameError("integrator", integrator, INTEGRATORS)
-    times = in_loop.start_time + _times(in_loop.duration if duration is None else duration, period, save_every)
-    if not isinstance(substeps, int) or substeps < 1:
-        raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
-    given = {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
-    own = {f"controller.{name}" for name in controller.parameters} | {
-        f"reference.{name}" for name in in_loop.parameters
-    }
-    loop = ClosedLoop(
-        robot, controller, in_loop, tuple(name for name in given if name not in own), float(period), substeps
+    plant, controller = as_plant(plant), setup.as_controller(controller)
+    in_loop = loop_reference(reference, takes_poses=getattr(controller, "reference_kind", "joint") == "pose")
+    setup.check_partners(plant, controller, in_loop)
+    setup.check_choices(integrator, substeps, delay)
+    times = in_loop.start_time + setup.call_times(
+        in_loop.duration if duration is None else duration, period, save_every
     )
-    given = {name: _with_core(value, loop.shapes[name]) for name, value in given.items()}
-    values = {name: given.get(name, loop.nominal.get(name)) for name in loop.shapes}
-    state = _initial_state(loop, values, given, q0, qd0)
-
-    compiled = _is_traceable(loop)
+    given = setup.varied_values(vary)
+    varied = setup.varied_in_plant(given, plant, controller, in_loop)
+    further, schedule_shape = setup.further_inputs(plant, controller, in_loop, times, float(period), given)
+    loop = ClosedLoop(
+        plant,
+        controller,
+        in_loop,
+        varied,
+        float(period),
+        substeps,
+        integrator,
+        float(delay),
+        bool(audit),
+        further,
+        schedule_shape,
+    )
+    values = setup.arguments_of(loop, given)
+    state = initial_state(loop, values, given, q0, qd0)
+    scan = _traced(loop)
     if progress is None:
-        work = (
-            float(times.size) * state[..., 0].size * loop.substeps * 4 * robot.forward_dynamics.program.operation_count
-        )
-        progress = somebody_looks() and (work > _LONG_WORK or not compiled)
-    if integrator == "rk4":
-        warn_if_stiff(robot, state.reshape(-1, loop.state_size)[0, : robot.n], given, loop.period, substeps)
-    if compiled and integrator == "rk4":
-        recorded = _scan(loop, state, times, values, progress)
+        progress = somebody_looks() and (scan is None or _is_long(loop, scan, times.size * state[..., 0].size))
+    if integrator not in ADAPTIVE:
+        warn_if_stiff(loop, state.reshape(-1, loop.state_size)[0, : plant.robot.nq], values)
+    if scan is not None and integrator not in ADAPTIVE:
+        recorded = _scan(loop, scan, state, times, values, progress)
     else:
-        if integrator != "rk4" and state.ndim > 1:
-            raise ArgumentError(
-                f"the integrator '{integrator}' simulates one run at a time; this batch has shape {state.shape[:-1]}"
-            )
-        recorded = _step(loop, state, times, values, compiled, integrator, (rtol, atol), progress)
-    return _label(loop, repr(reference), times, recorded, given, integrator)
+        recorded = _step(loop, state, times, values, scan is not None, (rtol, atol), progress)
+    return _label(loop, repr(reference), times, recorded, {name: values.get(name, given[name]) for name in given})
 
 
-def _as_controller(controller: Any) -> Controller:
-    if hasattr(controller, "law"):
-        return cast(Controller, controller)
-    if callable(controller):
-        return PythonLaw(controller)
-    raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
-
-
-def _times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
-    """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
-    for name, value in (("duration", duration), ("period", period)):
-        if not (np.isfinite(value) and value > 0):
-            raise ArgumentError(f"the {name} must be a positive number of seconds, not {value!r}")
-    if not isinstance(save_every, int) or save_every < 1:
-        raise ArgumentError(f"save_every must be a positive whole number, not {save_every!r}")
-    steps = round(duration / period)
-    if steps < 1:
-        raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
-    samples = -(-steps // save_every) + 1
-    return period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
-
-
-def _initial_state(
-    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], q0: Any, qd0: Any
-) -> NDArray[np.float64]:
-    """State of every run at the start, shape (*batch, state)."""
-    n = loop.robot.n
-    batches = []
-    for name, shape in loop.shapes.items():
-        core = values[name].ndim - len(shape)
-        if core < 0 or values[name].shape[core:] != shape:
-            hint = "; one value for all joints has shape (..., 1)" if len(shape) == 1 else ""
-            wanted = ", ".join(map(str, shape))
-            raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
-        batches.append(values[name].shape[:core])
-    if loop.reference.n != n:
-        raise ArgumentError(f"the reference moves {loop.reference.n} joints, but robot '{loop.robot.name}' has {n}")
-    parameters = {name: values[f"reference.{name}"] for name in loop.reference.parameters}
-    start = loop.reference.start(parameters, varied=any(f"reference.{name}" in varied for name in parameters))
-    parts = []
-    for name, given, default in (("q0", q0, start.q), ("qd0", qd0, start.qd)):
-        array = np.asarray(default if given is None else given, dtype=float)
-        if array.ndim < 1 or array.shape[-1] != n:
-            raise ArgumentError(f"{name} must have shape (..., {n}), not {array.shape}")
-        parts.append(array)
+def _traced(loop: ClosedLoop) -> Function | None:
+    """The compiled loop, or None and a warning if the control law is plain Python that cannot be traced."""
     try:
-        batch = np.broadcast_shapes(*batches, loop.reference.batch, *(part.shape[:-1] for part in parts))
-    except ValueError:
-        raise ArgumentError("the batch axes of q0, qd0, varied parameters and reference do not broadcast") from None
-    parts.append(loop.controller.initial_state)
-    return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
-
-
-def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Repeat a single value for all joints, of shape (..., 1), for each of them."""
-    one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
-    return np.repeat(value, shape[0], axis=-1) if one_for_all else value
-
-
-def _is_traceable(loop: ClosedLoop) -> bool:
-    try:
-        _ = loop.scan
+        return compiled_scan(loop)
     except Exception as error:  # a plain Python law may fail on traced values in any way
         wrong_anyhow = isinstance(error, ChaslesError) and not isinstance(error, TraceError)
         if wrong_anyhow or not isinstance(loop.controller, PythonLaw):
@@ -227,79 +187,89 @@ def _is_traceable(loop: ClosedLoop) -> bool:
             UncompiledWarning,
             stacklevel=3,
         )
-        return False
-    return True
+        return None
+
+
+def _is_long(loop: ClosedLoop, scan: Function, calls: int) -> bool:
+    """Whether the work takes seconds."""
+    if loop.integrator in ADAPTIVE:
+        return True
+    own = loop.plant.robot.forward_dynamics.program.operation_count
+    return float(calls) * loop.substeps * EVALUATIONS[loop.integrator] * own > _LONG_WORK
 
 
 def _scan(
-    loop: ClosedLoop, state: NDArray[np.float64], times: NDArray[np.float64], values: Mapping[str, Any], show: bool
-) -> list[NDArray[np.float64]]:
-    """Run the compiled loop, in pieces if a progress bar is shown or the samples of the reference are many."""
-    batch, samples, n = state.shape[:-1], times.shape[0], loop.robot.n
-    recorded = [np.empty((*batch, samples, n)) for _ in RECORDED]
+    loop: ClosedLoop, scan: Function, state: Floats, times: Floats, values: Mapping[str, Any], show: bool
+) -> list[Floats]:
+    """Run the compiled loop, in pieces if a progress bar is shown or what is given at the calls is much."""
+    batch, (samples, calls_in_row) = state.shape[:-1], times.shape
+    recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
     for k in progress_bar("simulating", len(pieces) - 1, show)(range(len(pieces) - 1)):
         first, last = pieces[k], pieces[k + 1]
-        for rows, calls in loop.reference.parts(last - first, times.shape[1]):
+        for rows, calls in loop.inputs.parts(last - first, calls_in_row):
             shown = slice(first + rows.start, first + rows.stop)
             # The first call of a row is recorded: what later parts of the same row record is not wanted.
-            kept = [a[..., shown, :] if calls.start == 0 else np.empty((*batch, 1, n)) for a in recorded]
-            given = loop.reference.given(times[shown, calls])
-            state = loop.scan(state, given, *values.values(), out=(np.empty_like(state), *kept))[0]
+            kept = [
+                array[len(batch) * (slice(None),) + (shown,)]
+                if calls.start == 0
+                else np.empty((*batch, 1, *variable.shape))
+                for array, variable in zip(recorded, loop.variables, strict=True)
+            ]
+            given = loop.inputs.given(times[shown, calls], shown.start * calls_in_row + calls.start)
+            state = scan(state, given, *values.values(), out=(np.empty_like(state), *kept))[0]
     return recorded
 
 
 def _step(
     loop: ClosedLoop,
-    state: NDArray[np.float64],
-    times: NDArray[np.float64],
+    state: Floats,
+    times: Floats,
     values: Mapping[str, Any],
     compiled: bool,
-    integrator: str,
     tolerances: tuple[float, float],
     show: bool,
-) -> list[NDArray[np.float64]]:
+) -> list[Floats]:
     """Run period by period in Python."""
-    recorded = [np.empty((*state.shape[:-1], times.shape[0], loop.robot.n)) for _ in RECORDED]
+    recorded = [np.empty((*state.shape[:-1], times.shape[0], *variable.shape)) for variable in loop.variables]
+    axis = state.ndim - 1
 
-    def record(row: int, sample: tuple[Any, ...]) -> None:
+    def record(row: int, sample: list[Any]) -> None:
         for array, value in zip(recorded, sample, strict=True):
-            array[..., row, :] = value
+            array[axis * (slice(None),) + (row,)] = value
 
     control = (stepping.compiled_control if compiled else stepping.plain_control)(loop, values)
-    if integrator == "rk4":
-        advance = stepping.fixed_step(loop, values)
+    if loop.integrator in ADAPTIVE:
+        advance = stepping.variable_step(loop, values, loop.integrator, *tolerances)
     else:
-        advance = stepping.variable_step(loop, values, integrator, *tolerances)
+        advance = stepping.fixed_step(loop, values)
     stepping.run(loop, state, times, control, advance, record, progress_bar("simulating", times.shape[0], show))
     return recorded
 
 
 def _label(
-    loop: ClosedLoop,
-    reference: str,
-    times: NDArray[np.float64],
-    recorded: list[NDArray[np.float64]],
-    varied: Mapping[str, NDArray[np.float64]],
-    integrator: str,
+    loop: ClosedLoop, reference: str, times: Floats, recorded: list[Floats], varied: Mapping[str, Floats]
 ) -> Run:
-    from chasles.simulation.results import make_run
+    from chasles.simulation.labelling import make_run
 
     attributes = {
         "controller": loop.controller.name,
         "reference": reference,
-        "integrator": integrator,
+        "integrator": loop.integrator,
         "period": loop.period,
         "substeps": loop.substeps,
+        "delay": loop.delay,
+        "plant": repr(loop.plant),
     }
-    named = dict(zip(RECORDED, recorded, strict=True))
-    run = make_run(loop.robot, times[:, 0], named, varied, loop.shapes, attributes)
+    shapes = {**loop.shapes, setup.SEED: ()}
+    run = make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes)
     diverged = np.isfinite(run["diverged_at"].values)
     if diverged.any():
-        first = float(np.nanmin(run["diverged_at"].values))
+        first = np.nanargmin(run["diverged_at"].values)
+        time, joint = (float(run["diverged_at"].values.flat[first]), str(run["diverged_joint"].values.flat[first]))
         warnings.warn(
-            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {first:g} s "
-            "(see `diverged_at`); lower gains, a shorter period or more substeps may help",
+            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint} "
+            "(see `diverged_at` and `diverged_joint`); lower gains, a shorter period or more substeps may help",
             DivergenceWarning,
             stacklevel=3,
         )

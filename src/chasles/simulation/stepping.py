@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,16 @@ from numpy.typing import NDArray
 
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.references import given_at_calls
 
-Values = Mapping[str, NDArray[np.float64]]
-Control = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]]
-Advance = Callable[[float, Any, Any, Any], tuple[Any, Any]]
+Floats = NDArray[np.float64]
+Values = Mapping[str, Floats]
+#: From what is given and the state: torques on their way, memory, and what is recorded.
+Control = Callable[[Floats, Floats], tuple[Floats, Floats, list[Any]]]
+#: From time, the plant's state, torques on their way and what is given: the plant's state a period later.
+Advance = Callable[[float, Floats, Floats, Floats], Floats]
 
-#: Integrators of `scipy.integrate.solve_ivp` with a variable step.
-ADAPTIVE = ("RK45", "DOP853", "Radau", "LSODA")
+#: Events nearer to each other than this part of a period are one.
+_APART = 1e-9
 
 
 class IntegrationError(ChaslesError, RuntimeError):
@@ -26,34 +29,35 @@ class IntegrationError(ChaslesError, RuntimeError):
 
 def run(
     loop: ClosedLoop,
-    state: NDArray[np.float64],
-    times: NDArray[np.float64],
+    state: Floats,
+    times: Floats,
     control: Control,
     advance: Advance,
-    record: Callable[[int, tuple[Any, ...]], None],
+    record: Callable[[int, list[Any]], None],
     progress: Callable[[Iterable[int]], Iterable[int]],
-) -> NDArray[np.float64]:
+) -> Floats:
     """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
-    q, qd, memory = loop.split(state)
-    given = given_at_calls(loop.reference, times)
+    each_call = loop.inputs.each_call(times)
     for row in progress(range(times.shape[0])):
         for column in range(times.shape[1]):
-            tau, following, q_reference, qd_reference = control(next(given), q, qd, memory)
+            given = next(each_call)
+            queue, memory, recorded = control(given, state)
             if column == 0:
-                record(row, (q, qd, tau, q_reference, qd_reference))
-            q, qd = advance(float(times[row, column]), q, qd, tau)
-            memory = following
-    return np.concatenate([q, qd, memory], axis=-1)
+                record(row, recorded)
+            x = advance(float(times[row, column]), state[..., loop.layout["plant"]], queue, given)
+            state = np.concatenate([x, memory], axis=-1)
+    return state
 
 
 def compiled_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the compiled controller, over all runs at once."""
     function = loop.controller_function
+    late, n = loop.late + 1, loop.plant.n
 
-    def control(given: Any, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
-        spare = np.zeros((*memory.shape[:-1], 1))
-        tau, following, *motion = function(given, q, qd, np.concatenate([memory, spare], axis=-1), *values.values())
-        return tau, following[..., :-1], motion[0], motion[1]
+    def control(given: Floats, state: Floats) -> tuple[Floats, Floats, list[Any]]:
+        following, *recorded = function(given, state, *values.values())
+        queue = following[..., : late * n].reshape(*following.shape[:-1], late, n)
+        return queue, following[..., late * n :], recorded
 
     return control
 
@@ -61,17 +65,20 @@ def compiled_control(loop: ClosedLoop, values: Values) -> Control:
 def plain_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the controller as plain Python, called for one run after another."""
 
-    def control(given: Any, q: Any, qd: Any, memory: Any) -> tuple[Any, Any, Any, Any]:
-        batch = q.shape[:-1]
-        each = np.broadcast_to(given, (*batch, *loop.reference.given_shape))
-        taus, memories = np.empty(q.shape), np.empty(memory.shape)
-        references, rates = np.empty(q.shape), np.empty(q.shape)
+    def control(given: Floats, state: Floats) -> tuple[Floats, Floats, list[Any]]:
+        batch = state.shape[:-1]
+        each = np.broadcast_to(given, (*batch, *loop.inputs.shape))
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
+        queue = np.empty((*batch, loop.late + 1, loop.plant.n))
+        memory = np.empty((*batch, loop.state_size - loop.equations.size))
+        recorded = [np.empty((*batch, *variable.shape)) for variable in loop.variables]
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
-            tau, following, motion = loop.control(each[run], q[run].copy(), qd[run].copy(), memory[run].copy(), own)
-            taus[run], memories[run], references[run], rates[run] = tau, following, motion.q, motion.qd
-        return taus, memories, references, rates
+            sample = loop.sample(each[run], state[run].copy(), own)
+            queue[run], memory[run] = sample.queue, sample.memory
+            for array, value in zip(recorded, sample.recorded, strict=True):
+                array[run] = value
+        return queue, memory, recorded
 
     return control
 
@@ -79,27 +86,76 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
 def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
     """Return the compiled plant over one period, over all runs at once."""
     function = loop.plant_function
-    return lambda t, q, qd, tau: function(q, qd, tau, *values.values())
+
+    def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
+        wrenches = loop.wrenches_of(given)
+        outside = () if wrenches is None else (wrenches,)
+        return np.asarray(function(x, t, queue, *outside, *values.values()))
+
+    return advance
 
 
 def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, atol: float) -> Advance:
-    """Return the plant over one period by SciPy, restarted at every sample; for a single run."""
+    """Return the plant over one period by SciPy, for one run after another.
+
+    The integrator is restarted at every call, where the delay has passed and another torque takes effect, and at events
+    (payloads picked up or put down, jumps of wrenches).
+    """
     from scipy.integrate import solve_ivp
 
-    n = loop.robot.n
-    accelerations = loop.robot.forward_dynamics.specialize(vary=loop.varied)
-    varied = [values[name] for name in loop.varied]
+    equations, derivative_of = loop.equations, loop.derivative
+    after_events = loop.after_events if loop.counts_payloads else None
 
-    def advance(t: float, q: Any, qd: Any, tau: Any) -> tuple[Any, Any]:
-        def derivative(_: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.concatenate([x[n:], accelerations(x[:n], x[n:], tau, *varied)])
+    def advance_one(t: float, x: Floats, queue: Floats, wrenches: Any, own: Values) -> Floats:
+        arguments = list(own.values())
+        before = loop.clock_before(t)
+        for stage in loop.stages:
+            command = queue[stage.torque]
+            ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)
+            for begin, end in pairwise(ends):
+                clock = t + 0.5 * (begin + end)
+                if not (np.isfinite(x).all() and np.isfinite(command).all()):
+                    return np.full_like(x, np.nan)
+                if after_events is not None:
+                    x = after_events(x, before, clock, *arguments)
+                before = clock
+                inner = begin + _APART * loop.period, end - _APART * loop.period
 
-        start = np.concatenate([q, qd])
-        if not np.isfinite(start).all() or not np.isfinite(tau).all():
-            return np.full(n, np.nan), np.full(n, np.nan)
-        solution = solve_ivp(derivative, (t, t + loop.period), start, method=method, rtol=rtol, atol=atol)
-        if not solution.success:
-            raise IntegrationError(f"{method} gave up in the period after t = {t:g} s: {solution.message}")
-        return solution.y[:n, -1], solution.y[n:, -1]
+                def derivative(
+                    s: float, x: Floats, command: Any = command, clock: float = clock, inner: Any = inner
+                ) -> Any:
+                    instant = loop.instant(t, min(max(s, inner[0]), inner[1]), wrenches, clock)
+                    outside = () if wrenches is None else (instant.sampled,)
+                    return derivative_of(x, instant.t, clock, *outside, command, *arguments)
+
+                solution = solve_ivp(derivative, (begin, end), x, method=method, rtol=rtol, atol=atol)
+                if not solution.success:
+                    raise IntegrationError(f"{method} gave up in the period after t = {t:g} s: {solution.message}")
+                x = np.asarray(equations.normalized(solution.y[:, -1]))
+        return x
+
+    def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
+        batch = x.shape[:-1]
+        rows = np.broadcast_to(given, (*batch, *loop.inputs.shape))
+        broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
+        following = np.empty_like(x)
+        for run in np.ndindex(batch):
+            own = {name: value[run] for name, value in broadcast.items()}
+            try:
+                following[run] = advance_one(t, x[run], queue[run], loop.wrenches_of(rows[run]), own)
+            except IntegrationError:
+                if not batch:
+                    raise
+                following[run] = np.nan  # the other runs of the batch go on
+        return following
 
     return advance
+
+
+def _breaks(loop: ClosedLoop, t: float, begin: float, end: float, own: Values) -> list[float]:
+    """Times since a call at t, from begin to end, at which the integrator is restarted."""
+    breaks, apart = [begin], _APART * loop.period
+    for event in sorted(event - t for event in loop.equations.switch_times(own)):
+        if breaks[-1] + 4.0 * apart < event < end - 4.0 * apart:
+            breaks.append(event)
+    return [*breaks, end]

@@ -1,4 +1,4 @@
-"""How fast a plant's friction acts, which limits the steps of an explicit integrator."""
+"""How fast what acts in a plant acts, which limits the steps of an explicit integrator."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.robot import Robot
+from chasles.simulation.closed_loop import ClosedLoop
 
-#: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785 (Hairer and Wanner, Solving Ordinary Differential
-#: Equations II, section IV.2); the rest is kept for the inertias that other configurations have.
-_LONGEST = 2.0
+#: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
+#: Ordinary Differential Equations II, section IV.2); the rest is kept for the inertias of other configurations.
+_LONGEST = {"rk4": 2.0, "euler": 1.5, "semi-implicit-euler": 1.5}
 
 
 class StiffnessWarning(UserWarning):
-    """The plant's friction acts too fast for the integrator's step: results may be wrong or diverge."""
+    """Friction, motors or springs act too fast for the integrator's step: results may be wrong or diverge."""
 
 
-def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any]) -> float:
+def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], further: Any = 0.0) -> float:
     """Largest rate, 1/s, at which friction slows a motion from rest: the top eigenvalue of M⁻¹ D.
 
     Parameters
@@ -31,9 +33,11 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any]) -> fl
         Configuration, shape (n,).
     values
         Parameters that take other values than the description's; of friction the largest counts.
+    further
+        Damping of the joints that is not in the description, shape (n,), N m s/rad.
     """
     description = robot.description
-    damping = np.zeros(robot.n)
+    damping = np.zeros(robot.n) + further
     for name, (driver, ratio, _) in description.mimics.items():
         joint = description.joint(name)
 
@@ -49,14 +53,60 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any]) -> fl
     return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ np.diag(damping)).real.max())
 
 
-def warn_if_stiff(robot: Robot, q: Any, values: Mapping[str, Any], period: float, substeps: int) -> None:
-    """Warn if the step of the fixed-step integrator is too long for the plant's friction."""
-    rate = fastest_friction_rate(robot, q, values)
-    if rate * period / substeps > _LONGEST:
-        enough = math.ceil(rate * period / _LONGEST)
+def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> float:
+    """Largest rate, 1/s, of friction, motors, springs and contacts (as if they touched) at a configuration.
+
+    Of values that vary the largest counts. Dry friction that jumps at rest has no rate: it does not grow.
+    """
+    plant, robot = loop.plant, loop.equations.robot
+    numbers = {
+        name: {
+            key: np.max(np.reshape(value, (-1, *effect.parameters[key].shape)), axis=0)
+            for key, value in loop.equations.numbers(name, values).items()
+        }
+        for name, effect in plant.effects.items()
+    }
+    damping = np.zeros(robot.n)
+    if plant.friction is not None:
+        of = numbers["friction"]
+        smooth = of["smoothing_velocity"]
+        damping = of["viscous"] + np.where(smooth > 0.0, of["breakaway"] / np.where(smooth > 0.0, smooth, 1.0), 0.0)
+    elastic = plant.elastic_joints is not None
+    varied = {name: values[name] for name in loop.varied}
+    rates = [fastest_friction_rate(robot, q, varied, 0.0 if elastic else damping)]
+    if plant.motors is not None and plant.motors.state_size:
+        rates.append(plant.motors.fastest_rate(numbers["motors"]))
+    if elastic:
+        of = numbers["elastic_joints"]
+        mobility = robot.inverse_mass_matrix(q) + np.diag(1.0 / of["rotor_inertia"])
+        rates.append(math.sqrt(np.linalg.eigvals(mobility @ np.diag(of["stiffness"])).real.max()))
+        rates.append(float(np.linalg.eigvals(mobility @ np.diag(of["damping"])).real.max()))
+        rates.append(float(np.max(damping / of["rotor_inertia"])))
+    for name, contact in plant.contacts.items():
+        of = numbers[name]
+        along = (of["normal"] / np.linalg.norm(of["normal"])) @ plant.robot.jacobian(
+            q, frame="world-aligned", target=contact.frame
+        )[3:]
+        mobility = float(along @ robot.inverse_mass_matrix(q) @ along)
+        if contact.exponent == 1.0:  # others begin softly
+            rates += [math.sqrt(mobility * of["stiffness"]), mobility * float(of["damping"])]
+    return max(rates)
+
+
+def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> None:
+    """Warn if the step of the fixed-step integrator is too long for what acts in the plant at the start."""
+    if loop.plant.is_robot:
+        varied = {name: values[name] for name in loop.varied}
+        rate, what = fastest_friction_rate(loop.plant.robot, q, varied), "friction"
+    else:
+        rate, what = fastest_rate(loop, q, values), "friction, motors, springs or contacts"
+    step, longest = loop.period / loop.substeps, _LONGEST[loop.integrator]
+    if rate * step > longest:
+        enough = math.ceil(rate * loop.period / longest)
+        verb = "acts" if what == "friction" else "act"
         warnings.warn(
-            f"the friction of robot '{robot.name}' acts at {rate:.3g} 1/s, too fast for steps of "
-            f"{period / substeps:g} s: use substeps={enough} or a stiff integrator ('Radau')",
+            f"the {what} of robot '{loop.plant.name}' {verb} at {rate:.3g} 1/s, too fast for steps of "
+            f"{step:g} s: use substeps={enough} or a stiff integrator ('Radau')",
             StiffnessWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

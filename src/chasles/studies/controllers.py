@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -20,25 +21,68 @@ from chasles.trajectories import JointTrajectory
 Settings = Mapping[str, Any]
 
 #: Settings of the rule that gives every kind the same bandwidth.
-BANDWIDTH = ("frequency", "damping", "frequency_times_period")
-_DEFAULTS = {"frequency": 20.0, "damping": 1.0, "frequency_times_period": 0.15}
+BANDWIDTH = ("frequency", "damping", "damping_times_period")
+_DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
 _NOT_SETTINGS = ("robot", "period")
 
 
-def _stiffness(model: Robot, motion: JointTrajectory, frequency: float, damping: float) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Wish:
+    """What all controllers of a study are to have in common, and where.
+
+    Attributes
+    ----------
+    model, motion
+        What the controller believes about the robot, and the reference.
+    period
+        Sample period, s.
+    frequency, damping
+        Natural frequency, rad/s, and damping ratio of the error.
+    damping_times_period
+        Bound on the rate at which the damping acts, times the period.
+    """
+
+    model: Robot
+    motion: JointTrajectory
+    period: float
+    frequency: float
+    damping: float
+    damping_times_period: float
+
+    @cached_property
+    def mass_matrices(self) -> NDArray[np.float64]:
+        """Along the motion, shape (k, n, n)."""
+        matrices: NDArray[np.float64] = self.model.mass_matrix(self.motion(_moments(self.motion)).q)
+        return matrices
+
+    def attainable(self, coupling: float = 1.0) -> float:
+        """Frequency, rad/s, lowered as far as the period asks for.
+
+        A sampled loop cannot damp faster than about once a period. Coupling makes joints with gains of their own
+        faster than they would be alone, by this factor.
+        """
+        return min(self.frequency, self.damping_times_period / (2.0 * self.damping * coupling * self.period))
+
+
+Rule = Callable[[Wish], dict[str, Any]]
+
+
+def _stiffness(wish: Wish) -> dict[str, Any]:
     """Each joint as if it turned alone, with its mean inertia along the motion."""
-    times = np.linspace(0.0, motion.duration, 50)
-    inertia = np.diagonal(model.mass_matrix(motion(times).q), axis1=-2, axis2=-1).mean(axis=0)
-    return {"kp": inertia * frequency**2, "kd": 2.0 * damping * frequency * inertia}
+    inertia = np.diagonal(wish.mass_matrices, axis1=-2, axis2=-1).mean(axis=0)
+    coupling = np.linalg.eigvals(np.linalg.solve(wish.mass_matrices, np.diag(inertia))).real.max()
+    frequency = wish.attainable(float(coupling))
+    return {"kp": inertia * frequency**2, "kd": 2.0 * wish.damping * frequency * inertia}
 
 
-def _error_equation(model: Robot, motion: JointTrajectory, frequency: float, damping: float) -> dict[str, Any]:
+def _error_equation(wish: Wish) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass."""
-    return {"kp": frequency**2, "kd": 2.0 * damping * frequency}
+    frequency = wish.attainable()
+    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency}
 
 
 #: Kind, class of `chasles.control`, and the rule for its gains.
-_KINDS: dict[str, tuple[str, Callable[..., dict[str, Any]] | None]] = {
+_KINDS: dict[str, tuple[str, Rule | None]] = {
     "pd": ("PD", _stiffness),
     "pd-gravity": ("PDGravity", _stiffness),
     "computed-torque": ("ComputedTorque", _error_equation),
@@ -64,7 +108,7 @@ def settings_of(kind: str) -> tuple[str, ...]:
     Examples
     --------
     >>> settings_of("computed-torque")
-    ('frequency', 'damping', 'frequency_times_period', 'kp', 'kd', 'ki')
+    ('frequency', 'damping', 'damping_times_period', 'kp', 'kd', 'ki')
     """
     return (*(BANDWIDTH if _KINDS[kind][1] else ()), *_own_settings(kind))
 
@@ -105,8 +149,8 @@ def make_controller(
         A name of `kinds`, or a function ``make(model, motion, period) -> controller``.
     settings
         Gains by name. Those that are missing follow from ``frequency`` (natural frequency of the error, rad/s) and
-        ``damping``; the frequency is lowered where the period is so long that their product would exceed
-        ``frequency_times_period``.
+        ``damping``. The frequency is lowered where the period is too long for it: the rate at which the damping acts,
+        times the period, does not exceed ``damping_times_period``.
     model
         What the controller believes about the robot.
     motion
@@ -116,13 +160,13 @@ def make_controller(
 
     Examples
     --------
-    At 60 Hz, 20 rad/s would be too much:
+    At 30 Hz, 20 rad/s would be too much:
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    >>> make_controller("computed-torque", {"frequency": 20.0}, arm, motion, 1 / 60).parameters["kp"]
-    array([81., 81.])
+    >>> make_controller("computed-torque", {"frequency": 20.0}, arm, motion, 1 / 30).parameters["kp"]
+    array([225., 225.])
     """
     if callable(kind):
         return kind(model, motion, period)
@@ -130,8 +174,7 @@ def make_controller(
     given = {name: value for name, value in settings.items() if name not in BANDWIDTH}
     if rule is not None:
         chosen = {name: float(settings.get(name, default)) for name, default in _DEFAULTS.items()}
-        frequency = min(chosen["frequency"], chosen["frequency_times_period"] / period)
-        given = rule(model, motion, frequency, chosen["damping"]) | given
+        given = rule(Wish(model, motion, period, **chosen)) | given
     if "period" in _keywords(kind):
         given["period"] = period
     return getattr(control, class_name)(model, **given)
@@ -174,6 +217,10 @@ def _own_settings(kind: str) -> tuple[str, ...]:
 def _keywords(kind: str) -> tuple[str, ...]:
     signature = inspect.signature(getattr(control, _KINDS[kind][0]))
     return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def _moments(motion: JointTrajectory) -> NDArray[np.float64]:
+    return np.linspace(0.0, motion.duration, 50)
 
 
 def _is_regular(value: Any) -> bool:

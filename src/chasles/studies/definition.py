@@ -213,7 +213,8 @@ class Design:
     method
         ``"latin-hypercube"``, ``"sobol"``, ``"random"``, or ``"grid"``: all combinations.
     runs
-        Number of runs of each controller on each robot; a grid has ``levels**3`` times the number of rates.
+        Number of runs of each controller on each robot, shared by the sample rates, which all meet the same payloads,
+        friction and errors. A grid has ``levels**3`` for each rate.
     seed
         Of all that is random. The same seed gives the same runs, and all controllers meet the same.
     levels
@@ -231,9 +232,6 @@ class Design:
         check_whole(self.runs, "runs", 1, MOST_RUNS)
         check_whole(self.seed, "seed", 0, 2**63 - 1)
         check_whole(self.levels, "levels", 1, 50)
-        if self.method == "sobol" and self.runs & (self.runs - 1):
-            near = 2 ** max(0, round(math.log2(self.runs)))
-            raise ArgumentError(f"'runs' of a Sobol design must be a power of two, such as {near}, not {self.runs}")
 
 
 @dataclass(frozen=True)
@@ -320,6 +318,15 @@ class Study:
         for what, items in (("robot", self.robots), ("controller", self.controllers)):
             if not items:
                 raise ArgumentError(f"a study needs at least one {what}")
+        share, rest = divmod(self.design.runs, len(self.factors.rates))
+        if self.design.method == "sobol" and (rest or share & (share - 1) or not share):
+            some = len(self.factors.rates) * 2 ** max(0, round(math.log2(max(1, share))))
+            raise ArgumentError(
+                f"'runs' of a Sobol design must be a power of two for each of the {len(self.factors.rates)} rates, "
+                f"such as {some}, not {self.design.runs}"
+            )
+        if self.design.runs < len(self.factors.rates) and self.design.method != "grid":
+            raise ArgumentError(f"{self.design.runs} runs are too few for {len(self.factors.rates)} sample rates")
         titles = [robot.title for robot in self.robots]
         check_distinct(titles, "two robots have the title")
         for choice in self.controllers:
@@ -349,6 +356,7 @@ class Study:
         """Make a copy with some attributes changed, checked like a new one.
 
         The names of `Factors`, `Design` and `Execution` may be given directly: ``study.replace(runs=50, chunk=25)``.
+        The copy has no source text, which would not be true of it any more.
         """
         own = set(self.__dataclass_fields__)
         for part in ("factors", "design", "execution"):
@@ -359,7 +367,20 @@ class Study:
         for name in changes:
             if name not in own:
                 raise UnknownNameError("attribute of a study", name, sorted(own))
-        return replace(self, **changes)
+        return replace(self, **{"source": None} | changes)
+
+    def only(self, robots: Sequence[str]) -> Self:
+        """Make a copy with some of the robots, by their titles, and the controllers that drive them."""
+        titles = [robot.title for robot in self.robots]
+        for name in robots:
+            if name not in titles:
+                raise UnknownNameError("robot of the study", name, titles)
+        kept = tuple(robot for robot in self.robots if robot.title in robots)
+        controllers = (
+            choice if choice.robots is None else replace(choice, robots=tuple(set(choice.robots) & set(robots)))
+            for choice in self.controllers
+        )
+        return self.replace(robots=kept, controllers=tuple(choice for choice in controllers if choice.robots != ()))
 
     def run(
         self,
@@ -377,7 +398,9 @@ class Study:
             Where results are stored, chunk by chunk, as they come. A study that was interrupted goes on from there.
             What a change of the definition, of the robots or of Chasles itself concerns is simulated anew.
         workers
-            Processes of this machine; default one for each core if there is enough work. 1: in this process.
+            Processes of this machine. By default this process does the work alone and spreads the runs of each part
+            over all cores. Several processes also share the compiling, which takes most of the time the first time. A
+            script that asks for them must do so under ``if __name__ == "__main__":``.
         scheduler
             Address of a Dask scheduler, or a `distributed.Client`, whose workers then do the work.
         progress

@@ -33,12 +33,15 @@ class Runs:
         Largest relative error.
     rate
         Hz.
+    point
+        Number of the combination of unknowns. All rates meet the same ones.
     """
 
     payload: Floats
     friction: Floats
     model_error: Floats
     rate: Floats
+    point: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.rate)
@@ -58,23 +61,25 @@ def draw(study: Study) -> Runs:
     >>> len(runs), len(runs.at(1000.0)), bool((runs.payload <= 5.0).all())
     (60, 10, True)
     """
-    points = _points(study.design, study.factors)
+    rates, points = study.factors.rates, _points(study.design, study.factors)
+    counts = [len(points)] * len(rates)
+    if study.design.method != "grid":
+        counts = [len(part) for part in np.array_split(np.arange(study.design.runs), len(rates))]
+    point = np.concatenate([np.arange(count) for count in counts])
     ranges = (study.factors.payload, study.factors.friction, study.factors.model_error)
-    values = [low + u * (high - low) for (low, high), u in zip(ranges, points.T, strict=False)]
-    rates = np.array(study.factors.rates)
-    rate = rates[np.minimum((points[:, 3] * len(rates)).astype(int), len(rates) - 1)]
-    return Runs(*values, rate)
+    values = [low + u * (high - low) for (low, high), u in zip(ranges, points[point].T, strict=True)]
+    return Runs(*values, np.repeat(rates, counts), point)
 
 
 def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> Mapping[str, Floats]:
-    """Parameters of robots for which a description is in error, one set for each run.
+    """Parameters of robots for which a description is in error, one set for each combination of unknowns.
 
     Parameters
     ----------
     robot
         The robot as its description says.
     error
-        Largest relative error in each run, shape (runs,).
+        Largest relative error in each combination, shape (points,).
     largest
         The largest of all.
     seed
@@ -97,16 +102,15 @@ def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> 
 
 
 def _points(design: Design, factors: Factors) -> Floats:
-    """Points of the unit cube, shape (runs, 4): payload, friction, model error, rate."""
+    """Points of the unit cube, shape (points, 3): payload, friction, model error."""
     if design.method == "grid":
         ranges = (factors.payload, factors.friction, factors.model_error)
         levels = [np.linspace(0.0, 1.0, design.levels if low < high else 1) for low, high in ranges]
-        rates = (np.arange(len(factors.rates)) + 0.5) / len(factors.rates)
-        axes = np.meshgrid(*levels, rates, indexing="ij")
-        return np.stack([axis.ravel() for axis in axes], axis=-1)
+        return np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")], axis=-1)
+    count = -(-design.runs // len(factors.rates))
     generator = np.random.default_rng(design.seed)
     if design.method == "random":
-        return generator.random((design.runs, 4))
-    sampler = qmc.Sobol(4, seed=generator) if design.method == "sobol" else qmc.LatinHypercube(4, seed=generator)
-    points: Floats = sampler.random(design.runs)
+        return generator.random((count, 3))
+    sampler = qmc.Sobol(3, seed=generator) if design.method == "sobol" else qmc.LatinHypercube(3, seed=generator)
+    points: Floats = sampler.random(count)
     return points

@@ -167,8 +167,9 @@ def perform(study: Study, part: Part) -> dict[str, Floats]:
 def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
-    wrong = wrong_parameters(made.model, runs.model_error, factors.model_error[1], study.design.seed)
-    values = {name: value[chosen] for name, value in wrong.items()}
+    _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
+    wrong = wrong_parameters(made.model, runs.model_error[first], factors.model_error[1], study.design.seed)
+    values = {name: value[runs.point[chosen]] for name, value in wrong.items()}
     mass = runs.payload[chosen]
     values["payload.mass"] = mass
     if any(factors.payload_center):

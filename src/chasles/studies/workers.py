@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any
 
-from chasles.engine import get_threads, set_threads
+from chasles.engine import set_threads
 from chasles.errors import ArgumentError, ChaslesError, MissingExtraError
 from chasles.simulation import DivergenceWarning, StiffnessWarning
 from chasles.studies.definition import Study
@@ -19,8 +19,6 @@ from chasles.studies.store import Arrays
 
 #: A part is tried again when its worker died, this often.
 RETRIES = 3
-#: Parts for which starting processes is worth while.
-_FEW = 4
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -31,9 +29,7 @@ def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> I
     """Results of parts as they come, from processes of this machine or from this one."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ArgumentError(f"'workers' must be a positive whole number, not {workers!r}")
-    count = get_threads() if workers is None else workers
-    if workers is None and (len(missing) < _FEW or not _picklable(study)):
-        count = 1
+    count = workers or 1
     count = min(count, len(missing))
     if count == 1:
         with warnings.catch_warnings():
@@ -47,7 +43,9 @@ def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> I
 def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tuple[Part, Arrays]]:
     left = list(missing)
     for _ in range(1 + RETRIES):
-        pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_prepare_worker, initargs=(study,))
+        context = get_context("spawn")  # a fork would copy this process's threads in an unknown state
+        pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker, initargs=(study,))
+        came = False
         try:
             waiting: dict[Future[Arrays], Part] = {}
             while left or waiting:
@@ -60,10 +58,16 @@ def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tup
                     part = waiting[future]
                     arrays = future.result()
                     del waiting[future]
+                    came = True
                     yield part, arrays
             return
         except BrokenProcessPool:
             left = [*waiting.values(), *left]
+            if not came:
+                raise WorkerError(
+                    f"the processes died before they had done anything; the first was to do {_named(study, left[0])}. "
+                    "A script that starts processes must do so under: if __name__ == \"__main__\""
+                ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, left[0])}")
@@ -83,11 +87,9 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
             raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
     futures: dict[Any, Part] = {}
     try:
-        shared = client.scatter(study, broadcast=False, hash=False)
-        futures = {
-            client.submit(_work_on_cluster, shared, part, pure=False, retries=RETRIES): part for part in missing
-        }
-        for future in as_completed(list(futures)):
+        # Each task carries the study: data held for all by one worker would be lost with it.
+        futures = {client.submit(_work_on_cluster, study, part, pure=False, retries=RETRIES): part for part in missing}
+        for future in as_completed(list(futures), loop=client.loop):
             part = futures[future]
             try:
                 arrays = future.result()
@@ -104,14 +106,6 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
 def _named(study: Study, part: Part) -> str:
     robot, controller = study.robots[part.robot].title, study.controllers[part.controller].title
     return f"'{controller}' on '{robot}' at {part.rate:g} Hz"
-
-
-def _picklable(study: Study) -> bool:
-    """Whether other processes can be handed the study: its own functions must be importable there."""
-    return all(
-        isinstance(choice.kind, str) or getattr(choice.kind, "__module__", "__main__") != "__main__"
-        for choice in study.controllers
-    )
 
 
 def _quiet() -> None:

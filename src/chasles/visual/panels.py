@@ -16,6 +16,7 @@ QUIET: dict[str, Any] = {"hoverinfo": "skip", "hovertemplate": None, "showlegend
 _PANEL_HEIGHT = 230
 _GAP = 46
 _COLUMN_GAP = 0.09
+_MOST_LINES = 20  # of one batch in one diagram
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,62 @@ def band(
     clear, shade, thin = {"color": color, "width": 0}, color + "26", {"color": color, "width": 1}
     return [
         style | QUIET | {"x": x, "y": typed_array(lowest), "line": clear},
-        style | QUIET | {"x": x, "y": typed_array(highest), "line": clear, "fill": "tonexty", "fillcolor": shade},
+        style | QUIET | {"x": x, "y": typed_array(highest), "line": clear} | _filled(shade),
         style | {"x": times, "y": typed_array(lines), "line": thin, "opacity": 0.6, "showlegend": False},
     ]
+
+
+def curves(
+    style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
+) -> list[dict[str, Any]]:
+    """Values (b, k) of one or more runs over time (k,): a line; the band of all and their lines; quantiles of many."""
+    if len(values) == 1:
+        return [style | {"x": typed_array(time), "y": typed_array(values[0]), "line": {"color": color, "width": 1.8}}]
+    drawn = (band if len(values) <= _MOST_LINES else quantile_bands)(style, time, values, color)
+    return [*drawn, legend_entry(style, color)] if style["showlegend"] else drawn
+
+
+def quantile_bands(
+    style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
+) -> list[dict[str, Any]]:
+    """Values (b, k) of many runs over time (k,): the band of all, the band of 90 % of them, and their median."""
+    x = typed_array(time)
+    lowest, low, middle, high, highest = quantiles(values, (0.0, 0.05, 0.5, 0.95, 1.0))
+    clear, line = {"color": color, "width": 0}, {"color": color, "width": 1.8}
+    return [
+        style | QUIET | {"x": x, "y": typed_array(lowest), "line": clear},
+        style
+        | QUIET
+        | {"x": x, "y": typed_array(highest), "line": clear, "fill": "tonexty", "fillcolor": color + "1c"},
+        style | QUIET | {"x": x, "y": typed_array(low), "line": clear},
+        style | QUIET | {"x": x, "y": typed_array(high), "line": clear} | _filled(color + "38"),
+        style | {"x": x, "y": typed_array(middle), "line": line, "showlegend": False},
+    ]
+
+
+def _filled(color: str) -> dict[str, Any]:
+    """A line above an area that the line before bounds below."""
+    return {"fill": "tonexty", "fillcolor": color}
+
+
+def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
+    """Quantiles of the finite values (b, ...) over the first axis, linear in between; NaN where there are none.
+
+    Examples
+    --------
+    >>> quantiles(np.array([0.0, 1.0, np.nan, 4.0]), (0.0, 0.5, 0.75)).tolist()
+    [0.0, 1.0, 2.5]
+    """
+    ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=0)  # NaN goes last
+    count = np.isfinite(ordered).sum(axis=0)
+    found = []
+    for share in shares:
+        place = share * np.maximum(count - 1, 0)
+        below = np.floor(place).astype(np.intp)
+        above = np.minimum(below + 1, np.maximum(count - 1, 0))
+        low, high = (np.take_along_axis(ordered, k[None], axis=0)[0] for k in (below, above))
+        found.append(low + (place - below) * (high - low))
+    return np.array(found)
 
 
 def legend_entry(style: dict[str, Any], color: str) -> dict[str, Any]:
@@ -109,7 +163,7 @@ def shown_runs(count: int) -> NDArray[np.intp]:
     >>> shown_runs(3)
     array([0, 1, 2])
     """
-    return drawn_samples(count, 20)
+    return drawn_samples(count, _MOST_LINES)
 
 
 def panel_layout(

@@ -16,8 +16,18 @@ class RunSection {
   }
 
   showPlot() {
-    const { data, layout } = this.data.figure;
-    const narrow = this.plot.clientWidth < 720;
+    this.draw(this.plot, this.data.figure).then(() => {
+      this.plot.on("plotly_relayout", () => this.placeCursor());
+      this.plot.on("plotly_click", event => { this.pause(); this.seek(event.points[0].x); });
+      this.placeCursor();
+    });
+    for (const figure of this.data.more) {
+      this.draw(this.section.querySelector(".more").appendChild(document.createElement("div")), figure);
+    }
+  }
+
+  draw(plot, { data, layout }) {
+    const narrow = plot.clientWidth < 720;
     if (narrow) {
       const rows = Math.ceil(data.filter(trace => trace.showlegend !== false).length / 2);
       Object.assign(layout.legend, { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom" });
@@ -26,11 +36,7 @@ class RunSection {
     }
     const config = { displayModeBar: narrow ? false : "hover", responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: "chasles-run" } };
-    Plotly.newPlot(this.plot, data, layout, config).then(() => {
-      this.plot.on("plotly_relayout", () => this.placeCursor());
-      this.plot.on("plotly_click", event => { this.pause(); this.seek(event.points[0].x); });
-      this.placeCursor();
-    });
+    return Plotly.newPlot(plot, data, layout, config);
   }
 
   showRobot() {

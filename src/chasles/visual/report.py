@@ -14,19 +14,24 @@ import numpy as np
 
 from chasles._version import __version__
 from chasles.errors import ArgumentError, MissingExtraError
-from chasles.model import parse_toml
 from chasles.robot import Robot
+from chasles.simulation.energy_audit import energy_audit
+from chasles.simulation.metrics import run_metrics, run_robot
 from chasles.visual.encoding import embedded_json
+from chasles.visual.energy import energy_figure
 from chasles.visual.figures import tracking_figure
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import scene_data
-from chasles.visual.summary import JointTracking, by_run, require_run, run_labels, tracking_summary
+from chasles.visual.scores import scores_figure
+from chasles.visual.summary import by_run, require_run, run_labels, tracking_summary
+from chasles.visual.tables import joint_table, metrics_table
+from chasles.visual.words import run_summary
 
 if TYPE_CHECKING:
     import xarray
 
 # The browser itself refuses whatever would leave the page.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _NO_ROBOT = '<p class="quiet">This run does not say which robot moved.</p>'
 _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2", "double speed"))
 
@@ -36,14 +41,15 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about runs.
 
-    For each run it shows how well every joint followed its reference, plots of positions, errors and torques, and the
-    robot's motion in 3D. The page needs no network and no other file.
+    For each run it shows how well every joint and the tool followed the reference, in words, tables and plots of
+    positions, errors and torques, and the robot's motion in 3D; of a batch also the errors over what varies, and of an
+    audited run the energy balance. The page needs no network and no other file.
 
     Parameters
     ----------
     runs
-        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs and the lines of
-        20 of them.
+        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs, with the lines of up to
+        20, or of more the median and the band of 90 %; 20 of them move in 3D.
     path
         The file to write; its folder must exist.
     title
@@ -88,10 +94,10 @@ def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title>
-<style>{_asset("report.css")}</style>
+<style>{asset("report.css")}</style>
 </head>
 <body>
 <main>
@@ -99,9 +105,9 @@ def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
 {sections}
 <footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
 </main>
-<script>{_plotly()}</script>
-<script>{_asset("viewer.js")}</script>
-<script>{_asset("report.js")}</script>
+<script>{plotly_code()}</script>
+<script>{asset("viewer.js")}</script>
+<script>{asset("report.js")}</script>
 </body>
 </html>
 """
@@ -112,26 +118,38 @@ def _section(title: str, run: xarray.Dataset) -> str:
     labels = run_labels(run)
     shown = shown_runs(len(labels))
     robot = _robot(run)
-    data: dict[str, Any] = {"figure": tracking_figure(run)}
+    metrics = run_metrics(run) if run.sizes["time"] > 1 else None
+    data: dict[str, Any] = {"figure": tracking_figure(run), "more": _more_figures(run, metrics)}
     if robot is not None:
         q = by_run(run, "q")[shown]
         data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, [labels[k] for k in shown])
+    words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
+    numbers = "" if metrics is None else metrics_table(run, metrics)
     return f"""<section class="run-section">
 <h2>{html.escape(title)}</h2>
 {_facts(run, robot, len(labels), len(shown))}
+{words}
 <div class="top">
 {_view([labels[k] for k in shown]) if robot is not None else _NO_ROBOT}
-<div class="table">{_table(tracking_summary(run), robot)}</div>
+<div class="table">{joint_table(tracking_summary(run), robot)}
+{numbers}</div>
 </div>
 <div class="plots"><div class="plot"></div><div class="cursor" hidden></div></div>
+<div class="more"></div>
 <script type="application/json">{embedded_json(data)}</script>
 </section>"""
 
 
+def _more_figures(run: xarray.Dataset, metrics: xarray.Dataset | None) -> list[dict[str, Any]]:
+    """Errors over what varies between runs, and the energy balance, if there are any."""
+    scores = scores_figure(run, metrics) if metrics is not None else None
+    audited = any(str(name).startswith("energy.") for name in run.data_vars)
+    return [*([scores] if scores else []), *([energy_figure(energy_audit(run).balance)] if audited else [])]
+
+
 def _robot(run: xarray.Dataset) -> Robot | None:
     """The robot that moved, from the text of its description in the run."""
-    text = run.attrs.get("robot_toml")
-    return None if text is None else Robot(parse_toml(str(text), check=False))
+    return run_robot(run) if "robot_toml" in run.attrs else None
 
 
 def _facts(run: xarray.Dataset, robot: Robot | None, count: int, shown: int) -> str:
@@ -171,41 +189,12 @@ def _view(labels: list[str]) -> str:
 <select class="speed" aria-label="speed">{speeds}</select></div></div>"""
 
 
-def _table(rows: list[JointTracking], robot: Robot | None) -> str:
-    limits = dict(zip(robot.joint_names, robot.effort_limits, strict=True)) if robot is not None else {}
-    with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
-    head = "<th>joint</th><th>RMS error</th><th>peak error</th><th>peak torque</th>"
-    head += "<th>of its limit</th>" if with_limits else ""
-    body = []
-    for row in rows:
-        unit, scale = ("mm", 1e3) if row.unit == "m" else ("mrad", 1e3)
-        cells = [
-            html.escape(row.joint),
-            _quantity(row.rms_error * scale, unit),
-            _quantity(row.peak_error * scale, unit),
-            _quantity(row.peak_effort, row.effort_unit),
-        ]
-        if with_limits:
-            limit = limits.get(row.joint, np.inf)
-            cells.append(_quantity(100.0 * row.peak_effort / limit, "%") if np.isfinite(limit) and limit > 0 else "–")
-        body.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def _quantity(value: float, unit: str) -> str:
-    if not np.isfinite(value):
-        return "–"
-    size = abs(value)
-    decimals = 0 if size >= 999.5 else 1 if size >= 99.95 else 2 if size >= 0.995 else 3
-    number = "&lt; 0.001" if 0.0 < size < 0.0005 else f"{value:.{decimals}f}" if size < 1e6 else f"{value:.3g}"
-    return f'{number} <span class="unit">{unit}</span>'
-
-
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Text of a file that pages contain."""
     return (files("chasles.visual") / name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
+def plotly_code() -> str:
     """Plotly's own code, from the installed package; importing the package itself would take far longer."""
     spec = find_spec("plotly")
     if spec is None or spec.origin is None:

@@ -1,5 +1,9 @@
 """Adaptive controllers: what they do not know of the robot they find out while they control it."""
 
+from chasles.control.adaptive.composite import CompositeAdaptive
+from chasles.control.adaptive.lee_chung import LeeChung
+from chasles.control.adaptive.model_reference import ModelReferenceAdaptive
+from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
 
-__all__ = ["SlotineLi"]
+__all__ = ["CompositeAdaptive", "LeeChung", "ModelReferenceAdaptive", "SlotineLi", "recursive_least_squares"]

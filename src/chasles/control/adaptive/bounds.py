@@ -6,7 +6,7 @@ parameter by itself, projection never lengthens the parameters' error, so that n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,9 @@ def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.f
 def projected_rate(estimate: Any, rate: Any, parameters: Mapping[str, Any]) -> Any:
     """Rate of change of the estimates, without what would take them over their bounds."""
     if "lower" in parameters:
-        rate = where((estimate <= parameters["lower"]) & (rate < 0.0), 0.0, rate)
+        rate = _where_not(zip(parameters["lower"], estimate, rate, strict=True), lambda low, x, v: (x <= low) & (v < 0.0))
     if "upper" in parameters:
-        rate = where((estimate >= parameters["upper"]) & (rate > 0.0), 0.0, rate)
+        rate = _where_not(zip(parameters["upper"], estimate, rate, strict=True), lambda up, x, v: (x >= up) & (v > 0.0))
     return rate
 
 
@@ -71,3 +71,7 @@ def projected(estimate: Any, parameters: Mapping[str, Any]) -> Any:
     if not {"lower", "upper"} & set(parameters):
         return estimate
     return clip(estimate, parameters.get("lower", -np.inf), parameters.get("upper", np.inf))
+
+
+def _where_not(rows: Iterable[tuple[Any, Any, Any]], stops: Callable[[Any, Any, Any], Any]) -> Any:
+    return np.array([where(stops(bound, x, rate), 0.0, rate) for bound, x, rate in rows])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.controller import gains
+from chasles.control.robot_controller import positive
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 
@@ -34,7 +34,7 @@ def bryson_weights(
     robot: Robot,
     *,
     position_error: ArrayLike = 0.01,
-    velocity_error: ArrayLike = 0.1,
+    velocity_error: ArrayLike = 0.5,
     torque: ArrayLike | None = None,
 ) -> Weights:
     """Weights under which the largest tolerable errors and torques cost equally much: Q = 1/error², R = 1/torque².
@@ -64,14 +64,14 @@ def bryson_weights(
     >>> weights.Q.diagonal(), weights.R.diagonal()
     (array([2500., 2500.,    4.,    4.]), array([0.01, 0.01]))
     """
-    position = _positive(position_error, robot.n, "position_error")
-    velocity = _positive(velocity_error, robot.n, "velocity_error")
+    position = positive(position_error, (robot.n,), "position_error")
+    velocity = positive(velocity_error, (robot.n,), "velocity_error")
     if torque is None:
         inertia = np.diagonal(robot.mass_matrix(robot.home))
         limited = np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)
         limits = np.where(limited, robot.effort_limits, 0.0)
         torque = np.where(limited, _LARGE_TORQUE * limits, inertia * _NATURAL_FREQUENCY**2 * position)
-    tau = _positive(torque, robot.n, "torque")
+    tau = positive(torque, (robot.n,), "torque")
     return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
 
 
@@ -112,16 +112,9 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
         raise ArgumentError(
             f"{name} must be symmetric, but {name}[{i}, {j}] = {array[i, j]:g} and {name}[{j}, {i}] = {array[j, i]:g}"
         )
-    symmetric = 0.5 * (array + array.T)
+    symmetric: Floats = 0.5 * (array + array.T)
     smallest = float(np.linalg.eigvalsh(symmetric)[0]) if size else 1.0
     if smallest < -_ROUNDING * scale or (definite and smallest <= _ROUNDING * scale):
         kind = "positive definite" if definite else "positive semidefinite"
         raise ArgumentError(f"{name} must be {kind}, but its smallest eigenvalue is {smallest:g}")
     return symmetric
-
-
-def _positive(value: ArrayLike, n: int, name: str) -> Floats:
-    numbers = gains(value, n, name)
-    if not (numbers > 0.0).all():
-        raise ArgumentError(f"{name} must be positive, not {numbers.tolist()}")
-    return numbers

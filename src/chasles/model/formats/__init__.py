@@ -10,10 +10,16 @@ from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.screws import from_screws
 from chasles.model.formats.spacelib import from_spacelib
-from chasles.model.formats.toml import from_toml, parse_toml, to_toml
+from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
+from chasles.model.formats.to_screws import ScrewTable, to_screws
+from chasles.model.formats.to_toml import to_toml
+from chasles.model.formats.to_urdf import to_urdf
+from chasles.model.formats.toml import from_toml, parse_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
 
 __all__ = [
+    "DHTable",
+    "ScrewTable",
     "from_dh",
     "from_screws",
     "from_spacelib",
@@ -22,7 +28,11 @@ __all__ = [
     "parse_toml",
     "parse_urdf",
     "read",
+    "to_dh",
+    "to_modified_dh",
+    "to_screws",
     "to_toml",
+    "to_urdf",
 ]
 
 _READERS: dict[str, Callable[..., Description]] = {".dat": from_spacelib, ".toml": from_toml, ".urdf": from_urdf}

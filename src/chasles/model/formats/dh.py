@@ -20,14 +20,15 @@ from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_x, rotation_z
 from chasles.model.checks import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
+from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.inertia import Inertia
-from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits
+from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, homogeneous
 from chasles.model.record import check_keys, naming, number, shortened
 
 GEOMETRY_KEYS = ("alpha", "a", "d", "theta", "offset")
 INERTIA_KEYS = ("mass", "center_of_mass", "inertia")
-ROW_KEYS = (*GEOMETRY_KEYS, "kind", "limits", *INERTIA_KEYS, *JOINT_PARAMETERS, "name")
+ROW_KEYS = (*GEOMETRY_KEYS, "kind", *INERTIA_KEYS, *COLUMNS)
 
 Rows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -38,9 +39,12 @@ def from_dh(
     convention: Literal["standard", "modified"] = "standard",
     name: str = "robot",
     base: ArrayLike | None = None,
-    tool: ArrayLike | None = None,
+    tool: ArrayLike | str | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
     home: ArrayLike | None = None,
+    payload: Inertia | None = None,
+    frames: Sequence[Frame] = (),
+    link_prefix: str = "link",
     source: str = "",
     check: bool = True,
 ) -> Description:
@@ -54,22 +58,28 @@ def from_dh(
         "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
         `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg m²), in the link
         frame; `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
-        `name` of the joint.
+        `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
     convention
         "standard" or "modified".
-    name, gravity, home, source
+    name, gravity, home, payload, source
         As for a `Description`.
     base
         Placement of frame 0 in the world, (4, 4).
     tool
-        Placement of the frame "tool" in the last link, (4, 4).
+        Placement of the frame "tool" in the last link, (4, 4); or the name of one of the links or `frames`, which is
+        then the default frame.
+    frames
+        Further frames, on links by their names.
+    link_prefix
+        The links are called so and numbered.
     check
         Whether to check that the inertias are physical.
 
     Returns
     -------
     Description
-        With links link0 (the base) to link`n`, joints joint1 to joint`n` unless named, and the frame "tool".
+        With links link0 (the base) to link`n`, joints joint1 to joint`n` unless named, and, unless `tool` is a name,
+        the frame "tool".
 
     Raises
     ------
@@ -84,18 +94,20 @@ def from_dh(
     """
     if convention not in ("standard", "modified"):
         raise ModelError(f"the DH convention must be 'standard' or 'modified', not {shortened(convention)}")
-    links, joints = [Link("link0")], []
+    links, joints = [Link(f"{link_prefix}0")], []
     for index, row in enumerate(_as_rows(rows), start=1):
         with naming(f"DH row {index}"):
             check_keys(row, ROW_KEYS, "a row")
-            joints.append(_joint(row, index, convention))
-            links.append(Link(f"link{index}", _inertia(row)))
+            links.append(Link(f"{link_prefix}{index}", _inertia(row)))
+            joints.append(_joint(row, convention, f"joint{index}", links[-2].name, links[-1].name))
     description = Description(
         name=name,
         links=tuple(links),
         joints=tuple(joints),
-        frames=(Frame("tool", links[-1].name, np.eye(4) if tool is None else np.asarray(tool)),),
+        frames=with_tool(frames, tool, links[-1].name),
         gravity=np.asarray(gravity),
+        payload=payload or Inertia(),
+        tool=tool if isinstance(tool, str) else "tool",
         T_world_base=np.eye(4) if base is None else np.asarray(base),
         home=home,  # type: ignore[arg-type]
         source=source,
@@ -103,18 +115,11 @@ def from_dh(
     return check_description(description) if check else description
 
 
-def as_limits(value: Any) -> Limits:
-    """Limits from a pair (lower, upper), a mapping of fields or Limits."""
-    if isinstance(value, Limits):
-        return value
-    if isinstance(value, Mapping):
-        check_keys(value, Limits.field_names(), "limits")
-        return Limits(**value)
-    try:
-        lower, upper = value
-    except (TypeError, ValueError):
-        raise ModelError(f"limits must be a pair (lower, upper), not {shortened(value)}") from None
-    return Limits(lower, upper)
+def with_tool(frames: Sequence[Frame], tool: ArrayLike | str | None, link: str) -> tuple[Frame, ...]:
+    """Return the frame "tool" on a link, unless `tool` is the name of another, and then the other frames."""
+    if isinstance(tool, str):
+        return tuple(frames)
+    return (Frame("tool", link, np.eye(4) if tool is None else np.asarray(tool)), *frames)
 
 
 def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
@@ -127,7 +132,7 @@ def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
     return [{key: column[index] for key, column in rows.items()} for index in range(count)]
 
 
-def _joint(row: Mapping[str, Any], index: int, convention: str) -> Joint:
+def _joint(row: Mapping[str, Any], convention: str, name: str, parent: str, child: str) -> Joint:
     alpha, a, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
     kind = row.get("kind", "revolute")
     if kind not in ("revolute", "continuous", "prismatic"):
@@ -139,14 +144,12 @@ def _joint(row: Mapping[str, Any], index: int, convention: str) -> Joint:
         along_z = homogeneous(rotation_z(theta + offset), [0.0, 0.0, d])
     modified = convention == "modified"
     return Joint(
-        name=row.get("name", f"joint{index}"),
         kind=kind,
-        parent=f"link{index - 1}",
-        child=f"link{index}",
+        parent=parent,
+        child=child,
         T_parent_joint=compose(along_x, along_z) if modified else along_z,
         T_joint_child=np.eye(4) if modified else along_x,
-        limits=as_limits(row.get("limits", Limits())),
-        **{key: row[key] for key in JOINT_PARAMETERS if key in row},
+        **joint_fields(row, name),
     )
 
 

@@ -8,8 +8,8 @@ A screw axis is a twist (omega, v), angular part first, for one unit of joint po
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,12 @@ from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.checks import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
-from chasles.model.formats.dh import as_limits
+from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, frozen_placement, homogeneous, inverse
-from chasles.model.record import frozen_array, naming
+from chasles.model.record import check_keys, frozen_array, naming, shortened
 
 
 def from_screws(
@@ -34,9 +34,14 @@ def from_screws(
     Mlist: ArrayLike | None = None,
     Glist: ArrayLike | None = None,
     limits: Sequence[object] | None = None,
+    joints: Sequence[Mapping[str, Any]] | None = None,
     name: str = "robot",
     gravity: ArrayLike = STANDARD_GRAVITY,
     home: ArrayLike | None = None,
+    tool: str = "tool",
+    payload: Inertia | None = None,
+    frames: Sequence[Frame] = (),
+    link_prefix: str = "link",
     source: str = "",
     check: bool = True,
 ) -> Description:
@@ -57,15 +62,26 @@ def from_screws(
         part first: ``diag(inertia, mass · 1)``. Default: no masses (kinematics only).
     limits
         For each joint a pair (lower, upper), a `Limits` or a mapping of its fields.
-    name, gravity, home, source
+    joints
+        For each joint a mapping of what else is to be said of it, all optional: `name`, `limits`, `mimic`,
+        `viscous_friction`, `coulomb_friction`, `coulomb_velocity`, `motor_inertia`, `gear_ratio`, as for `from_dh`, and
+        `kind`, if it is "continuous".
+    name, gravity, home, payload, source
         As for a `Description`.
+    tool
+        Name of the default frame: "tool", placed by `M`, or another link or frame.
+    frames
+        Further frames, on links by their names.
+    link_prefix
+        The links are called so and numbered.
     check
         Whether to check that the inertias are physical.
 
     Returns
     -------
     Description
-        With links link0 (the base) to link`n`, joints joint1 to joint`n`, and the frame "tool".
+        With links link0 (the base) to link`n`, joints joint1 to joint`n` unless named, and, unless `tool` is another,
+        the frame "tool".
 
     Raises
     ------
@@ -87,38 +103,60 @@ def from_screws(
         raise ModelError(f"{label} must have shape (6, n), one screw axis a column, not {axes.shape}")
     n = axes.shape[1]
     T_base_links, T_base_tool = _link_frames(Mlist, n, M)
-    if limits is not None and len(limits) != n:
-        raise ModelError(f"limits must be {n} pairs, not {len(limits)}")
-    links, joints = [Link("link0")], []
+    columns = _columns(joints, limits, n)
+    links, made = [Link(f"{link_prefix}0")], []
     for index in range(n):
         with naming(f"{label} column {index}"):
             kind, pitch, T_screw = _axis_frame(axes[:, index])
         T_base_joint = T_screw if Blist is None else compose(T_base_tool, T_screw)
+        links.append(Link(f"{link_prefix}{index + 1}", Inertia() if Glist is None else _inertia(Glist, index, n)))
         with naming(f"joint {index + 1}"):
-            joints.append(
+            wanted: JointKind = columns[index].get("kind", kind)
+            if wanted != kind and (wanted, kind) != ("continuous", "revolute"):
+                raise ModelError(f"kind is {shortened(wanted)}, but its screw is that of a {kind} joint")
+            made.append(
                 Joint(
-                    name=f"joint{index + 1}",
-                    kind=kind,
-                    parent=f"link{index}",
-                    child=f"link{index + 1}",
+                    kind=wanted,
+                    parent=links[-2].name,
+                    child=links[-1].name,
                     T_parent_joint=compose(inverse(T_base_links[index]), T_base_joint),
                     T_joint_child=compose(inverse(T_base_joint), T_base_links[index + 1]),
                     axis=np.array([0.0, 0.0, 1.0]),
                     pitch=pitch,
-                    limits=as_limits((-math.inf, math.inf) if limits is None else limits[index]),
+                    **joint_fields(columns[index], f"joint{index + 1}"),
                 )
             )
-        links.append(Link(f"link{index + 1}", Inertia() if Glist is None else _inertia(Glist, index, n)))
+    own_tool = [Frame("tool", links[-1].name, compose(inverse(T_base_links[n]), T_base_tool))] if tool == "tool" else []
     description = Description(
         name=name,
         links=tuple(links),
-        joints=tuple(joints),
-        frames=(Frame("tool", f"link{n}", compose(inverse(T_base_links[n]), T_base_tool)),),
+        joints=tuple(made),
+        frames=(*own_tool, *frames),
+        tool=tool,
+        payload=payload or Inertia(),
         gravity=np.asarray(gravity),
         home=home,  # type: ignore[arg-type]
         source=source,
     )
     return check_description(description) if check else description
+
+
+def _columns(
+    joints: Sequence[Mapping[str, Any]] | None, limits: Sequence[object] | None, n: int
+) -> list[Mapping[str, Any]]:
+    """What is said of each joint besides its screw."""
+    for name, given in (("joints", joints), ("limits", limits)):
+        if given is not None and len(given) != n:
+            raise ModelError(f"{name} must be {n} {'mappings' if name == 'joints' else 'pairs'}, not {len(given)}")
+    columns: list[Mapping[str, Any]] = [{} for _ in range(n)] if joints is None else list(joints)
+    for index, entries in enumerate(columns):
+        with naming(f"joint {index + 1}"):
+            check_keys(entries, ("kind", *COLUMNS), "an entry of joints")
+            if limits is not None and "limits" in entries:
+                raise ModelError("its limits are given twice, in limits and in joints")
+    if limits is not None:
+        columns = [{**entries, "limits": limit} for entries, limit in zip(columns, limits, strict=True)]
+    return columns
 
 
 def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:

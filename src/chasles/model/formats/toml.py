@@ -11,25 +11,25 @@ A file has a table ``[robot]`` and one of
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from chasles.errors import ModelError
 from chasles.model.checks import check_description
 from chasles.model.description import Description, Frame, Link
-from chasles.model.formats.dh import INERTIA_KEYS, as_limits, from_dh
+from chasles.model.formats.dh import INERTIA_KEYS, from_dh
 from chasles.model.formats.files import read_bytes
+from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.formats.screws import from_screws
 from chasles.model.formats.urdf import snapped_angle
 from chasles.model.inertia import Inertia
-from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
 from chasles.model.record import check_keys, frozen_array, naming, shortened
 
@@ -39,23 +39,10 @@ MAX_TABLES = 2_000
 LARGEST_NUMBER = 1e9
 BODIES = ("dh", "modified_dh", "screws", "link")
 TABLES = ("robot", *BODIES, "joint", "frame", "payload")
-ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home")
-SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits")
+ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix")
+SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
-JOINT_KEYS = (
-    "name",
-    "kind",
-    "parent",
-    "child",
-    "placement",
-    "child_placement",
-    "axis",
-    "second_axis",
-    "pitch",
-    "limits",
-    *JOINT_PARAMETERS,
-    "mimic",
-)
+JOINT_KEYS = ("kind", "parent", "child", "placement", "child_placement", "axis", "second_axis", "pitch", *COLUMNS)
 FRAME_KEYS = ("name", "link", "placement")
 PLACEMENT_KEYS = ("position", "rpy", "rotation")
 
@@ -110,34 +97,6 @@ def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Des
         return check_description(description) if check else description
 
 
-def to_toml(description: Description) -> str:
-    """Return the text of a TOML file from which `parse_toml` makes an equal description.
-
-    Examples
-    --------
-    >>> from chasles.model.robots import path
-    >>> robot = from_toml(path("planar2r"))
-    >>> parse_toml(to_toml(robot)) == robot
-    True
-    """
-    header: dict[str, Any] = {"name": description.name}
-    if description.source:
-        header["source"] = description.source
-    header["gravity"] = description.gravity
-    header["base"] = _placement_table(description.T_world_base)
-    header["tool"] = description.tool
-    header["home"] = description.home
-    parts = [_table("[robot]", header)]
-    parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
-    parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
-    for frame in description.frames:
-        placement = _placement_table(frame.T_link_frame)
-        parts.append(_table("[[frame]]", {"name": frame.name, "link": frame.link, "placement": placement}))
-    if description.payload != Inertia():
-        parts.append(_table("[payload]", _inertia_table(description.payload)))
-    return "\n".join(parts)
-
-
 def _check_numbers(value: Any, where: str) -> None:
     """Refuse truth values, numbers that are not finite (limits may be infinite) and absurdly large ones."""
     if isinstance(value, Mapping):
@@ -159,7 +118,7 @@ def _check_numbers(value: Any, where: str) -> None:
 def _description(document: Mapping[str, Any]) -> Description:
     header = document.get("robot", {})
     check_keys(header, ROBOT_KEYS, "[robot]")
-    for key in ("name", "source", "tool"):
+    for key in ("name", "source", "tool", "link_prefix"):
         if not isinstance(header.get(key, ""), str):
             raise ModelError(f"[robot] {key} must be text, not {shortened(header[key])}")
     bodies = [key for key in BODIES if key in document]
@@ -170,17 +129,21 @@ def _description(document: Mapping[str, Any]) -> Description:
     if "joint" in document and bodies != ["link"]:
         raise ModelError(f"[[joint]] goes with [[link]] and cannot be combined with {bodies[0]}")
     name = header.get("name", "robot")
+    links_named = {"link_prefix": header["link_prefix"]} if "link_prefix" in header else {}
+    if bodies == ["link"] and links_named:
+        raise ModelError("[robot] link_prefix does not go with [[link]], where each link has its name")
     if bodies == ["link"]:
         links = tuple(_link(table, where) for table, where in _tables(document, "link"))
         joints = tuple(_joint(table, where) for table, where in _tables(document, "joint"))
         plain = Description(name=name, links=links, joints=joints)
         default_frames: tuple[Frame, ...] = ()
     elif bodies == ["screws"]:
-        plain = _from_screw_table(document["screws"], name)
+        plain = _from_screw_table(document["screws"], name=name, **links_named)
         default_frames = plain.frames
     else:
         rows = [_with_snapped_angles(table) for table, _ in _tables(document, bodies[0])]
-        plain = from_dh(rows, convention="standard" if bodies == ["dh"] else "modified", name=name, check=False)
+        convention: Literal["standard", "modified"] = "standard" if bodies == ["dh"] else "modified"
+        plain = from_dh(rows, convention=convention, name=name, **links_named, check=False)
         default_frames = plain.frames
     frames = tuple(_frame(table, where) for table, where in _tables(document, "frame"))
     named = {frame.name for frame in frames}
@@ -238,22 +201,16 @@ def _inertia(table: Mapping[str, Any], known: tuple[str, ...]) -> Inertia:
 def _joint(table: Mapping[str, Any], where: str) -> Joint:
     with naming(where):
         check_keys(table, JOINT_KEYS, "the table")
-        mimic = table.get("mimic")
-        if mimic is not None:
-            check_keys(mimic, Mimic.field_names(), "mimic")
-            mimic = Mimic(_text(mimic, "joint"), mimic.get("ratio", 1.0), mimic.get("offset", 0.0))
         kind: Any = _text(table, "kind")
         return Joint(
-            name=_text(table, "name"),
             kind=kind,
             parent=_text(table, "parent"),
             child=_text(table, "child"),
             T_parent_joint=_placement(table.get("placement", {}), "placement"),
             T_joint_child=_placement(table.get("child_placement", {}), "child_placement"),
             axis=table.get("axis", (0.0, 0.0, 1.0)),
-            limits=as_limits(table.get("limits", Limits())),
-            mimic=mimic,
-            **{key: table[key] for key in ("second_axis", "pitch", *JOINT_PARAMETERS) if key in table},
+            **{key: table[key] for key in ("second_axis", "pitch") if key in table},
+            **joint_fields(table, _text(table, "name")),
         )
 
 
@@ -281,7 +238,7 @@ def _with_snapped_angles(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _from_screw_table(table: Any, name: str) -> Description:
+def _from_screw_table(table: Any, **keywords: Any) -> Description:
     check_keys(table, SCREW_KEYS, "[screws]")
     arguments = dict(table)
     for key in ("Slist", "Blist"):
@@ -291,59 +248,8 @@ def _from_screw_table(table: Any, name: str) -> Description:
             arguments[key] = frozen_array(axes, shape, f"[screws] {key} (one axis a line)").T
     with naming("[screws]"):
         try:
-            return from_screws(**arguments, name=name, check=False)
+            return from_screws(**arguments, **keywords, check=False)
         except (TypeError, ValueError) as error:
             if isinstance(error, ModelError):
                 raise
             raise ModelError(f"M, Mlist and Glist must be arrays of numbers: {error}") from None
-
-
-def _inertia_table(inertia: Inertia) -> dict[str, Any]:
-    everything = {"mass": inertia.mass, "center_of_mass": inertia.center_of_mass, "inertia": inertia.matrix}
-    return {key: value for key, value in everything.items() if np.asarray(value).any()}
-
-
-def _joint_table(joint: Joint) -> dict[str, Any]:
-    table: dict[str, Any] = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
-    table["placement"] = _placement_table(joint.T_parent_joint)
-    table["child_placement"] = _placement_table(joint.T_joint_child)
-    if joint.axis.tolist() != [0.0, 0.0, 1.0]:
-        table["axis"] = joint.axis
-    if joint.kind == "universal":
-        table["second_axis"] = joint.second_axis
-    default = {"pitch": 0.0, **dict.fromkeys(JOINT_PARAMETERS, 0.0), "gear_ratio": 1.0}
-    table |= {key: getattr(joint, key) for key, value in default.items() if getattr(joint, key) != value}
-    table["limits"] = {
-        name: getattr(joint.limits, name)
-        for name in Limits.field_names()
-        if getattr(joint.limits, name) != getattr(Limits(), name)
-    }
-    if joint.mimic is not None:
-        table["mimic"] = {name: getattr(joint.mimic, name) for name in Mimic.field_names()}
-    return table
-
-
-def _placement_table(T: FloatArray) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    if T[:3, 3].any():
-        table["position"] = T[:3, 3]
-    if (T[:3, :3] != np.eye(3)).any():
-        table["rotation"] = T[:3, :3]
-    return table
-
-
-def _table(heading: str, table: Mapping[str, Any]) -> str:
-    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not (isinstance(value, dict) and not value)]
-    return "\n".join([heading, *lines, ""])
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, np.ndarray):
-        return json.dumps(value.tolist())
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return repr(float(value))

@@ -8,8 +8,10 @@ are never opened.
 - A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only
   one, the other is 0, as URDF says. Velocity and effort are unlimited where they are missing. Beyond 1e9 a limit is
   infinite.
-- An element ``<chasles tool="…" home="…" source="…"/>`` in ``<robot>``, which other readers ignore, may name the
-  default frame and say the home configuration and where the numbers come from.
+- An element ``<chasles tool="…" home="…" gravity="…" source="…"/>`` in ``<robot>``, which other readers ignore, may
+  name the default frame and say the home configuration, the acceleration of gravity and where the numbers come from.
+- An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio and coulomb_velocity; and lower, upper,
+  velocity and effort limits of a planar or floating joint, one number or one for each freedom.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import LARGEST_NUMBER, MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
-from chasles.model.joint import Joint, Limits, Mimic
+from chasles.model.joint import Bound, Joint, Limits, Mimic
 from chasles.model.placement import FloatArray, from_position_and_angles
 from chasles.model.record import naming, shortened
 
@@ -39,6 +41,7 @@ JOINT_TYPES: dict[str, JointKind] = {
     "floating": "free",
     "planar": "planar",
 }
+OWN_PARAMETERS = ("motor_inertia", "gear_ratio", "coulomb_velocity")
 ZERO = (0.0, 0.0, 0.0)
 X_AXIS = (1.0, 0.0, 0.0)
 
@@ -106,6 +109,8 @@ def _robot(root: Element, tool: str) -> Description:
         extras["source"] = own.attributes.get("source", "")
         if "home" in own.attributes:
             extras["home"] = own.numbers("home", len(own.text("home").split()))
+        if "gravity" in own.attributes:
+            extras["gravity"] = own.numbers("gravity", 3)
         tool = tool or own.attributes.get("tool", "")
     return Description(
         name=root.attributes.get("name", "robot"),
@@ -142,6 +147,7 @@ def _joint(element: Element) -> Joint:
             known = ", ".join(JOINT_TYPES)
             raise ModelError(f"the joint type {shortened(kind)} is not supported; supported: {known}")
         axis, dynamics, mimic = element.one("axis"), element.one("dynamics"), element.one("mimic")
+        own = element.one("chasles")
         moves = kind != "fixed"
         return Joint(
             name=name,
@@ -154,6 +160,7 @@ def _joint(element: Element) -> Joint:
             viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
             coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
             mimic=None if mimic is None or not moves else _mimic(mimic),
+            **{name: own.number(name) for name in OWN_PARAMETERS if own is not None and name in own.attributes},
         )
 
 
@@ -173,7 +180,9 @@ def _origin(element: Element) -> FloatArray:
 
 
 def _limits(element: Element, kind: str) -> Limits:
-    limit = element.one("limit")
+    limit, own = element.one("limit"), element.one("chasles")
+    if own is not None and own.attributes.keys() & Limits.field_names():
+        return Limits(**{name: _bounds(own, name) for name in Limits.field_names() if name in own.attributes})
     if limit is None:
         return Limits()
     velocity, effort = _bound(limit, "velocity", math.inf), _bound(limit, "effort", math.inf)
@@ -183,9 +192,18 @@ def _limits(element: Element, kind: str) -> Limits:
 
 
 def _bound(limit: Element, attribute: str, default: float) -> float:
+    return _reasonable(limit.number(attribute, default, largest=math.inf))
+
+
+def _reasonable(value: float) -> float:
     """Return a limit; one beyond all reason is none."""
-    value = limit.number(attribute, default, largest=math.inf)
     return math.copysign(math.inf, value) if abs(value) > LARGEST_NUMBER else value
+
+
+def _bounds(own: Element, attribute: str) -> Bound:
+    numbers = own.numbers(attribute, len(own.text(attribute).split()), largest=math.inf)
+    values = tuple(_reasonable(value) for value in numbers)
+    return values[0] if len(values) == 1 else values
 
 
 def _mimic(mimic: Element) -> Mimic:

@@ -7,13 +7,13 @@ With the joined matrix [B A], the weights W of (u, x) and the cost-to-go P, one 
 
     G = W + [B A]ᵀ P [B A],
 
-of which the inputs' rows are eliminated: what is left of the states' block is the cost-to-go of the step before, and the
-eliminated rows, solved backward, are the gains.
+of which the inputs' rows are eliminated: what is left of the states' block is the cost-to-go of the step before, and
+the eliminated rows, solved backward, are the gains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -28,6 +28,7 @@ _ACCUMULATORS = {8: 24}  # by lanes: vectors that a product keeps in registers, 
 _FEWER_ACCUMULATORS = 12
 #: Sizes up to which this code is written; longer code would take long to compile.
 LARGEST = 64
+_UNROLLED = 32  # states and inputs, up to which steps of the elimination are written one after another
 
 
 @cache
@@ -45,7 +46,7 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
     -------
     Callable
         A generalized ufunc of float64 arrays A (S, n, n), B (S, n, m), weights (S, m + n, m + n) of the inputs and then
-        the states, of which the upper triangle is read, and terminal (n, n). All but the axis S must be dense in memory.
+        the states, of which the upper triangle is read, and terminal (n, n), all dense in memory but for the axis S.
         Gains (S, m, n) are such that u = -K x. A pivot that is not positive makes all that follows NaN.
     """
     lanes = machine.lanes("float64")
@@ -119,9 +120,7 @@ class _RiccatiWriter(Writer):
                 k = self.value(f"sub i64 {self.value(f'sub i64 {steps}, 1')}, {i}")
                 A_k, B_k, weights_k, gains_k, costs_k = (
                     self.address(base, (k, stride))
-                    for base, stride in zip(
-                        (A, B, weights, gains, costs), (*by_step[:3], *by_step[4:]), strict=True
-                    )
+                    for base, stride in zip((A, B, weights, gains, costs), (*by_step[:3], *by_step[4:]), strict=True)
                 )
                 self._read(B_k, joined, 0, rows=n, columns=m)
                 self._read(A_k, joined, self.input_vectors, rows=n, columns=n)
@@ -137,18 +136,22 @@ class _RiccatiWriter(Writer):
         self.emit("ret void")
 
     def _word(self, kind: str, base: str, position: int) -> str:
-        return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {base}, i64 {8 * position}')}")
+        return self.value(f"load {kind}, ptr {self.address(base, (position, 8))}")
 
     def _matrix(self, rows: int, vectors: int | None = None) -> _Matrix:
         vectors = self.vectors if vectors is None else vectors
         address = self.value(f"alloca [{rows * vectors} x {self.real}], align 64")
         return _Matrix(address, vectors, self.lanes)
 
+    def address(self, base: str, *terms: tuple[str | int, str | int]) -> str:
+        """Return base + Σ index · stride, in bytes; what is known is added up here."""
+        known = sum(a * b for a, b in terms if isinstance(a, int) and isinstance(b, int))
+        unknown = [(a, b) for a, b in terms if not (isinstance(a, int) and isinstance(b, int))]
+        base = super().address(base, *unknown)
+        return self.value(f"getelementptr i8, ptr {base}, i64 {known}") if known else base
+
     def _at(self, matrix: _Matrix, row: str | int, vector: int) -> str:
-        base = self.value(f"getelementptr i8, ptr {matrix.address}, i64 {vector * self.size}")
-        if isinstance(row, int):
-            return self.value(f"getelementptr i8, ptr {base}, i64 {row * matrix.stride}")
-        return self.address(base, (row, matrix.stride))
+        return self.address(matrix.address, (row, matrix.stride), (vector, self.size))
 
     def _load(self, address: str) -> str:
         return self.value(f"load {self.real}, ptr {address}")
@@ -162,8 +165,9 @@ class _RiccatiWriter(Writer):
             f"shufflevector {self.real} {single}, {self.real} undef, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def _number(self, address: str, offset: int = 0) -> str:
-        place = self.value(f"getelementptr i8, ptr {address}, i64 {offset}")
+    def _number(self, matrix: _Matrix, row: int | str, column: int | str, vector: int = 0) -> str:
+        """One number of a row, counted from the start of a vector."""
+        place = self.address(self._at(matrix, row, vector), (column, _ITEM))
         return self.value(f"load double, ptr {place}")
 
     def _fma(self, a: str, b: str, c: str) -> str:
@@ -192,7 +196,7 @@ class _RiccatiWriter(Writer):
         with self.loop(rows) as row:
             first = self.address(source, (row, columns * _ITEM))
             for k in range(-(-columns // self.lanes)):
-                place = self.value(f"getelementptr i8, ptr {first}, i64 {k * self.size}")
+                place = self.address(first, (k, self.size))
                 self._store(self._masked_load(place, columns - k * self.lanes), self._at(target, row, vector + k))
 
     def _store_rows(self, source: _Matrix, vector: int, target: str, *, rows: int, columns: int) -> None:
@@ -200,7 +204,7 @@ class _RiccatiWriter(Writer):
         with self.loop(rows) as row:
             first = self.address(target, (row, columns * _ITEM))
             for k in range(-(-columns // self.lanes)):
-                place = self.value(f"getelementptr i8, ptr {first}, i64 {k * self.size}")
+                place = self.address(first, (k, self.size))
                 self._masked_store(self._load(self._at(source, row, vector + k)), place, columns - k * self.lanes)
 
     def _product(
@@ -236,13 +240,9 @@ class _RiccatiWriter(Writer):
     ) -> None:
         width = right.vectors - vector
         sums = [initial or "zeroinitializer" for row in rows for initial in start(row)[vector:]]
-        left_column = self.value(
-            f"getelementptr i8, ptr {left.address}, i64 {(first_column + rows.start) * _ITEM}"
-        )
 
         def add(j: str, sums: list[str]) -> list[str]:
-            numbers = self.address(left_column, (j, left.stride))
-            factors = [self._splat(self._number(numbers, k * _ITEM)) for k in range(len(rows))]
+            factors = [self._splat(self._number(left, j, first_column + row)) for row in rows]
             terms = [self._load(self._at(right, j, vector + k)) for k in range(width)]
             return [self._fma(factors[k // width], terms[k % width], total) for k, total in enumerate(sums)]
 
@@ -277,11 +277,11 @@ class _RiccatiWriter(Writer):
         n, m, w = self.n, self.m, self.n + self.m
 
         def weight(row: int) -> list[str]:
-            first = self.value(f"getelementptr i8, ptr {weights}, i64 {row * w * _ITEM}")
+            first = self.address(weights, (row * w, _ITEM))
             vectors = []
             for columns, offset in ((m, 0), (n, m)):
                 for k in range(0, columns, self.lanes):
-                    place = self.value(f"getelementptr i8, ptr {first}, i64 {(offset + k) * _ITEM}")
+                    place = self.address(first, (offset + k, _ITEM))
                     vectors.append(self._masked_load(place, columns - k))
             return vectors
 
@@ -297,54 +297,63 @@ class _RiccatiWriter(Writer):
             first_vector=lambda row: self.input_vectors + row // self.lanes,
         )
 
+    def _each(self, rows: range, visit: Callable[[int | str], None]) -> None:
+        """Visit rows, one after another in the code, or in a loop where there are many."""
+        if self.n + self.m <= _UNROLLED:
+            for row in rows:
+                visit(row)
+        elif rows:
+            with self.loop(len(rows)) as i:
+                visit(self.value(f"add i64 {i}, {rows.start}"))
+
     def _eliminate(self, G: _Matrix) -> None:
-        """Make the inputs' block the unit matrix, upper triangle by rows; the rest becomes gains and Schur complement."""
-        n, m = self.n, self.m
+        """Eliminate the inputs' rows, which keep -1/pivot times themselves; states' rows only where they are kept."""
         one, nan = literal(1.0), literal(float("nan"))
-        for p in range(m):
-            row = self._at(G, p, 0)
-            pivot = self._number(row, p * _ITEM)
+        for p in range(self.m):
+            pivot = self._number(G, p, p)
             positive = self.value(f"fcmp ogt double {pivot}, 0.0")
             pivot = self.value(f"select i1 {positive}, double {pivot}, double {nan}")
-            negative = self._splat(self.value(f"fdiv double {self.value(f'fneg double {one}')}, {pivot}"))
-            first = (p + 1) // self.lanes if p + 1 < m else self.input_vectors
-            scaled = []
-            for k in range(first, self.vectors):
-                vector = self._load(self._at(G, p, k))
-                scaled.append(self.value(f"fmul {self.real} {vector}, {negative}"))
+            factor = self._splat(self.value(f"fdiv double {self.value(f'fneg double {one}')}, {pivot}"))
+            first = (p + 1) // self.lanes if p + 1 < self.m else self.input_vectors
+            scaled = {
+                k: self.value(f"fmul {self.real} {self._load(self._at(G, p, k))}, {factor}")
+                for k in range(first, self.vectors)
+            }
 
-            def subtract(i: str | int, column: str, first: int, scaled: list[str]) -> None:
-                factor = self._splat(self._number(column))
-                for k, vector in enumerate(scaled):
-                    place = self._at(G, i, first + k)
-                    self._store(self._fma(factor, vector, self._load(place)), place)
+            def eliminate(i: int | str, p: int = p, scaled: Mapping[int, str] = scaled) -> None:
+                self._add_multiple(G, i, self._number(G, p, i), scaled)
 
-            for i in range(p + 1, m):
-                subtract(i, self.value(f"getelementptr i8, ptr {row}, i64 {i * _ITEM}"), first, scaled)
-            skipped = self.input_vectors - first
-            states = self.value(f"getelementptr i8, ptr {row}, i64 {self.input_vectors * self.size}")
-            for begin in range(0, n, self.lanes):
-                vector = begin // self.lanes
-                for i in range(begin, min(begin + self.lanes, n)):
-                    column = self.value(f"getelementptr i8, ptr {states}, i64 {i * _ITEM}")
-                    subtract(m + i, column, self.input_vectors + vector, scaled[skipped + vector :])
-            for k, vector in enumerate(scaled):
-                self._store(vector, self._at(G, p, first + k))
+            self._each(range(p + 1, self.m), eliminate)
+            for begin in range(0, self.n, self.lanes):
+                kept = {k: x for k, x in scaled.items() if k >= self.input_vectors + begin // self.lanes}
+
+                def reduce(i: int | str, p: int = p, kept: Mapping[int, str] = kept) -> None:
+                    row = self.m + i if isinstance(i, int) else self.value(f"add i64 {i}, {self.m}")
+                    self._add_multiple(G, row, self._number(G, p, i, self.input_vectors), kept)
+
+                self._each(range(begin, min(begin + self.lanes, self.n)), reduce)
+            for k, vector in scaled.items():
+                self._store(vector, self._at(G, p, k))
+
+    def _add_multiple(self, G: _Matrix, row: int | str, number: str, vectors: Mapping[int, str]) -> None:
+        """Add a multiple of vectors to those of a row."""
+        factor = self._splat(number)
+        for k, vector in vectors.items():
+            place = self._at(G, row, k)
+            self._store(self._fma(factor, vector, self._load(place)), place)
 
     def _give(self, G: _Matrix, gains: str) -> None:
         """Solve the inputs' rows backward and store them: they hold -U and -D⁻¹ L⁻¹ F, and U K = D⁻¹ L⁻¹ F."""
-        n, m = self.n, self.m
-        rows: list[list[str]] = []
-        for p in range(m):
-            vectors = [self._load(self._at(G, p, self.input_vectors + k)) for k in range(self.state_vectors)]
-            rows.append([self.value(f"fneg {self.real} {vector}") for vector in vectors])
-        for p in reversed(range(m)):
-            for q in range(p):
-                factor = self._splat(self._number(self._at(G, q, 0), p * _ITEM))
-                rows[q] = [self._fma(factor, x, total) for x, total in zip(rows[p], rows[q], strict=True)]
-            for k, vector in enumerate(rows[p]):
-                place = self.value(f"getelementptr i8, ptr {gains}, i64 {(p * n + k * self.lanes) * _ITEM}")
-                self._masked_store(vector, place, n - k * self.lanes)
+        for p in reversed(range(self.m)):
+            negative = {k: self._load(self._at(G, p, k)) for k in range(self.input_vectors, self.vectors)}
+
+            def substitute(q: int | str, p: int = p, negative: Mapping[int, str] = negative) -> None:
+                self._add_multiple(G, q, self._number(G, q, p), negative)
+
+            self._each(range(p), substitute)
+            for k, vector in enumerate(negative.values()):
+                place = self.address(gains, (p * self.n + k * self.lanes, _ITEM))
+                self._masked_store(self.value(f"fneg {self.real} {vector}"), place, self.n - k * self.lanes)
 
     def _mirror(self, G: _Matrix, cost: _Matrix) -> None:
         """Copy the Schur complement: the upper triangle by vectors, and its mirror image number by number."""
@@ -353,6 +362,10 @@ class _RiccatiWriter(Writer):
                 vector = self._load(self._at(G, self.m + i, self.input_vectors + k))
                 self._store(vector, self._at(cost, i, k))
         for i in range(1, self.n):
-            for j in range(i):
-                number = self._number(self._at(G, self.m + j, self.input_vectors), i * _ITEM)
-                self.emit(f"store double {number}, ptr {self.value(f'getelementptr i8, ptr {self._at(cost, i, 0)}, i64 {j * _ITEM}')}")
+
+            def mirror(j: int | str, i: int = i) -> None:
+                row = self.m + j if isinstance(j, int) else self.value(f"add i64 {j}, {self.m}")
+                number = self._number(G, row, i, self.input_vectors)
+                self.emit(f"store double {number}, ptr {self.address(self._at(cost, i, 0), (j, _ITEM))}")
+
+            self._each(range(i), mirror)

@@ -1,0 +1,81 @@
+"""Inertia of a robot as felt at one of its frames.
+
+Source: Khatib, "A unified approach for motion and force control of robot manipulators: the operational space
+formulation" (IEEE J. Robotics and Automation 3(1), 1987).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chasles.algorithms.jacobian import jacobian
+from chasles.algorithms.linear_solve import factor, inverse, solve
+from chasles.algorithms.mass_matrix import mass_matrix
+from chasles.geometry.elementary import Array
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+
+def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
+    """Acceleration of a frame per unit wrench on it: J M^-1 J^T.
+
+    Parameters
+    ----------
+    tree, q
+        The robot and its coordinates (nq,), rad (m for sliding joints).
+    target, frame
+        The frame and the reference frame of its twists, as for `jacobian`.
+
+    Returns
+    -------
+    ndarray
+        Shape (6, 6), symmetric; singular where the frame cannot be moved in some direction.
+
+    Raises
+    ------
+    ArgumentError
+        If a joint moves nothing that has mass or motor inertia.
+
+    Examples
+    --------
+    A force along the stretched arm does not move its tool; one across does.
+
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> mobility = operational_space_mobility(build_tree(load("planar2r")), np.zeros(2), "tool")
+    >>> mobility[3:5, 3:5].round(4)
+    array([[0.    , 0.    ],
+           [0.    , 0.6545]])
+    """
+    J = jacobian(tree, q, target, frame)
+    mobility: Array = J @ solve(factor(mass_matrix(tree, q)), J.T)
+    return 0.5 * (mobility + mobility.T)
+
+
+def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
+    """Wrench on a frame per unit of its acceleration: (J M^-1 J^T)^-1.
+
+    Parameters
+    ----------
+    tree, q, target, frame
+        As for `operational_space_mobility`, and with its error.
+
+    Returns
+    -------
+    ndarray
+        Shape (6, 6), symmetric, kg m^2, kg m and kg. Where the frame cannot be moved in some direction, as in a
+        singular configuration, it does not exist: its elements are then not finite, or as large as rounding leaves
+        them. Arms with fewer than six joints never have it; for these use `operational_space_mobility` and invert the
+        part that matters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> tree, q = build_tree(load("ur5")), np.array([0.0, -1.0, 1.0, 0.5, 1.0, 0.0])
+    >>> inertia = operational_space_inertia(tree, q, "tool")
+    >>> bool(np.allclose(inertia @ operational_space_mobility(tree, q, "tool"), np.eye(6)))
+    True
+    """
+    return inverse(factor(operational_space_mobility(tree, q, target, frame)))

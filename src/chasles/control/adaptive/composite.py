@@ -1,0 +1,203 @@
+"""Composite adaptation: parameters are learnt from the tracking error and from what the torques tell, both at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.control.adaptive.bounds import projected, projected_rate
+from chasles.control.adaptive.memory import Layout, packed, unpacked
+from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
+from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.sliding_variable import sliding
+from chasles.engine import exp, sqrt
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class CompositeAdaptive(SlotineLi):
+    """tau = Y theta - Kd s, theta' = -P (Yᵀ s + prediction Wᵀ (W theta - y)).
+
+    The law of `SlotineLi`, whose estimates are also driven by an error of prediction: y are the torques after a filter
+    a / (p + a), and W is the regressor after the same filter. Written with momenta it needs no accelerations. P is
+    constant, P = Gamma, or obeys P' = f P - prediction P Wᵀ W P with the bounded-gain forgetting
+    f = forgetting (1 - tr(Gamma⁻¹ P) / (m gain_limit)). Then V = sᵀ M s / 2 + (theta - true)ᵀ P⁻¹ (theta - true) / 2
+    has V' = -sᵀ Kd s - prediction |W theta - y|² / 2 - f (theta - true)ᵀ P⁻¹ (theta - true) / 2, and on motions that
+    excite all unknown parameters these converge exponentially.
+
+    Source: Slotine and Li, "Composite adaptive control of robot manipulators", Automatica 25(4), 1989. It needs to know
+    what `SlotineLi` does, and the torques that act: motors that saturate teach it wrong parameters.
+
+    Parameters
+    ----------
+    robot, rate, damping, adaptation, unknown, initial, lower, upper
+        As for `SlotineLi`. Bounds need the constant P: without ``forgetting``.
+    bandwidth
+        a of the filter, 1/s.
+    prediction
+        Weight of the error of prediction against that of tracking, 1/W.
+    forgetting
+        In 1/s; None for a constant P. An m x m matrix P costs 1.5 n m² multiplications a period: it is for some ten
+        parameters, as those of a payload.
+    gain_limit
+        How many times its initial size P may reach.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> controller = ch.CompositeAdaptive(arm, rate=20.0, damping=40.0, adaptation=5.0, bandwidth=50.0)
+    """
+
+    name = "composite adaptive"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        rate: ArrayLike,
+        damping: ArrayLike,
+        adaptation: ArrayLike,
+        bandwidth: float,
+        prediction: float = 1.0,
+        forgetting: float | None = None,
+        gain_limit: float = 10.0,
+        unknown: str | Sequence[str] = "base",
+        initial: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(
+            robot,
+            rate=rate,
+            damping=damping,
+            adaptation=adaptation,
+            unknown=unknown,
+            initial=initial,
+            lower=lower,
+            upper=upper,
+        )
+        if forgetting is not None and (lower is not None or upper is not None):
+            raise ArgumentError("estimates with bounds need a constant gain: give lower and upper, or forgetting")
+        numbers = {"bandwidth": bandwidth, "prediction": prediction}
+        if forgetting is not None:
+            numbers |= {"forgetting": forgetting, "gain_limit": gain_limit}
+        for name, value in numbers.items():
+            if not (np.isscalar(value) and np.isfinite(value) and value > 0.0):
+                raise ArgumentError(f"{name} must be a positive number, not {value!r}")
+        self.parameters = {**self.parameters, **{name: np.array(value, dtype=float) for name, value in numbers.items()}}
+        n, m = robot.n, len(self.unknowns)
+        start = {"estimate": self.initial_state, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
+        if forgetting is not None:
+            start["gain"] = packed(np.eye(m))
+        self._layout = Layout({name: array.shape for name, array in start.items()})
+        self.initial_state = self._layout.join(start)
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The unknown parameters, and then filters and gain."""
+        return (*self.unknowns.names, *self._layout.names[len(self.unknowns) :])
+
+    def flow(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Torques, and rates of change of estimates, filters and gain."""
+        memory = self._layout.split(state)
+        tau, tracking = self._track(q, qd, reference, memory["estimate"], parameters)
+        a, weight = parameters["bandwidth"], parameters["prediction"]
+        signals = self._signals(q, qd, a)
+        W = signals.direct - memory["filter"]
+        y = memory["torque_filter"] - signals.known_direct
+        error = W @ (memory["estimate"] - self._origin) - y
+        direction = tracking + weight * (W.T @ error)
+        rates = {
+            "filter": a * (signals.filtered - memory["filter"]),
+            "torque_filter": a * (tau + signals.known_filtered - memory["torque_filter"]),
+        }
+        if "gain" in memory:
+            m, scale = len(self.unknowns), sqrt(parameters["adaptation"])
+            P, V = unpacked(memory["gain"], m), scale * W
+            P_V = P @ V.T
+            rates["estimate"] = -(scale * (P @ (scale * direction)))
+            rates["gain"] = packed(self._forgetting(P, parameters) * P - weight * (P_V @ P_V.T))
+        else:
+            rate = -parameters["adaptation"] * direction
+            rates["estimate"] = projected_rate(memory["estimate"], rate, parameters)
+        return tau, self._layout.join(rates)
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law, and the memory one period later.
+
+        The filters are exact for torques that are held and signals that change linearly in a period; every joint's
+        error of prediction is a sample of recursive least squares, which is stable at every period.
+        """
+        memory = self._layout.split(state)
+        tau, tracking = self._track(q, qd, reference, memory["estimate"], parameters)
+        a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
+        decay = exp(-a * period)
+        mean = (1.0 - decay) / (a * period)
+        now, before = 1.0 - mean, mean - decay
+        signals = self._signals(q, qd, a)
+        filtered = now * signals.filtered + memory["filter"]
+        torque = now * signals.known_filtered + memory["torque_filter"]
+        W, V = signals.direct - filtered, scale * (signals.direct - filtered)
+        missed = torque - signals.known_direct - W @ (memory["estimate"] - self._origin)
+        m, weight = len(self.unknowns), period * parameters["prediction"]
+        P = unpacked(memory["gain"], m) if "gain" in memory else None
+        step = -period * (scale * tracking if P is None else P @ (scale * tracking))
+        correction: Any = np.zeros(m)
+        for row, innovation in zip(V, missed, strict=True):
+            if P is None:
+                share = weight / (1.0 + weight * (row @ row))
+                correction = correction + share * (innovation - row @ correction) * row
+            else:
+                correction, P = recursive_least_squares(correction, P, row, innovation, weight=weight)
+        following = {
+            "estimate": projected(memory["estimate"] + scale * (step + correction), parameters),
+            "filter": decay * filtered + before * signals.filtered,
+            "torque_filter": decay * torque + before * signals.known_filtered + (1.0 - decay) * tau,
+        }
+        if P is not None:
+            following["gain"] = packed((1.0 + period * self._forgetting(P, parameters)) * P)
+        return tau, self._layout.join(following)
+
+    @property
+    def _origin(self) -> Any:
+        """Estimates with which the known part alone predicts the torques."""
+        return 0.0 if self.unknowns.complete else self.unknowns.values
+
+    def _track(
+        self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Torques, and the direction Y^T s that tracking gives to adaptation."""
+        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
+        return tau - parameters["damping"] * s, s @ Y
+
+    def _signals(self, q: Any, qd: Any, a: Any) -> _Signals:
+        """What the filters see: with momenta P theta + p and drifts D theta + d, tau = d/dt (P theta + p) - D theta - d."""
+        P = self.unknowns.columns_of(self.robot.momentum_regressor(q, qd))
+        D = self.unknowns.columns_of(self.robot.momentum_drift_regressor(q, qd))
+        nothing = np.zeros(self.robot.n)
+        p, d = (nothing, nothing) if self.unknowns.complete else self.robot.momentum_and_drift(q, qd)
+        return _Signals(a * P, a * P + D, a * p, a * p + d)
+
+    def _forgetting(self, P: Any, parameters: Mapping[str, Any]) -> Any:
+        """Forgetting that fades as the gain P, in units of Gamma, reaches its bound."""
+        size = sum(P[k, k] for k in range(len(P)))
+        return parameters["forgetting"] * (1.0 - size / (len(P) * parameters["gain_limit"]))
+
+
+class _Signals(NamedTuple):
+    """Filtered by a / (p + a), the derivative of x is a x - a / (p + a) (a x): a direct part and one to be filtered."""
+
+    direct: Any
+    filtered: Any
+    known_direct: Any
+    known_filtered: Any

@@ -1,0 +1,158 @@
+"""Adaptive perturbation control of Lee and Chung: A and B of the errors' equation are identified on-line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.algorithms.linear_solve import factor, solve
+from chasles.control.adaptive.memory import Layout, packed, unpacked
+from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
+from chasles.control.plain_coordinates import require_plain_coordinates
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class LeeChung:
+    """tau = ID(q_ref, qd_ref, qdd_ref) + u, u = -(R + Bᵀ Q B)⁻¹ Bᵀ Q A x, with A and B by recursive least squares.
+
+    The nominal torque of the planned motion moves a perfect model as planned. What is left, x = (q - q_ref,
+    qd - qd_ref), obeys x(k+1) = A x(k) + B u(k) with slowly varying A and B, which least squares with forgetting find
+    from x and u. The u of each period makes x(k+1)ᵀ Q x(k+1) + uᵀ R u least.
+
+    Source: Lee and Chung, "An adaptive control strategy for mechanical manipulators", IEEE Trans. Automatic Control
+    29(9), 1984; the strategy that Mazure's report builds on. There is no proof of stability. It needs to know a model
+    for the nominal torque, and to begin with for A and B.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    rate
+        1/s: Q is such that xᵀ Q x = |qd - qd_ref + rate (q - q_ref)|²; on s = 0 errors decay as exp(-rate t).
+    state_weight
+        In place of ``rate``: Q, symmetric and positive semidefinite, shape (2 n, 2 n) or its diagonal (2 n,).
+    torque_weight
+        R / period², 1/(kg m²)² beside a Q of ``rate``; one number or one for each joint. With a joint's inertia J,
+        1 / J² takes s to half its value in a period, and (1 / J²) / (mu period) makes it decay as exp(-mu t).
+    forgetting
+        rho in (0, 1] of the least squares; 1 / (1 - rho) samples are remembered.
+    covariance
+        P at the start, diagonal: one number, or one for each element of (x, u, 1): rad, rad/s and N m.
+    covariance_limit
+        Of the trace of P, as a multiple of that at the start; forgetting pauses where it would be passed.
+    offset
+        Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well: what the model's nominal
+        torque lacks, in slow motion. The original has none.
+    initial_pose
+        Configuration at rest whose exact linearisation A and B are at the start; default the home configuration.
+
+    Notes
+    -----
+    What is identified are (A - 1) / period and B / period, which are nearly the matrices of x' = A x + B u: the same
+    estimates with other units, but better in floating point, and the start does not depend on the period.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> controller = ch.LeeChung(arm, rate=20.0, torque_weight=20.0)
+    """
+
+    name = "Lee-Chung"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        rate: float | None = None,
+        state_weight: ArrayLike | None = None,
+        torque_weight: ArrayLike,
+        forgetting: float = 0.99,
+        covariance: ArrayLike = 1e-2,
+        covariance_limit: float = 10.0,
+        offset: bool = True,
+        initial_pose: ArrayLike | None = None,
+    ) -> None:
+        require_plain_coordinates(robot, type(self).__name__)
+        self.robot = robot
+        self.offset = bool(offset)
+        n = robot.n
+        size = 3 * n + self.offset
+        if not 0.0 < forgetting <= 1.0:
+            raise ArgumentError(f"forgetting must be in (0, 1], not {forgetting!r}")
+        if not covariance_limit >= 1.0:
+            raise ArgumentError(f"covariance_limit must be at least 1, not {covariance_limit!r}")
+        spread = _broadcast(covariance, (size,), "covariance", positive=True)
+        self.parameters: Mapping[str, NDArray[np.float64]] = {
+            "state_weight": _state_weight(rate, state_weight, n),
+            "torque_weight": _broadcast(torque_weight, (n,), "torque_weight", positive=True),
+            "forgetting": np.array(forgetting, dtype=float),
+            "covariance_limit": np.array(covariance_limit * spread.sum()),
+        }
+        pose = robot.home if initial_pose is None else _broadcast(initial_pose, (n,), "initial_pose")
+        A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
+        start = {
+            "matrices": np.concatenate([A, B, np.zeros((2 * n, size - 3 * n))], axis=1),
+            "covariance": packed(np.diag(spread)),
+            "last": np.zeros(size),
+        }
+        self._layout = Layout({name: array.shape for name, array in start.items()})
+        self.initial_state = self._layout.join(start)
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the memory's elements: matrices [A, B, d] of x' = A x + B u + d, covariance, the last (x, u, 1)."""
+        return self._layout.names
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law, and what has been learnt from the last period."""
+        n = self.robot.n
+        memory = self._layout.split(state)
+        x = np.concatenate([q - reference.q, qd - reference.qd])
+        last, P = memory["last"], unpacked(memory["covariance"], len(memory["last"]))
+        fitted = recursive_least_squares(
+            memory["matrices"], P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]
+        )
+        covariance = bounded_covariance(fitted.covariance, parameters["covariance_limit"], parameters["forgetting"])
+        A, B, d = fitted.estimate[:, : 2 * n], fitted.estimate[:, 2 * n : 3 * n], fitted.estimate[:, 3 * n :]
+        expected = x + period * (A @ x + (d[:, 0] if self.offset else 0.0))
+        weighted = parameters["state_weight"] @ B
+        cost = np.diag(parameters["torque_weight"]) + B.T @ weighted
+        u = -solve(factor(cost), weighted.T @ expected) / period
+        nominal = self.robot.inverse_dynamics(*reference)
+        known = np.concatenate([x, u, np.ones(1)]) if self.offset else np.concatenate([x, u])
+        following = {"matrices": fitted.estimate, "covariance": packed(covariance), "last": known}
+        return nominal + u, self._layout.join(following)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r}, {len(self._layout.shapes['last'])} columns identified)"
+
+
+def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    if (rate is None) == (weight is None):
+        raise ArgumentError("give rate or state_weight, one of them")
+    if rate is not None:
+        mixture = np.concatenate([_broadcast(rate, (), "rate") * np.eye(n), np.eye(n)], axis=1)
+        return mixture.T @ mixture
+    array = np.asarray(weight, dtype=float)
+    matrix = np.diag(array) if array.ndim == 1 else array
+    if matrix.shape != (2 * n, 2 * n) or not np.isfinite(matrix).all() or not np.array_equal(matrix, matrix.T):
+        raise ArgumentError(f"state_weight must be symmetric, of shape ({2 * n}, {2 * n}) or its diagonal ({2 * n},)")
+    return matrix
+
+
+def _broadcast(value: Any, shape: tuple[int, ...], name: str, *, positive: bool = False) -> NDArray[np.float64]:
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be one number or of shape {shape}") from None
+    if not np.isfinite(array).all() or (positive and not (array > 0.0).all()):
+        raise ArgumentError(f"{name} must be {'positive' if positive else 'finite'}, not {array.tolist()}")
+    return array

@@ -1,0 +1,127 @@
+"""Decentralised model-reference adaptive control: every joint learns its own gains, without a model of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.controller import gains
+from chasles.control.plain_coordinates import require_plain_coordinates
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
+"""What a joint's torque is a sum of: 1, e, e', q_ref, qd_ref and qdd_ref, each times a gain of its own."""
+
+
+class ModelReferenceAdaptive(ContinuousLaw):
+    """tau = f + kp e + kd e' + c q_ref + b qd_ref + a qdd_ref in each joint, with gains that follow K' = alpha r phi.
+
+    e = q_ref - q shall follow the reference model e'' + 2 damping_ratio frequency e' + frequency² e = 0. The signals
+    phi are 1, e, e', q_ref, qd_ref and qdd_ref; r = p12 e + p22 e' is the weighted error, with P of the Lyapunov
+    equation Aᵀ P + P A = -Q of the reference model. With ``proportional`` each gain K is joined by a part beta r phi.
+
+    For joints that move by themselves, with constant inertia J, J q'' + b q' + c q + f = tau, the function
+    V = J (e, e') P (e, e')ᵀ + sum of (K - ideal)² / alpha never grows, and the error goes to zero. The coupling of an
+    arm's joints is a disturbance of each; there ``leakage``, K' = alpha r phi - leakage (K - initial), keeps gains
+    bounded.
+
+    Source: Seraji, "Decentralized adaptive control of manipulators: theory, simulation, and experimentation", IEEE
+    Trans. Robotics and Automation 5(2), 1989; leakage: Ioannou and Kokotovic, "Instability analysis and improvement of
+    robustness of adaptive control", Automatica 20(5), 1984. It needs to know nothing of the robot but its joints.
+
+    Parameters
+    ----------
+    robot
+        Only the number of its joints is used.
+    frequency
+        Natural frequency of the reference model, rad/s, one number or one for each joint.
+    damping_ratio
+        Of the reference model.
+    adaptation
+        alpha, one number or an array that broadcasts to (6, n): one row for each of bias, position, velocity,
+        reference_position, reference_velocity, reference_acceleration.
+    proportional
+        beta, likewise, in s alpha's units.
+    weights
+        Q's diagonal: of e² and e'² in the equation of P, 1/s³ and 1/s.
+    initial
+        First gains, likewise: for a joint of inertia J, J frequency² for position, 2 damping_ratio frequency J for
+        velocity, and J for reference_acceleration follow the model exactly.
+    leakage
+        1/s.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> controller = ch.ModelReferenceAdaptive(ch.load("planar2r"), frequency=10.0, adaptation=100.0)
+    >>> controller.memory_names[2:4]
+    ('position[joint1]', 'position[joint2]')
+    """
+
+    name = "model-reference adaptive"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        frequency: ArrayLike,
+        damping_ratio: float = 1.0,
+        adaptation: ArrayLike,
+        proportional: ArrayLike = 0.0,
+        weights: tuple[float, float] = (100.0, 1.0),
+        initial: ArrayLike = 0.0,
+        leakage: float = 0.0,
+    ) -> None:
+        require_plain_coordinates(robot, type(self).__name__)
+        self.robot = robot
+        omega = gains(frequency, robot.n, "frequency")
+        if not (omega > 0.0).all() or not damping_ratio > 0.0 or not min(weights) > 0.0:
+            raise ArgumentError("frequency, damping_ratio and weights must be positive")
+        of_position = weights[0] / (2.0 * omega**2)
+        of_velocity = (weights[1] + 2.0 * of_position) / (4.0 * damping_ratio * omega)
+        first = _six_rows(initial, robot.n, "initial")
+        self.parameters: Mapping[str, NDArray[np.float64]] = {
+            "error_weights": np.array([of_position, of_velocity]),
+            "adaptation": _six_rows(adaptation, robot.n, "adaptation"),
+            "proportional": _six_rows(proportional, robot.n, "proportional"),
+            "initial": first,
+            "leakage": np.array(leakage, dtype=float),
+        }
+        self.initial_state = first.reshape(-1)
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the gains, each of the six for every joint."""
+        return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.joint_names)
+
+    def flow(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Torques, and rates of change of the gains."""
+        K = state.reshape(len(TERMS), self.robot.n)
+        error, rate = reference.q - q, reference.qd - qd
+        signals = np.array([np.ones(self.robot.n), error, rate, reference.q, reference.qd, reference.qdd])
+        of_position, of_velocity = parameters["error_weights"]
+        driven = (of_position * error + of_velocity * rate) * signals
+        tau = ((K + parameters["proportional"] * driven) * signals).sum(axis=0)
+        change = parameters["adaptation"] * driven - parameters["leakage"] * (K - parameters["initial"])
+        return tau, change.reshape(-1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r})"
+
+
+def _six_rows(value: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), (len(TERMS), n)).copy()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be one number or broadcast to ({len(TERMS)}, {n}): {', '.join(TERMS)}") from None
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name} must be finite, not {array.tolist()}")
+    return array

@@ -1,0 +1,86 @@
+"""Least squares, sample by sample, with forgetting."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import where
+
+
+class Fitted(NamedTuple):
+    """Estimate (r, m) or (m,), and covariance (m, m) of each of its rows up to the noise's variance."""
+
+    estimate: Any
+    covariance: Any
+
+
+def recursive_least_squares(
+    estimate: Any, covariance: Any, regressor: Any, measured: Any, *, forgetting: Any = 1.0, weight: Any = 1.0
+) -> Fitted:
+    """Take one sample ``measured = estimate @ regressor`` into account.
+
+    Parameters
+    ----------
+    estimate
+        One row for each measured quantity, (r, m); or (m,) for one quantity.
+    covariance
+        P, symmetric (m, m).
+    regressor
+        z, shape (m,).
+    measured
+        y, shape (r,), or a number.
+    forgetting
+        rho in (0, 1]: what each sample weighs in comparison with the next.
+    weight
+        Of this sample.
+
+    Returns
+    -------
+    Fitted
+        After N samples, from P_0 and theta_0, the theta that makes least the sum over k of rho^(N-k) weight_k
+        (y_k - theta z_k)^2 + rho^N (theta - theta_0) P_0^-1 (theta - theta_0). P stays positive definite.
+
+    Notes
+    -----
+    Plackett 1950; Astrom & Wittenmark, Adaptive Control, chapter "Real-time parameter estimation". P is updated as
+    (P - K z^T P) / rho with K = P z / (rho / weight + z^T P z).
+
+    Examples
+    --------
+    The mean of 1, 2 and 6, found one by one:
+
+    >>> fitted = Fitted(np.zeros(1), np.array([[1e12]]))
+    >>> for y in (1.0, 2.0, 6.0):
+    ...     fitted = recursive_least_squares(*fitted, np.ones(1), y)
+    >>> fitted.estimate.round(6)
+    array([3.])
+    """
+    P_z = covariance @ regressor
+    shared = 1.0 / (forgetting + weight * (regressor @ P_z))
+    innovation = measured - estimate @ regressor
+    gain = (weight * shared) * P_z
+    following = estimate + (np.outer(innovation, gain) if np.ndim(estimate) == 2 else innovation * gain)
+    m = len(P_z)
+    rows = [[(covariance[i, j] - gain[i] * P_z[j]) / forgetting for j in range(i, m)] for i in range(m)]
+    return Fitted(following, np.array([[rows[min(i, j)][abs(i - j)] for j in range(m)] for i in range(m)]))
+
+
+def bounded_covariance(covariance: Any, limit: Any, forgetting: Any) -> Any:
+    """The covariance, without the last sample's forgetting where its trace would else pass a limit.
+
+    Forgetting makes covariances of what is not excited grow without bound, and estimates burst. As P without forgetting
+    never grows, its trace stays below the limit if it began there.
+
+    Parameters
+    ----------
+    covariance
+        P after a sample, (m, m).
+    limit
+        Of its trace.
+    forgetting
+        What P was divided by.
+    """
+    size = sum(covariance[k, k] for k in range(len(covariance)))
+    return where(size > limit, forgetting * covariance, covariance)

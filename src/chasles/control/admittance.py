@@ -1,0 +1,161 @@
+"""Admittance control: a stiff arm that makes way for the forces that it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.compliance import (
+    Axes,
+    Offset,
+    compliance_wrench,
+    moved,
+    require_axes,
+    spring_wrench,
+)
+from chasles.control.impedance import compliant_gains, gains6, measured_in_world
+from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
+from chasles.geometry import (
+    exp_rotation,
+    normalize_quaternion,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+)
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class Admittance(CartesianController):
+    """B x'' + D x' + K x = f, solved for a compliant frame that a stiff position loop then follows.
+
+    f is the measured wrench of the environment on the frame, x the offset of the compliant frame from the reference.
+    The controller integrates the equation in its memory by the trapezoidal rule, which is stable for every step and
+    keeps energy from growing, and moves the robot's frame along by resolved acceleration,
+    ``tau = ID(q, qd, J⁺ (a_c + kd e' + kp e - J' qd)) - Jᵀ f``. At rest K x = f. The equation is that of `Impedance`
+    with an inertia; here the feedback gains are free, and friction that the model leaves out is fought by the position
+    loop instead of being felt as compliance. The sensor must be good and the environment soft: against a stiff one, the
+    delay of the loop makes it unstable.
+
+    It needs to know the robot's kinematics and whole dynamics. Source: Lynch and Park, Modern Robotics, section 11.7,
+    Impedance Control, for impedance and admittance; the compliant frame as in Caccavale, Natale, Siciliano and Villani,
+    "Six-DOF impedance control based on angle/axis representations" (1999).
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    stiffness, damping, inertia
+        Of the position, N/m, N s/m and kg; one number or one for each axis, the inertia positive.
+    rotational_stiffness, rotational_damping, rotational_inertia
+        Of the orientation, N m/rad, N m s/rad and kg m²; needed if the orientation is controlled.
+    kp, kd, kp_orientation, kd_orientation
+        Gains of the inner loop in 1/s² and 1/s, as of `ResolvedAcceleration`.
+    axes
+        ``"reference"`` or ``"world"``: along which stiffness, damping and inertia are given.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``, of the springs and of the inner loop.
+    **task
+        ``target``, ``components``, ``nullspace_damping``, ``nullspace_stiffness``, ``posture``, ``threshold``,
+        ``largest_damping``: see `CartesianController`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> controller = ch.control.Admittance(
+    ...     ch.load("panda"),
+    ...     stiffness=400.0,
+    ...     damping=80.0,
+    ...     inertia=4.0,
+    ...     rotational_stiffness=30.0,
+    ...     rotational_damping=6.0,
+    ...     rotational_inertia=0.3,
+    ...     kp=2500.0,
+    ...     kd=100.0,
+    ... )
+    """
+
+    name = "admittance"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        inertia: ArrayLike,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        rotational_stiffness: ArrayLike | None = None,
+        rotational_damping: ArrayLike | None = None,
+        rotational_inertia: ArrayLike | None = None,
+        kp_orientation: ArrayLike | None = None,
+        kd_orientation: ArrayLike | None = None,
+        axes: Axes = "reference",
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        require_axes(axes)
+        self.orientation_error: OrientationError = orientation_error
+        self.axes: Axes = axes
+        gains = compliant_gains(
+            task.get("components"),
+            stiffness=stiffness,
+            damping=damping,
+            inertia=inertia,
+            rotational_stiffness=rotational_stiffness,
+            rotational_damping=rotational_damping,
+            rotational_inertia=rotational_inertia,
+        )
+        gains |= {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}
+        at_reference = np.zeros(13)  # offset (3,), its quaternion (4,), relative twist (6,)
+        at_reference[3] = 1.0
+        super().__init__(robot, gains, at_reference, **task)
+        self.measured_wrench = self.target
+
+    def law(
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
+    ) -> tuple[Any, Any]:
+        """Torques of the law; the memory is the offset of the compliant frame, its quaternion and relative twist."""
+        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
+        wrench = measured_in_world(frame.pose, parameters)
+        force = compliance_wrench(wrench, wanted, self.axes)
+        away = Offset(state[:3], np.asarray(rotation_from_quaternion(state[3:7])), state[7:])
+        a = self._acceleration(away, force, parameters)
+        compliant = moved(wanted, away, a, self.axes)
+        feedback = acceleration_feedback(
+            frame.pose, frame.twist, compliant, parameters["kp"], parameters["kd"], self.orientation_error
+        )
+        J, missing = self.task.select(frame.J), self.task.select(feedback - frame.drift)
+        qdd = self.task.inverted(J, missing, self.idle(q, qd, parameters))
+        tau = self.robot.inverse_dynamics(q, qd, qdd) - frame.J.T @ wrench
+        return tau, self._next(away, a, parameters, period)
+
+    def _acceleration(self, away: Offset, force: Any, parameters: Mapping[str, Any]) -> Any:
+        push = spring_wrench(away, gains6(parameters, "stiffness"), self.orientation_error)
+        return (force + push - gains6(parameters, "damping") * away.velocity) / gains6(parameters, "inertia")
+
+    def _next(self, away: Offset, a: Any, parameters: Mapping[str, Any], period: float) -> Any:
+        """Memory after a period: the trapezoidal rule, with the rotational springs linear over the step.
+
+        With x⁺ = x + h (v + v⁺)/2 and B (v⁺ - v)/h = f - D (v + v⁺)/2 - K (x + x⁺)/2 the change of velocity is
+        v⁺ - v = h (B a - h K v / 2) / (B + h D / 2 + h² K / 4).
+        """
+        B, D, K = (gains6(parameters, name) for name in ("inertia", "damping", "stiffness"))
+        v = away.velocity
+        change = period * (B * a - 0.5 * period * K * v) / (B + 0.5 * period * D + 0.25 * period**2 * K)
+        step = period * (v + 0.5 * change)
+        S = np.asarray(exp_rotation(step[:3])) @ away.S
+        quaternion = normalize_quaternion(quaternion_from_rotation(S))
+        return np.concatenate([away.x + step[3:], np.asarray(quaternion), v + change])

@@ -1,0 +1,113 @@
+"""What controllers in Cartesian space share: the frame, its components, and what else the joints do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.pose_reference import pose_reference
+from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.control.task_space import TaskSpace
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class TaskOptions(TypedDict, total=False):
+    """Keywords that all controllers in Cartesian space take; see `CartesianController`."""
+
+    target: str
+    components: tuple[str, ...] | list[str] | None
+    nullspace_damping: ArrayLike
+    nullspace_stiffness: ArrayLike
+    posture: ArrayLike | None
+    threshold: float
+    largest_damping: float
+
+
+class CartesianController(RobotController):
+    """Base of controllers that move a frame; their reference is a Cartesian trajectory, or one of joints that moves it.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    gains
+        Names and numbers of the controller's own parameters.
+    initial_state
+        Memory at the start.
+    target
+        Name of the frame; default the tool.
+    components
+        Which of its components are controlled, out of ``"rx", "ry", "rz", "x", "y", "z"`` in world axes; default all.
+        An arm with fewer joints chooses as many as it can move: ``components=("x", "y")`` for a planar arm.
+    nullspace_damping, nullspace_stiffness
+        Where joints can move without the frame's components, as those of redundant arms can: rate at which such motion
+        dies out, 1/s, and gain with which it leads to a posture, 1/s².
+    posture
+        Positions of the joints that redundant ones lead to, (n,); default the robot's home.
+    threshold, largest_damping
+        Where and how much inverses are damped near singular configurations; see `TaskSpace`.
+    """
+
+    #: What the reference moves; a joint motion is turned into that of the frame.
+    reference_kind = "pose"
+
+    def __init__(
+        self,
+        robot: Robot,
+        gains: Mapping[str, NDArray[np.float64]],
+        initial_state: ArrayLike = (),
+        *,
+        target: str = "tool",
+        components: tuple[str, ...] | list[str] | None = None,
+        nullspace_damping: ArrayLike = 10.0,
+        nullspace_stiffness: ArrayLike = 0.0,
+        posture: ArrayLike | None = None,
+        threshold: float = 0.04,
+        largest_damping: float = 0.04,
+    ) -> None:
+        own = {
+            "nullspace_damping": nonnegative(nullspace_damping, (), "nullspace_damping"),
+            "nullspace_stiffness": nonnegative(nullspace_stiffness, (), "nullspace_stiffness"),
+            "posture": _posture(robot, posture),
+        }
+        super().__init__(robot, {**gains, **own}, initial_state)
+        self.task = TaskSpace(robot, target, components, threshold=threshold, largest_damping=largest_damping)
+
+    @property
+    def target(self) -> str:
+        """Name of the frame."""
+        return self.task.target
+
+    def wanted(self, reference: Motion | PoseMotion) -> PoseMotion:
+        """Motion of the frame that a reference asks for."""
+        return pose_reference(self.robot, reference, self.task.target)
+
+    def idle(self, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
+        """Joint accelerations (n,) where the frame's components leave them free."""
+        return parameters["nullspace_stiffness"] * (parameters["posture"] - q) - parameters["nullspace_damping"] * qd
+
+
+def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Gains (6,) of a frame, angular part first, from those of position and, if they differ, of orientation.
+
+    >>> six(None, 4.0, "kp")
+    array([4., 4., 4., 4., 4., 4.])
+    """
+    moving = nonnegative(linear, (3,), name)
+    turning = moving if angular is None else nonnegative(angular, (3,), f"{name}_orientation")
+    return np.concatenate([turning, moving])
+
+
+def _posture(robot: Robot, posture: ArrayLike | None) -> NDArray[np.float64]:
+    try:
+        array = np.array(robot.home if posture is None else posture, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"posture must be {robot.n} positions of joints, not {posture!r}") from None
+    if array.shape != (robot.n,) or not np.isfinite(array).all():
+        raise ArgumentError(f"posture must be {robot.n} finite positions of joints, not {posture!r}")
+    return array

@@ -1,0 +1,117 @@
+"""Closed-loop inverse kinematics as a controller: a frame's motion becomes one of joints, for a joint controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.controller import Controller
+from chasles.control.pose_feedback import OrientationError, orientation_error, require_orientation_error
+from chasles.engine import where
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class ClosedLoopKinematics(CartesianController):
+    """qd_c = J⁺ (twist_ref + K e) for joint positions q_c that a joint controller then follows.
+
+    The commanded positions q_c are the controller's memory; they start at the robot's. All kinematics are those of q_c,
+    so that the inner loop's lag does not enter: the error e of the commanded pose decays with e' + K e = 0, that of the
+    orientation, 2 sin(θ/2) axis or θ axis, likewise while it is small. Accelerations for the inner controller are
+    qdd_c = J⁺ (a_ref + K e' - J' qd_c), and positions go on by q_c + h qd_c + h² qdd_c / 2. J⁺ is damped near singular
+    configurations.
+
+    It needs to know the robot's kinematics, and the inner controller what it needs. Sources: Siciliano, Sciavicco,
+    Villani and Oriolo, Robotics: Modelling, Planning and Control (2009), section 3.7; Chiaverini and Siciliano, "The
+    unit quaternion: a useful tool for inverse kinematics of robot manipulators" (1999).
+
+    Parameters
+    ----------
+    robot
+        The model whose kinematics are inverted.
+    inner
+        Controller of the joints, which gets q_c, qd_c and qdd_c as its reference. Its parameters may be varied as
+        ``"controller.inner.kp"``, ….
+    gain, orientation_gain
+        Rates at which the errors of position and orientation decay, 1/s, not negative, one number or one for each world
+        axis; that of the orientation by default the same.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``.
+    **task
+        ``target``, ``components``, ``nullspace_damping``, ``nullspace_stiffness``, ``posture``, ``threshold``,
+        ``largest_damping``: see `CartesianController`. Free joints go to the posture at the rate nullspace_stiffness,
+        here in 1/s; there is nothing to damp.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda")
+    >>> inner = ch.ComputedTorque(arm, kp=900.0, kd=60.0)
+    >>> controller = ch.control.ClosedLoopKinematics(arm, inner, gain=20.0)
+    """
+
+    name = "closed-loop kinematics"
+
+    def __init__(
+        self,
+        robot: Robot,
+        inner: Controller,
+        *,
+        gain: ArrayLike = 20.0,
+        orientation_gain: ArrayLike | None = None,
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        for needs in ("schedule", "measured_wrench", "reference_kind"):
+            if getattr(inner, needs, None) is not None:
+                raise ArgumentError(f"the inner controller must be one of joints alone; '{inner.name}' has {needs}")
+        self.inner = inner
+        self.orientation_error: OrientationError = orientation_error
+        gains = {"gain": six(orientation_gain, gain, "gain")}
+        gains |= {f"inner.{name}": value for name, value in inner.parameters.items()}
+        memory = np.concatenate([np.zeros(robot.n + 1), inner.initial_state])  # has it started, q_c, the inner one's
+        super().__init__(robot, gains, memory, **task)
+        self.name = f"closed-loop kinematics, {inner.name}"
+
+    def law(
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
+    ) -> tuple[Any, Any]:
+        """Torques of the inner law; the memory is a mark that it has started, q_c and the inner controller's memory."""
+        n = self.robot.n
+        commanded = where(state[0] > 0.5, state[1 : n + 1], q)
+        motion = self.rates(commanded, self.wanted(reference), parameters)
+        own = {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}
+        tau, inner_state = self.inner.law(t, q, qd, motion, state[n + 1 :], own, period)
+        following = motion.q + period * motion.qd + 0.5 * period**2 * motion.qdd
+        return tau, np.concatenate([[1.0], following, np.asarray(inner_state)])
+
+    def rates(self, q: Any, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
+        """Motion of the joints at positions q with which the frame follows and its error decays."""
+        gain = parameters["gain"]
+        T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
+        error = np.concatenate(
+            [
+                orientation_error(T[:3, :3], wanted.pose[:3, :3], self.orientation_error),
+                wanted.pose[:3, 3] - T[:3, 3],
+            ]
+        )
+        J = self.task.select(np.asarray(J6))
+        towards = parameters["nullspace_stiffness"] * (parameters["posture"] - q)
+        qd = self.task.inverted(J, self.task.select(wanted.twist + gain * error), towards)
+        Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))
+        a = wanted.acceleration + gain * (wanted.twist - J6 @ qd) - Jdot @ qd
+        qdd = self.task.inverted(J, self.task.select(a), -parameters["nullspace_stiffness"] * qd)
+        return Motion(q, qd, qdd)

@@ -1,0 +1,190 @@
+"""Impedance control: the frame answers the environment like a mass on a spring and a damper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.cartesian_controller import CartesianController, TaskOptions
+from chasles.control.compliance import (
+    Axes,
+    compliance_wrench,
+    moved,
+    offset,
+    require_axes,
+    spring_wrench,
+    world_wrench,
+)
+from chasles.control.pose_feedback import OrientationError, require_orientation_error
+from chasles.control.robot_controller import nonnegative, positive
+from chasles.control.task_dynamics import mobility
+from chasles.control.task_space import TaskMotion
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class Impedance(CartesianController):
+    """B x'' + D x' + K x = f for the offset x of the frame from its reference, in position and orientation.
+
+    f is the wrench that the environment exerts on the frame. There are two ways to it:
+
+    - ``inertia=None``: B is the inertia that the arm has by itself, and no force is measured. The torques are
+      ``g + M qdd_d + C(q, qd) qd_d - Jᵀ (D x' + K x) - kn (M - Jᵀ Λ J) qd``, with the joint motion of the reference,
+      qd_d = J⁺ twist_ref. With the reference at rest the energy of motion and springs,
+      ``qdᵀ M qd / 2 + U``, never grows but by the work of f, for every arm in every configuration, singular ones too:
+      the arm is stable against every passive environment.
+    - an inertia of your own, B constant: the wrench is measured and cancelled, and the torques are
+      ``ID(q, qd, J⁺ (a - J' qd)) - Jᵀ f``. The equation then is linear. B far from the arm's own inertia asks for a
+      good model, a fast loop and a good sensor.
+
+    At rest K x = f. All is written along the axes of the reference, or of the world. The orientation's offset is a
+    rotation S, and its springs have an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part, smooth at all
+    angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation vector, whose
+    moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength at every
+    angle.
+
+    It needs to know gravity, mass matrix and Coriolis terms; with an inertia, the whole dynamics. Sources: Hogan,
+    "Impedance control: an approach to manipulation" (1985); Caccavale, Natale, Siciliano and Villani, "Six-DOF
+    impedance control based on angle/axis representations" (1999).
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    stiffness, damping
+        Of the position, N/m and N s/m, not negative, one number or one for each axis.
+    rotational_stiffness, rotational_damping
+        Of the orientation, N m/rad and N m s/rad; needed if the orientation is controlled.
+    inertia, rotational_inertia
+        Wanted inertia in kg and kg m², positive; default the arm's own. With it the plant measures the wrench at the
+        frame.
+    axes
+        ``"reference"`` or ``"world"``: along which the numbers above are given.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``.
+    **task
+        ``target``, ``components``, ``nullspace_damping`` (kn), ``nullspace_stiffness``, ``posture``, ``threshold``,
+        ``largest_damping``: see `CartesianController`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda")
+    >>> soft = {"stiffness": 400.0, "damping": 80.0, "rotational_stiffness": 30.0, "rotational_damping": 6.0}
+    >>> controller = ch.control.Impedance(arm, **soft)
+    >>> shaped = ch.control.Impedance(arm, **soft, inertia=4.0, rotational_inertia=0.3)
+    """
+
+    name = "impedance"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        rotational_stiffness: ArrayLike | None = None,
+        rotational_damping: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        rotational_inertia: ArrayLike | None = None,
+        axes: Axes = "reference",
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        require_axes(axes)
+        self.orientation_error: OrientationError = orientation_error
+        self.axes: Axes = axes
+        self.shapes_inertia = inertia is not None
+        given = {
+            "stiffness": stiffness,
+            "damping": damping,
+            "rotational_stiffness": rotational_stiffness,
+            "rotational_damping": rotational_damping,
+        }
+        if self.shapes_inertia:
+            given |= {"inertia": inertia, "rotational_inertia": rotational_inertia}
+        elif rotational_inertia is not None:
+            raise ArgumentError("a rotational_inertia needs an inertia beside it, in kg")
+        gains = compliant_gains(task.get("components"), **given)
+        super().__init__(robot, gains, **task)
+        if self.shapes_inertia:
+            self.measured_wrench = self.target
+
+    def law(
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory."""
+        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
+        away = offset(frame.pose, frame.twist, wanted, self.axes)
+        push = spring_wrench(away, gains6(parameters, "stiffness"), self.orientation_error)
+        push = push - gains6(parameters, "damping") * away.velocity
+        idle = self.idle(q, qd, parameters)
+        if not self.shapes_inertia:
+            return self._own_inertia(q, qd, frame, wanted, push, idle), state
+        wrench = measured_in_world(frame.pose, parameters)
+        felt = push + compliance_wrench(wrench, wanted, self.axes)
+        a = moved(wanted, away, felt / gains6(parameters, "inertia"), self.axes).acceleration
+        J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
+        qdd = self.task.inverted(J, missing, idle)
+        return self.robot.inverse_dynamics(q, qd, qdd) - frame.J.T @ wrench, state
+
+    def _own_inertia(
+        self, q: Any, qd: Any, frame: TaskMotion, wanted: PoseMotion, push: Any, idle: Any
+    ) -> NDArray[Any]:
+        """Torques that leave the arm its inertia; C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4 with c(q, v) = C(q, v) v."""
+        J = self.task.select(frame.J)
+        still = np.zeros(self.robot.n)
+        qd_d = self.task.inverted(J, self.task.select(wanted.twist), still)
+        Jdot = self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target)
+        bend = self.task.select(np.asarray(Jdot) @ qd_d)
+        qdd_d = self.task.inverted(J, self.task.select(wanted.acceleration) - bend, still)
+        carried = self.robot.coriolis_vector(q, qd + qd_d) - self.robot.coriolis_vector(q, qd - qd_d)
+        Lambda, _ = mobility(self.task, self.robot.mass_matrix(q), J)
+        force = self.task.select(world_wrench(push, wanted, self.axes)) - Lambda @ (J @ idle)
+        return np.asarray(self.robot.inverse_dynamics(q, still, qdd_d + idle) + 0.25 * carried + J.T @ force)
+
+
+def gains6(parameters: Mapping[str, Any], name: str) -> Any:
+    """Numbers (6,) of a frame, angular part first, from those of its orientation and its position."""
+    return np.concatenate([parameters[f"rotational_{name}"], parameters[name]])
+
+
+def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None) -> dict[str, NDArray[np.float64]]:
+    """Return stiffness, damping and inertia, (3,) each, as they are given for position and orientation.
+
+    Raises
+    ------
+    ArgumentError
+        If one is missing although the orientation is controlled, negative, or an inertia is zero.
+    """
+    turns = components is None or any(name.startswith("r") for name in components)
+    gains = {}
+    for name, value in given.items():
+        if value is None and turns:
+            raise ArgumentError(
+                f"{name} is missing: the orientation is controlled too; give it, or control positions only with "
+                "components=('x', 'y', 'z')"
+            )
+        if name.endswith("inertia"):
+            gains[name] = positive(1.0 if value is None else value, (3,), name)
+        else:
+            gains[name] = nonnegative(0.0 if value is None else value, (3,), name)
+    return gains
+
+
+def measured_in_world(T: Any, parameters: Mapping[str, Any]) -> Any:
+    """Measured wrench (6,) of the environment on the frame, in world axes, about its origin."""
+    wrench, R = np.asarray(parameters["measured_wrench"]), T[:3, :3]
+    return np.concatenate([R @ wrench[:3], R @ wrench[3:]])

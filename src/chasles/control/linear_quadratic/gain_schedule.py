@@ -1,0 +1,96 @@
+"""Gain scheduling: a regulator for all time, computed anew from time to time along the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.linear_quadratic.along_motion import (
+    period_of,
+    regulator_law,
+    regulator_rows,
+    regulator_weights,
+    stationary_gains,
+)
+from chasles.control.robot_controller import RobotController, positive
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+Floats = NDArray[np.float64]
+
+
+class GainScheduledRegulator(RobotController):
+    """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z), K recomputed at a chosen period.
+
+    At times ``update_period`` apart, K is the stationary linear-quadratic regulator of the exact linear model there, as
+    if the robot stayed in that state for ever; in between it is held, or interpolated. It is what a controller can do
+    that solves its Riccati equation on line but more slowly than it samples. It needs to know the whole dynamics.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    update_period
+        Time between two computations of K, s; rounded to whole periods of the controller, at least one.
+    interpolate
+        Whether K changes linearly from one computation to the next, instead of in steps.
+    Q, R, integral_error
+        As of `TimeVaryingRegulator`.
+
+    Raises
+    ------
+    RegulatorError
+        When the schedule is computed, if somewhere along the motion no regulator exists.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    >>> regulator = GainScheduledRegulator(arm, update_period=0.1)
+    >>> run = ch.simulate(arm.with_payload(1.0), regulator, motion)
+    >>> float(abs(run.error).max()) < 0.05
+    True
+    """
+
+    name = "nominal torque + gain-scheduled regulator"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        update_period: float,
+        interpolate: bool = False,
+        Q: ArrayLike | None = None,
+        R: ArrayLike | None = None,
+        integral_error: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
+        self.update_period = float(positive(update_period, (), "update_period"))
+        self.interpolate = bool(interpolate)
+        self.weights = regulator_weights(robot, Q, R, integral_error)
+
+    def schedule(self, times: Floats, motion: Motion) -> Floats:
+        """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
+        period = period_of(times)
+        between = 1 if period is None else max(1, round(self.update_period / period))
+        calls = np.arange(len(times))
+        updates = np.append(calls[::between], calls[-1]) if self.interpolate else calls[::between]
+        at_updates = Motion(*(np.asarray(part)[..., updates, :] for part in motion))
+        gains = stationary_gains(self.robot, at_updates, self.weights, period)
+        before = calls // between
+        held = gains[..., before, :, :]
+        if self.interpolate:
+            length = np.maximum(updates[before + 1] - updates[before], 1)
+            share = ((calls - updates[before]) / length)[:, None, None]
+            held = held + share * (gains[..., before + 1, :, :] - held)
+        return regulator_rows(self.robot, motion, held)
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
+        return regulator_law(parameters["schedule"], q, qd, reference, state, period)

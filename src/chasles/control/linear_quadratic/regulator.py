@@ -1,0 +1,96 @@
+"""The linear-quadratic regulator at a pose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.control.linear_quadratic.along_motion import regulator_law, regulator_weights, stationary_gains
+from chasles.control.robot_controller import RobotController
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class LinearQuadraticRegulator(RobotController):
+    """tau = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z) with one K for a pose.
+
+    K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt for the exact linear model of the robot at rest in the pose, δx = (δq, δq̇).
+    With ``integral_error`` the integral z of δq counts as well, and constant disturbances leave no error. The reference
+    may move, as long as it does not go far from the pose. It needs to know the whole dynamics.
+
+    Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    q
+        The pose, shape (n,); default the robot's home.
+    Q
+        Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
+        sliding joints). Default by Bryson's rule, see `bryson_weights`.
+    R
+        Weight of torques, (n, n), (n,) or one number, 1/(N m)². Default as for Q.
+    integral_error
+        Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
+        no integral action.
+    period
+        The controller's, s, for the regulator of the sampled system; without it that of continuous time, which is the
+        same in the limit of short periods.
+
+    Attributes
+    ----------
+    K
+        Gains, shape (n, 2n), or (n, 3n) with integral action: N m/rad, N m s/rad, N m/(rad s).
+
+    Raises
+    ------
+    RegulatorError
+        If no regulator exists, such as for weights that let a joint drift.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> upright = ch.PointToPoint([1.57, 0.0], [1.57, 0.0], duration=2.0)
+    >>> regulator = LinearQuadraticRegulator(arm, [1.57, 0.0])
+    >>> run = ch.simulate(arm, regulator, upright, q0=[1.3, 0.2])
+    >>> float(abs(run.error.isel(time=-1)).max()) < 1e-6
+    True
+    """
+
+    name = "linear-quadratic regulator"
+
+    def __init__(
+        self,
+        robot: Robot,
+        q: ArrayLike | None = None,
+        *,
+        Q: ArrayLike | None = None,
+        R: ArrayLike | None = None,
+        integral_error: ArrayLike | None = None,
+        period: float | None = None,
+    ) -> None:
+        super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
+        self.q = np.array(robot.home if q is None else q, dtype=float)
+        if self.q.shape != (robot.n,) or not np.isfinite(self.q).all():
+            raise ArgumentError(f"q must be {robot.n} finite numbers, the pose")
+        self.weights = regulator_weights(robot, Q, R, integral_error)
+        rest = np.zeros(robot.n)
+        self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, period)
+        self.parameters = {"K": self.K}
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
+        nominal = self.robot.inverse_dynamics(*reference)
+        row = np.concatenate([nominal[:, None], parameters["K"]], axis=1)
+        return regulator_law(row, q, qd, reference, state, period)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r}, {self.q.tolist()})"

@@ -1,0 +1,190 @@
+"""The Riccati recursion: gains and cost-to-go of a linear-quadratic regulator over a finite horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.linear_quadratic.linear_model import as_system
+from chasles.control.linear_quadratic.weights import weight_matrix
+from chasles.engine.function import native_available
+from chasles.errors import ArgumentError
+
+Floats = NDArray[np.float64]
+
+
+class FiniteHorizon(NamedTuple):
+    """A regulator u[k] = -K[k] x[k] over S steps, and what it costs.
+
+    Attributes
+    ----------
+    K
+        Gains, shape (..., S, m, n).
+    P
+        Matrix of the cost-to-go x[0]ᵀ P x[0], shape (..., n, n); with ``every_cost`` of all x[0] … x[S], shape
+        (..., S + 1, n, n), the last being the terminal weight.
+    """
+
+    K: Floats
+    P: Floats
+
+
+def backward_riccati(
+    A: ArrayLike,
+    B: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    terminal: ArrayLike,
+    *,
+    N: ArrayLike | None = None,
+    every_cost: bool = False,
+) -> FiniteHorizon:
+    """Optimal gains of x[k+1] = A[k] x[k] + B[k] u[k] over S steps, computed backward in time.
+
+    They minimise Σ (xᵀQx + 2xᵀNu + uᵀRu) + x[S]ᵀ terminal x[S]:
+
+        K[k] = (R + BᵀPB)⁻¹ (BᵀPA + Nᵀ)   with P = P[k+1]
+        P[k] = Q + AᵀPA - (AᵀPB + N) K[k]
+
+    In machine code where there is a compiler: its lanes are the columns of the matrices, so that one recursion is fast.
+
+    Parameters
+    ----------
+    A, B
+        Shapes (..., S, n, n) and (..., S, n, m); leading axes are a batch.
+    Q, R, N
+        Weights of states (n, n), inputs (m, m) and between them (n, m), in the units of the cost; or of every step,
+        (..., S, n, n), …. For Q and R also their diagonal, or one number.
+    terminal
+        Weight of the last state, shape (..., n, n), or its diagonal, or one number.
+    every_cost
+        Whether P of every step is wanted.
+
+    Returns
+    -------
+    FiniteHorizon
+        A sample with NaN or infinity gives NaN.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, weights are not symmetric, Q or the terminal weight is not positive semidefinite, or R
+        (with weights of every step: R + BᵀPB) is not positive definite.
+
+    Notes
+    -----
+    Anderson and Moore, Optimal Control: Linear Quadratic Methods. Here as one elimination: the inputs' rows of
+    [[R, Nᵀ], [N, Q]] + [B A]ᵀ P [B A] are eliminated, and P[k] is the Schur complement that is left.
+
+    Examples
+    --------
+    One step of a scalar system that doubles, x' = 2 x + u, with unit weights: K = 2/2 and P = 1 + 4 - 2 · 1:
+
+    >>> K, P = backward_riccati([[[2.0]]], [[[1.0]]], 1.0, 1.0, 1.0)
+    >>> K.ravel(), P.ravel()
+    (array([1.]), array([3.]))
+    """
+    A, B = as_system(A, B)
+    if A.ndim < 3 or B.ndim < 3 or A.shape[-3] != B.shape[-3]:
+        raise ArgumentError(f"A and B must have shapes (..., S, n, n) and (..., S, n, m), not {A.shape} and {B.shape}")
+    n, m = B.shape[-2:]
+    weights = joined_weights(Q, R, N, n, m)
+    final = _weight(terminal, n, "terminal", definite=False)
+    weights = np.broadcast_to(weights, (*weights.shape[:-3], *_steps(weights, A.shape[-3]), n + m, n + m))
+    if not A.shape[-3]:
+        batch = np.broadcast_shapes(A.shape[:-3], B.shape[:-3], weights.shape[:-3], final.shape[:-2])
+        P = np.broadcast_to(final, (*batch, n, n)).copy()
+        return FiniteHorizon(np.zeros((*batch, 0, m, n)), P[..., None, :, :] if every_cost else P)
+    recursion = _recursion(n, m, every_cost)
+    K, P = recursion(_dense(A), _dense(B), _dense(weights), _dense(final))
+    if not np.isfinite(K[..., 0, :, :]).all():
+        _say_why_not_finite(K, A, B, weights, final)
+    if every_cost:
+        P = np.concatenate([P, np.broadcast_to(final, (*P.shape[:-3], n, n))[..., None, :, :]], axis=-3)
+    return FiniteHorizon(K, P)
+
+
+def joined_weights(Q: ArrayLike, R: ArrayLike, N: ArrayLike | None, n: int, m: int) -> Floats:
+    """Weights of (u, x): [[R, Nᵀ], [N, Q]], shape (..., m + n, m + n)."""
+    Q, R = _weight(Q, n, "Q", definite=False), _weight(R, m, "R", definite=True)
+    N = np.zeros((n, m)) if N is None else np.asarray(N, dtype=float)
+    if N.shape[-2:] != (n, m):
+        raise ArgumentError(f"N must have shape (..., {n}, {m}), not {N.shape}")
+    try:
+        batch = np.broadcast_shapes(Q.shape[:-2], R.shape[:-2], N.shape[:-2])
+    except ValueError:
+        raise ArgumentError("the leading axes of Q, R and N do not broadcast") from None
+    joined = np.empty((*batch, m + n, m + n))
+    joined[..., :m, :m], joined[..., m:, m:] = R, Q
+    joined[..., m:, :m], joined[..., :m, m:] = N, np.swapaxes(N, -1, -2)
+    return joined
+
+
+def _weight(value: ArrayLike, size: int, name: str, *, definite: bool) -> Floats:
+    array = np.asarray(value, dtype=float)
+    if array.ndim <= 2:
+        return weight_matrix(array, size, name, definite=definite)
+    if array.shape[-2:] != (size, size):
+        raise ArgumentError(f"{name} must have shape (..., {size}, {size}), not {array.shape}")
+    if not np.allclose(array, np.swapaxes(array, -1, -2), rtol=1e-10, equal_nan=True):
+        raise ArgumentError(f"{name} must be symmetric")
+    return array
+
+
+def _steps(weights: Floats, steps: int) -> tuple[int]:
+    if weights.ndim > 2 and weights.shape[-3] not in (1, steps):
+        raise ArgumentError(f"weights are given for {weights.shape[-3]} steps, but A and B for {steps}")
+    return (steps,)
+
+
+def _dense(array: Floats) -> Floats:
+    """Make the last two axes dense, as machine code expects them; repeated steps and batches stay repeated."""
+    rows, columns = array.shape[-2:]
+    if array.strides[-2:] == (columns * array.itemsize, array.itemsize):
+        return array
+    return np.ascontiguousarray(array).reshape(*array.shape[:-2], rows, columns)
+
+
+def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
+    if native_available():
+        from chasles.engine.targets.native.riccati import LARGEST, compile_riccati
+
+        if 0 < m <= LARGEST and 0 < n <= LARGEST:
+            return compile_riccati(n, m, keep=every_cost)
+    return lambda *arguments: plain_recursion(*arguments, every_cost=every_cost)
+
+
+def plain_recursion(
+    A: Floats, B: Floats, weights: Floats, terminal: Floats, *, every_cost: bool
+) -> tuple[Floats, Floats]:
+    """The same recursion in NumPy, step by step; weights as of `joined_weights`, of every step."""
+    m = B.shape[-1]
+    R, N, Q = weights[..., :m, :m], weights[..., m:, :m], weights[..., m:, m:]
+    P, gains, costs = terminal, [], []
+    for k in reversed(range(A.shape[-3])):
+        A_k, B_k = A[..., k, :, :], B[..., k, :, :]
+        PB = P @ B_k
+        S = R[..., k, :, :] + np.swapaxes(B_k, -1, -2) @ PB
+        F = np.swapaxes(PB, -1, -2) @ A_k + np.swapaxes(N[..., k, :, :], -1, -2)
+        known = np.isfinite(S).all(axis=(-1, -2), keepdims=True)
+        positive = np.linalg.eigvalsh(np.where(known, S, 0.0))[..., :1, None] > 0.0
+        K = np.linalg.solve(np.where(positive, S, np.eye(m)), np.where(positive, F, np.nan))
+        P = Q[..., k, :, :] + np.swapaxes(A_k, -1, -2) @ (P @ A_k) - np.swapaxes(F, -1, -2) @ K
+        P = 0.5 * (P + np.swapaxes(P, -1, -2))
+        gains.append(K)
+        costs.append(P)
+    return np.stack(gains[::-1], axis=-3), np.stack(costs[::-1], axis=-3) if every_cost else P
+
+
+def _say_why_not_finite(K: Floats, *given: Floats) -> None:
+    """Raise an error if finite numbers gave others: at the last step in time that is not finite it began."""
+    if not all(np.isfinite(array).all() for array in given):
+        return
+    broken = ~np.isfinite(K).all(axis=(-1, -2)).reshape(-1, K.shape[-3]).all(axis=0)
+    raise ArgumentError(
+        f"the regulator does not exist: R + BᵀPB is not positive definite at step {int(np.flatnonzero(broken)[-1])}; "
+        "the weights of inputs must be positive"
+    )

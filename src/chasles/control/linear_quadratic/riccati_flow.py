@@ -1,0 +1,114 @@
+"""The differential Riccati equation: regulators in continuous time over a finite horizon."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.linear_quadratic.linear_model import as_system, discretize
+from chasles.control.linear_quadratic.riccati import FiniteHorizon
+from chasles.control.linear_quadratic.weights import weight_matrix
+from chasles.errors import ArgumentError
+
+Floats = NDArray[np.float64]
+
+#: Norm of the Hamiltonian matrix times the step up to which its exponential is split into blocks.
+_SMALL = 0.25
+
+
+def differential_riccati(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, terminal: ArrayLike, *, step: float
+) -> FiniteHorizon:
+    """Optimal gains of ẋ = A(t) x + B(t) u for ∫ (xᵀQx + uᵀRu) dt + xᵀ terminal x at the end, backward in time.
+
+        -dP/dt = AᵀP + PA - P B R⁻¹ Bᵀ P + Q,   K = R⁻¹ Bᵀ P
+
+    A and B are constant within a step, and then the solution is exact, whatever the length of the step: with matrices
+    of the middle of each step the error falls with the square of its length.
+
+    Parameters
+    ----------
+    A, B
+        Of every step, shapes (..., S, n, n) and (..., S, n, m).
+    Q, R
+        Weights (n, n), positive semidefinite, and (m, m), positive definite; or their diagonal, or one number.
+    terminal
+        Weight of the last state, shape (n, n), or its diagonal, or one number.
+    step
+        Length of a step, s.
+
+    Returns
+    -------
+    FiniteHorizon
+        Gains (..., S, m, n) at the start of each step, and P (..., S + 1, n, n) at the start of each and at the end.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, or weights are not symmetric, (semi)definite.
+
+    Notes
+    -----
+    A step is the map P ← H + Φᵀ P (1 + G P)⁻¹ Φ. Its Φ, G and H come from the exponential of the Hamiltonian matrix
+    over a small part of the step, which is doubled until it is the step; see Anderson, "Second-order convergent
+    algorithms for the steady-state Riccati equation" (1978). Doubling keeps G and H positive semidefinite, and large
+    exponentials, which lose digits, never appear.
+
+    Examples
+    --------
+    An integrator with unit weights, from rest: P(t) = tanh(T - t).
+
+    >>> K, P = differential_riccati(np.zeros((4, 1, 1)), np.ones((4, 1, 1)), 1.0, 1.0, 0.0, step=0.5)
+    >>> P.ravel().round(4), np.tanh(2.0).round(4)
+    (array([0.964 , 0.9051, 0.7616, 0.4621, 0.    ]), np.float64(0.964))
+    """
+    A, B = as_system(A, B)
+    if A.ndim < 3 or B.ndim < 3 or A.shape[-3] != B.shape[-3]:
+        raise ArgumentError(f"A and B must have shapes (..., S, n, n) and (..., S, n, m), not {A.shape} and {B.shape}")
+    if not (math.isfinite(step) and step > 0.0):
+        raise ArgumentError(f"the step must be a positive number of seconds, not {step!r}")
+    n, m = B.shape[-2:]
+    Q, R = weight_matrix(Q, n, "Q", definite=False), weight_matrix(R, m, "R", definite=True)
+    P = weight_matrix(terminal, n, "terminal", definite=False)
+    inputs = np.linalg.solve(R, _T(B))
+    phi, G, H = _flow(A, B @ inputs, Q, step)
+    P = np.broadcast_to(P, (*H.shape[:-3], n, n))
+    costs = [P]
+    for k in reversed(range(A.shape[-3])):
+        F, P = phi[..., k, :, :], costs[-1]
+        P = H[..., k, :, :] + _T(F) @ P @ np.linalg.solve(np.eye(n) + G[..., k, :, :] @ P, F)
+        costs.append(0.5 * (P + _T(P)))
+    every = np.stack(costs[::-1], axis=-3)
+    return FiniteHorizon(inputs @ every[..., :-1, :, :], every)
+
+
+def _flow(A: Floats, G: Floats, Q: Floats, step: float) -> tuple[Floats, Floats, Floats]:
+    """Φ, G and H of a step, from the Hamiltonian matrix [[A, -G], [-Q, -Aᵀ]] of states and costates."""
+    n = A.shape[-1]
+    shape = np.broadcast_shapes(A.shape, G.shape)
+    A, G, Q = (np.broadcast_to(part, shape) for part in (A, G, Q))
+    # Costates in the unit that makes both off-diagonal blocks equally large keep the doublings few.
+    unit = math.sqrt((np.abs(Q).max(initial=0.0) or 1.0) / (np.abs(G).max(initial=0.0) or 1.0))
+    hamiltonian = np.concatenate(
+        [np.concatenate([A, -G * unit], axis=-1), np.concatenate([-Q / unit, -_T(A)], axis=-1)], axis=-2
+    )
+    size = float(np.abs(hamiltonian).sum(axis=-1).max(initial=0.0)) * step
+    doublings = max(0, math.ceil(math.log2(size / _SMALL))) if 0.0 < size < math.inf else 0
+    flow = discretize(hamiltonian, np.zeros((*shape[:-1], 0)).repeat(2, axis=-2), step / 2.0**doublings).A
+    upper, lower = flow[..., :n, :], flow[..., n:, :]
+    inverse = np.linalg.inv(lower[..., n:])
+    phi, G, H = _T(inverse), -upper[..., n:] @ inverse, -inverse @ lower[..., :n]
+    for _ in range(doublings):
+        both = np.linalg.solve(np.eye(n) + G @ H, np.concatenate([phi, G], axis=-1))
+        following, reached = both[..., :n], both[..., n:]
+        G, H = G + phi @ reached @ _T(phi), H + _T(phi) @ H @ following
+        phi = phi @ following
+        G, H = 0.5 * (G + _T(G)), 0.5 * (H + _T(H))
+    return phi, G / unit, H * unit
+
+
+def _T(M: NDArray[Any]) -> Floats:
+    return np.swapaxes(M, -1, -2)

@@ -1,0 +1,106 @@
+"""Operational-space control: a frame is moved by forces that act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
+
+from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
+from chasles.control.task_dynamics import TaskDynamics, mobility, task_dynamics
+from chasles.engine import Function, trace
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class OperationalSpace(CartesianController):
+    """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0, a the acceleration of the frame with which its error decays.
+
+    Λ = (J M⁻¹ Jᵀ)⁻¹ is the inertia felt at the frame, μ and p are the Coriolis forces and the weight seen there, and
+    J̄ = M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 behind 1 - Jᵀ J̄ᵀ move the joints of a redundant
+    arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error's
+    equations are those of `ResolvedAcceleration`, and for arms without redundant joints the two laws are the same. With
+    redundant ones this law spends the least energy. Λ is damped near singular configurations.
+
+    It needs to know the robot's kinematics and whole dynamics. Source: Khatib, "A unified approach for motion and force
+    control of robot manipulators: the operational space formulation" (1987).
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    kp, kd
+        Gains in 1/s² and 1/s, not negative, one number or one for each world axis.
+    kp_orientation, kd_orientation
+        The same for the orientation; default those of the position.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``, see `ResolvedAcceleration`.
+    **task
+        ``target``, ``components``, ``nullspace_damping`` (kn), ``nullspace_stiffness`` (ks), ``posture``,
+        ``threshold``, ``largest_damping``: see `CartesianController`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> planar = ch.control.OperationalSpace(ch.load("planar2r"), kp=400.0, kd=40.0, components=("x", "y"))
+    >>> planar.dynamics([0.0, np.pi / 2], [0.0, 0.0]).Lambda.diagonal().round(4)  # upper rod, pushed sideways: 5 kg / 3
+    array([1.6667, 8.3333])
+    """
+
+    name = "operational space"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        kp_orientation: ArrayLike | None = None,
+        kd_orientation: ArrayLike | None = None,
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        self.orientation_error = orientation_error
+        super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
+
+    def law(
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory.
+
+        Written as M z + bias + Jᵀ Λ (a - J' qd - J z) with the idle accelerations z, it is the same with less work.
+        """
+        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
+        a = acceleration_feedback(
+            frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
+        )
+        J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
+        Lambda, _ = mobility(self.task, self.robot.mass_matrix(q), J)
+        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ (Lambda @ (missing - J @ idle)), state
+
+    def dynamics(self, q: Any, qd: Any) -> TaskDynamics:
+        """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.
+
+        Parameters
+        ----------
+        q, qd
+            Joint positions and velocities, shape (..., n).
+        """
+        return TaskDynamics(*self._dynamics(q, qd))
+
+    @cached_property
+    def _dynamics(self) -> Function:
+        shapes = {"q": (self.robot.n,), "qd": (self.robot.n,)}
+        return Function(trace(lambda q, qd: task_dynamics(self.task, q, qd), shapes, name="task_dynamics"))

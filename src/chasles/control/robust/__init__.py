@@ -1,0 +1,6 @@
+"""Robust controllers: they hold their promise for every robot and disturbance within given bounds."""
+
+from chasles.control.robust.disturbance_observer import DisturbanceObserver
+from chasles.control.robust.sliding_mode import SlidingMode
+
+__all__ = ["DisturbanceObserver", "SlidingMode"]

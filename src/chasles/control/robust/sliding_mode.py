@@ -1,0 +1,106 @@
+"""Sliding-mode control with a boundary layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.adaptive.bounds import numbers
+from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.controller import gains
+from chasles.control.plain_coordinates import require_plain_coordinates
+from chasles.control.sliding_variable import sliding
+from chasles.engine import absolute, clip
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+
+class SlidingMode:
+    """tau = M qdd_r + C qd_r + g + friction - k sat(s / layer), k = |Y| uncertainty + disturbance + reaching.
+
+    With e = q_ref - q: qd_r = qd_ref + rate e and s = qd - qd_r. The gain k exceeds whatever torque the model may lack,
+    if no parameter errs by more than its uncertainty and no unmodelled torque exceeds ``disturbance``. Then
+    V = sᵀ M s / 2 falls outside the layer, V' <= -reaching |s|₁, so s arrives within
+    sqrt(2 V(0) largest eigenvalue of M) / reaching seconds. Within |s| <= layer the errors end below layer / rate.
+
+    Source: Slotine and Li, Applied Nonlinear Control (1991), chapter 7, Sliding Control, with M ṡ in place of ṡ, as
+    in their chapter 9 on the adaptive control of robots. It needs to know a model and how wrong it may be.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    rate
+        1/s, one number or one for each joint.
+    reaching
+        N m (N), one number or one for each joint: torque beyond what the uncertainty asks for.
+    layer
+        Of s, rad/s (m/s), one number or one for each joint. Without chattering it takes, for a joint of inertia J, a
+        layer wider than k period / J.
+    uncertainty
+        Bounds of the errors of the uncertain parameters, one number or one for each.
+    uncertain
+        Which parameters may err: ``"base"``, ``"all"``, ``"payload"`` or names; see
+        `chasles.control.adaptive.unknowns`.
+    disturbance
+        Bound of all other torques that the model lacks, N m (N), one number or one for each joint.
+
+    Examples
+    --------
+    A payload of up to 2 kg at the tool's origin:
+
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> controller = ch.SlidingMode(
+    ...     arm, rate=20.0, reaching=5.0, layer=0.2, uncertain="payload", uncertainty=[2.0] + 9 * [0.0]
+    ... )
+    """
+
+    name = "sliding mode"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        rate: ArrayLike,
+        reaching: ArrayLike,
+        layer: ArrayLike,
+        uncertainty: ArrayLike = 0.0,
+        uncertain: str | Sequence[str] = "base",
+        disturbance: ArrayLike = 0.0,
+    ) -> None:
+        require_plain_coordinates(robot, type(self).__name__)
+        self.robot = robot
+        self.unknowns = Unknowns.of(robot, uncertain)
+        self.parameters: Mapping[str, NDArray[np.float64]] = {
+            "rate": gains(rate, robot.n, "rate"),
+            "reaching": gains(reaching, robot.n, "reaching"),
+            "layer": gains(layer, robot.n, "layer"),
+            "uncertainty": numbers(uncertainty, len(self.unknowns), "uncertainty"),
+            "disturbance": gains(disturbance, robot.n, "disturbance"),
+        }
+        for name, value in self.parameters.items():
+            if (value < 0.0).any() or (name == "layer" and (value == 0.0).any()):
+                raise ArgumentError(f"{name} must be positive, not {value.tolist()}")
+        self.initial_state = np.zeros(0)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the uncertain parameters."""
+        return self.unknowns.names
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory."""
+        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, self.unknowns.values)
+        k = absolute(Y) @ parameters["uncertainty"] + parameters["disturbance"] + parameters["reaching"]
+        return tau - k * clip(s / parameters["layer"], -1.0, 1.0), state
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns)} uncertain parameters)"

@@ -1,0 +1,83 @@
+"""What a table of joints says of each besides its geometry: name, limits, friction, motor and whom it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chasles.errors import ModelError
+from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.record import check_keys, shortened
+
+COLUMNS = ("name", "limits", *JOINT_PARAMETERS, "mimic")
+
+
+def joint_columns(joint: Joint) -> dict[str, Any]:
+    """Return the entries of a joint that are not as they are by default, as plain data.
+
+    Examples
+    --------
+    >>> joint_columns(Joint("slide", "prismatic", "a", "b", viscous_friction=2.0, limits=Limits(upper=0.5)))
+    {'name': 'slide', 'limits': {'upper': 0.5}, 'viscous_friction': 2.0}
+    """
+    default = Joint("default", "fixed", "a", "b")
+    columns: dict[str, Any] = {"name": joint.name}
+    limits = {
+        name: getattr(joint.limits, name)
+        for name in Limits.field_names()
+        if getattr(joint.limits, name) != getattr(default.limits, name)
+    }
+    if limits:
+        columns["limits"] = limits
+    for name in JOINT_PARAMETERS:
+        if getattr(joint, name) != getattr(default, name):
+            columns[name] = getattr(joint, name)
+    if joint.mimic is not None:
+        columns["mimic"] = {name: getattr(joint.mimic, name) for name in Mimic.field_names()}
+    return columns
+
+
+def joint_fields(columns: Mapping[str, Any], default_name: str) -> dict[str, Any]:
+    """Return the fields of a `Joint` that these entries of a table give.
+
+    Examples
+    --------
+    >>> joint_fields({"limits": (-1.0, 1.0)}, "joint1")["limits"].upper
+    1.0
+    """
+    name = columns.get("name", default_name)
+    if not isinstance(name, str):
+        raise ModelError(f"name must be text, not {shortened(name)}")
+    return {
+        "name": name,
+        "limits": as_limits(columns.get("limits", Limits())),
+        "mimic": as_mimic(columns.get("mimic")),
+        **{key: columns[key] for key in JOINT_PARAMETERS if key in columns},
+    }
+
+
+def as_limits(value: Any) -> Limits:
+    """Limits from a pair (lower, upper), a mapping of fields or Limits."""
+    if isinstance(value, Limits):
+        return value
+    if isinstance(value, Mapping):
+        check_keys(value, Limits.field_names(), "limits")
+        return Limits(**value)
+    try:
+        lower, upper = value
+    except (TypeError, ValueError):
+        raise ModelError(f"limits must be a pair (lower, upper), not {shortened(value)}") from None
+    return Limits(lower, upper)
+
+
+def as_mimic(value: Any) -> Mimic | None:
+    """Mimic from a mapping of fields, Mimic or None."""
+    if value is None or isinstance(value, Mimic):
+        return value
+    check_keys(value, Mimic.field_names(), "mimic")
+    if "joint" not in value:
+        raise ModelError("'joint' is missing in mimic")
+    leader = value["joint"]
+    if not isinstance(leader, str):
+        raise ModelError(f"the joint of mimic must be a name, not {shortened(leader)}")
+    return Mimic(leader, value.get("ratio", 1.0), value.get("offset", 0.0))

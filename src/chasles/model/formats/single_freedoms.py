@@ -1,0 +1,110 @@
+"""Joints with several freedoms written as chains of joints with one, for descriptions that know no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from chasles.errors import ModelError
+from chasles.model.description import Description, Link
+from chasles.model.freedoms import JointKind
+from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.record import shortened
+
+
+def with_single_freedoms(
+    description: Description, kinds: tuple[JointKind, ...] = ("universal", "cylindrical", "planar")
+) -> Description:
+    """Make a copy in which joints of some kinds are chains of revolute and prismatic ones.
+
+    Between the joints of a chain are links without mass. Coordinates, their names and the mechanics stay what they are:
+    joint "hip" of kind universal becomes "hip.first" and "hip.second". A helical joint becomes a revolute one of the
+    same name and a prismatic one, with ".travel" added, that follows it.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    kinds
+        Which kinds to replace, of "universal", "cylindrical", "planar" and "helical".
+
+    Examples
+    --------
+    >>> hip = Joint("hip", "universal", "body", "leg", axis=[1.0, 0.0, 0.0])
+    >>> robot = Description("robot", links=(Link("body"), Link("leg")), joints=(hip,))
+    >>> with_single_freedoms(robot).joint_names == robot.coordinate_names
+    True
+    """
+    if not any(joint.kind in kinds for joint in description.joints):
+        return description
+    taken = set(description.frame_names)
+    links, joints = list(description.links), []
+    for joint in description.joints:
+        if joint.kind not in kinds:
+            joints.append(joint)
+            continue
+        parts = list(_helical_parts(joint) if joint.kind == "helical" else _parts(joint))
+        parent = joint.parent
+        for part in parts[:-1]:
+            child = unused_name(part.name, taken)
+            links.append(Link(child))
+            joints.append(part.replace(parent=parent, child=child))
+            parent = child
+        joints.append(parts[-1].replace(parent=parent, child=joint.child, T_joint_child=joint.T_joint_child))
+    return description.replace(links=tuple(links), joints=tuple(joints))
+
+
+def unused_name(wanted: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and take it.
+
+    Examples
+    --------
+    >>> unused_name("tool", {"tool", "tool_2"})
+    'tool_3'
+    """
+    name, count = wanted, 1
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    taken.add(name)
+    return name
+
+
+def require_kinds(description: Description, kinds: tuple[JointKind, ...], what: str) -> None:
+    """Raise a ModelError that says why `what` cannot describe a joint of another kind."""
+    for joint in description.joints:
+        if joint.kind not in kinds:
+            raise ModelError(
+                f"robot '{description.name}' has no {what}: joint {shortened(joint.name)} is {joint.kind}, and "
+                f"the joints must be {', '.join(kinds[:-1])} or {kinds[-1]}"
+            )
+
+
+def _parts(joint: Joint) -> Iterator[Joint]:
+    """Joints of the freedoms, without their links."""
+    count = len(joint.freedoms)
+    for index, (name, freedom) in enumerate(zip(joint.velocity_names, joint.freedoms, strict=True)):
+        bounds = {limit: joint.limits.each(limit, count)[index] for limit in Limits.field_names()}
+        yield Joint(
+            name=name,
+            kind="revolute" if freedom.angular else "prismatic",
+            parent=joint.parent,
+            child=joint.child,
+            T_parent_joint=joint.T_parent_joint if index == 0 else np.eye(4),
+            axis=freedom.direction,
+            limits=Limits(**bounds),
+            **{parameter: getattr(joint, parameter) for parameter in JOINT_PARAMETERS},
+        )
+
+
+def _helical_parts(joint: Joint) -> Iterator[Joint]:
+    yield joint.replace(kind="revolute", pitch=0.0, T_joint_child=np.eye(4))
+    yield Joint(
+        name=f"{joint.name}.travel",
+        kind="prismatic",
+        parent=joint.parent,
+        child=joint.child,
+        axis=joint.axis,
+        mimic=Mimic(joint.name, joint.pitch),
+    )

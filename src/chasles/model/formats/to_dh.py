@@ -1,0 +1,229 @@
+"""Denavit-Hartenberg tables of robots, standard and modified.
+
+Both conventions describe the same lines: ``Z_i = Rz(theta_i) Tz(d_i)`` moves along the axis of joint i, and
+``X_i = Tx(a_i) Rx(alpha_i)`` along the common normal from this axis to the next. A chain of joints is
+``base Z_1 X_1 Z_2 X_2 ... Z_n tool``. The standard convention counts X_i to the row of joint i, the modified one to the
+row of joint i + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.model.description import Description, Frame
+from chasles.model.formats.common_normals import (
+    CommonNormal,
+    Line,
+    clean_angle,
+    clean_length,
+    common_normal,
+    crosses,
+    is_z_axis,
+    line_of,
+)
+from chasles.model.formats.joint_columns import joint_columns
+from chasles.model.formats.serial_chain import ChainBody, SerialChain, frames_besides_links, moved, serial_chain
+from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint
+from chasles.model.placement import FloatArray, compose, inverse
+from chasles.model.record import Record, naming, shortened
+
+Convention = Literal["standard", "modified"]
+
+
+@dataclass(frozen=True, eq=False)
+class DHTable(Record):
+    """Denavit-Hartenberg parameters of a robot: the arguments of `from_dh`, so ``from_dh(**table)`` is the robot.
+
+    Parameters
+    ----------
+    rows
+        One mapping for each joint, with the keys of `from_dh`.
+    convention, name, base, tool, gravity, home, payload, frames, link_prefix, source
+        As for `from_dh`.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> print(to_dh(load("scara")))
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    convention: Convention = "standard"
+    name: str = "robot"
+    base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    tool: NDArray[np.float64] | str = field(default_factory=lambda: np.eye(4))
+    gravity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    home: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    payload: Inertia = field(default_factory=Inertia)
+    frames: tuple[Frame, ...] = ()
+    link_prefix: str = "link"
+    source: str = ""
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the fields: the arguments of `from_dh`."""
+        return self.field_names()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field by its name."""
+        return getattr(self, name)
+
+    def __str__(self) -> str:
+        """Return the geometric parameters as text, in m and rad."""
+        columns = ("theta", "d", "a", "alpha") if self.convention == "standard" else ("alpha", "a", "theta", "d")
+        lines = [["joint", "kind", *columns, "offset"]]
+        for row in self.rows:
+            numbers = (f"{row.get(key, 0.0):.6g}" for key in (*columns, "offset"))
+            lines.append([row["name"], row.get("kind", "revolute"), *numbers])
+        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if place < 2 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        )
+
+
+def to_dh(description: Description) -> DHTable:
+    """Return the standard Denavit-Hartenberg table of a robot.
+
+    It moves as the robot does, with the same q: what the convention leaves out is in the placement of the base, in the
+    offsets of the joints and in the placement of the tool. The links are the bodies that move, so what fixed joints
+    hold together becomes one inertia, given in the DH frames. Every other link and frame of the robot is still there as
+    a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical and planar joints become
+    rows for each freedom.
+
+    Where the convention leaves a choice (axes that are parallel, the same or cross each other, and the first and last
+    frame), frames that the robot has already are taken, so that a robot made from a table gives this table again.
+
+    Raises
+    ------
+    ModelError
+        There is no such table: the robot branches, a joint is helical, spherical or free, or two axes are so nearly
+        parallel that their common normal is out of reach. The message names the joints.
+
+    Examples
+    --------
+    >>> from chasles.model import from_dh, load
+    >>> robot = load("puma560")
+    >>> table = to_dh(robot)
+    >>> print(table)
+    >>> from_dh(**table, check=False).joints == robot.joints
+    True
+    """
+    return _table(description, "standard")
+
+
+def to_modified_dh(description: Description) -> DHTable:
+    """Return the modified (Craig's) Denavit-Hartenberg table of a robot; see `to_dh`.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> print(to_modified_dh(load("panda")))
+    """
+    return _table(description, "modified")
+
+
+def _table(description: Description, convention: Convention) -> DHTable:
+    what = f"{convention} DH table"
+    description = with_single_freedoms(description)
+    require_kinds(description, ("revolute", "continuous", "prismatic", "fixed"), what)
+    chain = serial_chain(description, what)
+    with naming(f"robot '{description.name}' has no {what}"):
+        normals = list(_normals(chain, convention))
+    T_body_dh = [normal.T_end if convention == "standard" else normal.T_start for normal in normals]
+    rows = []
+    for index, joint in enumerate(chain.joints):
+        angle, distance = _along_axis(joint, chain.T_body_joint[index], normals[index], normals[index + 1])
+        across = normals[index + 1] if convention == "standard" else normals[index]
+        revolves = joint.kind != "prismatic"
+        row = {"kind": joint.kind, "alpha": across.alpha, "a": across.a}
+        row |= {"d": distance, "offset": angle} if revolves else {"theta": angle, "offset": distance}
+        inertia = moved(chain.bodies[index + 1].inertia, inverse(T_body_dh[index + 1]))
+        rows.append(row | _inertia_columns(inertia) | joint_columns(joint))
+    link_prefix, frames = frames_besides_links(chain, T_body_dh)
+    last = chain.bodies[-1]
+    tool: FloatArray | str = description.tool
+    if description.tool in last.frames and (description.tool == "tool" or "tool" not in description.frame_names):
+        tool = compose(inverse(T_body_dh[-1]), last.frames[description.tool])
+        frames = tuple(frame for frame in frames if frame.name != "tool")
+    return DHTable(
+        rows=tuple(rows),
+        convention=convention,
+        name=description.name,
+        base=compose(description.T_world_base, T_body_dh[0]),
+        tool=tool,
+        gravity=description.gravity,
+        home=description.home,
+        payload=description.payload,
+        frames=frames,
+        link_prefix=link_prefix,
+        source=description.source,
+    )
+
+
+def _normals(chain: SerialChain, convention: Convention) -> Iterator[CommonNormal]:
+    """Common normals of the joint axes next to each body, in the frame of the body."""
+    count = len(chain.joints)
+    x_before = np.array([1.0, 0.0, 0.0])
+    for index, body in enumerate(chain.bodies):
+        start = end = None
+        if index > 0:
+            joint = chain.joints[index - 1]
+            T_body_joint = inverse(joint.T_joint_child)
+            start = line_of(T_body_joint, joint.axis)
+            x_before = compose(T_body_joint, inverse(chain.T_body_joint[index - 1]))[:3, :3] @ x_before
+        if index < count:
+            end = line_of(chain.T_body_joint[index], chain.joints[index].axis)
+        if start is not None and end is not None:
+            here = f"joints {shortened(chain.joints[index - 1].name)} and {shortened(chain.joints[index].name)}"
+            wishes = [T for T in body.frames.values() if is_z_axis(T, end if convention == "standard" else start)]
+            with naming(here):
+                normal = common_normal(start, end, wishes, x_before)
+        else:
+            normal = _end_normal(body, start, end, convention, x_before)
+        x_before = normal.T_end[:3, 0]
+        yield normal
+
+
+def _end_normal(
+    body: ChainBody, start: Line | None, end: Line | None, convention: Convention, towards: FloatArray
+) -> CommonNormal:
+    """Common normal of the first or the last joint axis and the z axis of a frame of the body, best of one it has."""
+    for T in body.frames.values():
+        own = line_of(T)
+        first = start or (own if convention == "modified" or end is None else end)
+        last = end or (own if convention == "standard" or start is None else start)
+        if is_z_axis(T, last if convention == "standard" else first) and crosses(T, first) and crosses(T, last):
+            return common_normal(first, last, [T])
+    axis = start or end
+    assert axis is not None  # a body without joints next to it has a frame, which is taken above
+    nearest = Line(axis.nearest(np.zeros(3)), axis.direction)
+    return common_normal(nearest, nearest, towards=towards)
+
+
+def _along_axis(joint: Joint, T_body_joint: FloatArray, before: CommonNormal, after: CommonNormal) -> tuple[float, float]:
+    """Angle and distance, at joint position zero, from one common normal to the next on the axis of a joint."""
+    start = compose(inverse(T_body_joint), before.T_end)
+    end = compose(joint.T_joint_child, after.T_start)
+    x_start, x_end = start[:3, 0], end[:3, 0]
+    angle = clean_angle(float(joint.axis @ np.cross(x_start, x_end)), float(x_start @ x_end))
+    return angle, clean_length(float(joint.axis @ (end[:3, 3] - start[:3, 3])), start[:3, 3], end[:3, 3])
+
+
+def _inertia_columns(inertia: Inertia) -> dict[str, Any]:
+    if inertia.is_massless:
+        return {}
+    return {
+        "mass": inertia.mass,
+        "center_of_mass": inertia.center_of_mass.tolist(),
+        "inertia": inertia.matrix.tolist(),
+    }

@@ -1,0 +1,153 @@
+"""Writing robots as TOML files, in each of the forms that `chasles.model.formats.toml` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from chasles.errors import ModelError
+from chasles.model.description import Description, Frame
+from chasles.model.formats.dh import INERTIA_KEYS
+from chasles.model.formats.joint_columns import joint_columns
+from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
+from chasles.model.formats.to_screws import ScrewTable, to_screws
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint
+from chasles.model.placement import FloatArray
+from chasles.model.record import shortened
+
+Form = Literal["links", "dh", "modified-dh", "screws"]
+
+
+def to_toml(description: Description, form: Form = "links") -> str:
+    """Return the text of a TOML file of a robot.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    form
+        "links": links and joints, from which `parse_toml` makes an equal description, to the last bit. "dh",
+        "modified-dh" or "screws": the table that `to_dh`, `to_modified_dh` or `to_screws` finds.
+
+    Raises
+    ------
+    ModelError
+        The robot has no such table; the message says why.
+
+    Examples
+    --------
+    >>> from chasles.model import load, parse_toml
+    >>> robot = load("planar2r")
+    >>> parse_toml(to_toml(robot)) == robot
+    True
+    >>> print(to_toml(robot, "dh")[-118:])
+    """
+    if form == "links":
+        return _links(description)
+    if form == "screws":
+        return _screws(to_screws(description))
+    if form in ("dh", "modified-dh"):
+        return _dh(to_dh(description) if form == "dh" else to_modified_dh(description))
+    raise ModelError(f"form must be 'links', 'dh', 'modified-dh' or 'screws', not {shortened(form)}")
+
+
+def _links(description: Description) -> str:
+    header = _header(description.name, description.source) | {"gravity": description.gravity}
+    header["base"] = _placement_table(description.T_world_base)
+    header["tool"] = description.tool
+    header["home"] = description.home
+    parts = [_table("[robot]", header)]
+    parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
+    parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
+    return "\n".join([*parts, *_frames_and_payload(description.frames, description.payload)])
+
+
+def _dh(table: DHTable) -> str:
+    header = _header(table.name, table.source) | {"gravity": table.gravity, "base": _placement_table(table.base)}
+    tool, frames = _tool_and_frames(table)
+    parts = [_table("[robot]", header | tool)]
+    heading = "[[dh]]" if table.convention == "standard" else "[[modified_dh]]"
+    parts += [_table(heading, {key: value for key, value in row.items() if value != 0.0}) for row in table.rows]
+    return "\n".join([*parts, *_frames_and_payload(frames, table.payload)])
+
+
+def _screws(table: ScrewTable) -> str:
+    header = _header(table.name, table.source) | {"gravity": table.gravity}
+    header |= {"tool": table.tool, "home": table.home, "link_prefix": table.link_prefix}
+    parts = [_table("[robot]", header)]
+    screws = {"M": table.M, "Slist": table.Slist.T, "Mlist": table.Mlist, "Glist": table.Glist}
+    parts.append(_table("[screws]", screws))
+    parts += [_table("[[screws.joints]]", columns) for columns in table.joints]
+    return "\n".join([*parts, *_frames_and_payload(table.frames, table.payload)])
+
+
+def _tool_and_frames(table: DHTable) -> tuple[dict[str, Any], tuple[Frame, ...]]:
+    header: dict[str, Any] = {"home": table.home, "link_prefix": table.link_prefix}
+    if isinstance(table.tool, str):
+        return {"tool": table.tool, **header}, table.frames
+    tool = Frame("tool", f"{table.link_prefix}{len(table.rows)}", table.tool)
+    return {"tool": "tool", **header}, (tool, *table.frames)
+
+
+def _header(name: str, source: str) -> dict[str, Any]:
+    return {"name": name, "source": source} if source else {"name": name}
+
+
+def _frames_and_payload(frames: Iterable[Frame], payload: Inertia) -> list[str]:
+    parts = []
+    for frame in frames:
+        placement = _placement_table(frame.T_link_frame)
+        parts.append(_table("[[frame]]", {"name": frame.name, "link": frame.link, "placement": placement}))
+    if payload != Inertia():
+        parts.append(_table("[payload]", _inertia_table(payload)))
+    return parts
+
+
+def _inertia_table(inertia: Inertia) -> dict[str, Any]:
+    values = (inertia.mass, inertia.center_of_mass, inertia.matrix)
+    return {key: value for key, value in zip(INERTIA_KEYS, values, strict=True) if np.asarray(value).any()}
+
+
+def _joint_table(joint: Joint) -> dict[str, Any]:
+    table: dict[str, Any] = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
+    table["placement"] = _placement_table(joint.T_parent_joint)
+    table["child_placement"] = _placement_table(joint.T_joint_child)
+    if joint.axis.tolist() != [0.0, 0.0, 1.0]:
+        table["axis"] = joint.axis
+    if joint.kind == "universal":
+        table["second_axis"] = joint.second_axis
+    if joint.pitch:
+        table["pitch"] = joint.pitch
+    return table | joint_columns(joint)
+
+
+def _placement_table(T: FloatArray) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    if T[:3, 3].any():
+        table["position"] = T[:3, 3]
+    if (T[:3, :3] != np.eye(3)).any():
+        table["rotation"] = T[:3, :3]
+    return table
+
+
+def _table(heading: str, table: Mapping[str, Any]) -> str:
+    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not (isinstance(value, dict) and not value)]
+    return "\n".join([heading, *lines, ""])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, np.ndarray):
+        if value.size > 16:
+            return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+        return json.dumps(value.tolist())
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(float(value))

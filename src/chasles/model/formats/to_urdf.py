@@ -1,0 +1,205 @@
+"""Writing robots as URDF. See `chasles.model.formats.urdf` for what is read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ModelError
+from chasles.model.description import STANDARD_GRAVITY, Description, Link
+from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
+from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint, Limits
+from chasles.model.placement import FloatArray, compose
+from chasles.model.record import shortened
+
+#: Other readers do not know infinity; ours takes what is beyond 1e9 for it.
+NO_LIMIT = 1e16
+_UNSAYABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+TYPES = {kind: name for name, kind in JOINT_TYPES.items()}
+
+
+def to_urdf(description: Description) -> str:
+    """Return the text of a URDF file of a robot.
+
+    What URDF cannot say directly is said by links without mass and fixed joints, which change nothing in the mechanics:
+
+    - a child link that is not in the frame of its joint hangs on a link that is, named after it with "_joint" added;
+    - frames are links; the payload is a link "payload"; the placement of the base is a joint "world_base" from a new
+      root link "world";
+    - universal and cylindrical joints are chains of joints, and a helical joint is one that turns and one that slides
+      and mimics it.
+
+    The default frame, the home configuration, gravity and the source stand in an element ``<chasles>``, which other
+    readers ignore, and so do motors, in the joints. Infinite limits are written as 1e16.
+
+    Raises
+    ------
+    ModelError
+        A joint is spherical: URDF has none. Or a name holds what XML cannot say. The message names it.
+
+    Examples
+    --------
+    >>> from chasles.model import Joint, parse_urdf
+    >>> hinge = Joint("hinge", "continuous", "wall", "door")
+    >>> door = Description("door", links=(Link("wall"), Link("door")), joints=(hinge,))
+    >>> parse_urdf(to_urdf(door)) == door
+    True
+    """
+    description = with_single_freedoms(description, ("universal", "cylindrical", "helical"))
+    require_kinds(description, tuple(JOINT_TYPES.values()), "URDF")
+    links, joints = _with_urdf_frames(description)
+    own = {"tool": description.tool}
+    if description.nq:
+        own["home"] = _numbers(description.home)
+    if description.gravity.tolist() != list(STANDARD_GRAVITY):
+        own["gravity"] = _numbers(description.gravity)
+    if description.source:
+        own["source"] = description.source
+    lines = ['<?xml version="1.0"?>', f"<robot{_attributes({'name': description.name})}>", f"  {_element('chasles', own)}"]
+    for link in links:
+        lines += _link(link)
+    for joint in joints:
+        lines += _joint(joint)
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _with_urdf_frames(description: Description) -> tuple[list[Link], list[Joint]]:
+    """Links and joints of a description whose child links all sit in their joint's frame, and which has no frames."""
+    taken = set(description.frame_names)
+    names = {joint.name for joint in description.joints}
+    links, joints = list(description.links), []
+
+    def fix(parent: str, child: str, T: FloatArray, name: str) -> None:
+        joints.append(Joint(unused_name(name, names), "fixed", parent, child, T_parent_joint=T))
+
+    if (description.T_world_base != np.eye(4)).any():
+        links.insert(0, Link(unused_name("world", taken)))
+        fix(links[0].name, description.root, description.T_world_base, "world_base")
+    for joint in description.joints:
+        if (joint.T_joint_child == np.eye(4)).all():
+            joints.append(joint)
+        elif not joint.moves:
+            T = compose(joint.T_parent_joint, joint.T_joint_child)
+            joints.append(joint.replace(T_parent_joint=T, T_joint_child=np.eye(4)))
+        else:
+            carrier = unused_name(f"{joint.child}_joint", taken)
+            links.append(Link(carrier))
+            joints.append(joint.replace(child=carrier, T_joint_child=np.eye(4)))
+            fix(carrier, joint.child, joint.T_joint_child, f"{joint.name}_link")
+    for frame in description.frames:
+        links.append(Link(frame.name))
+        fix(frame.link, frame.name, frame.T_link_frame, f"{frame.name}_frame")
+    if not description.payload.is_massless:
+        links.append(Link(unused_name("payload", taken), description.payload))
+        fix(description.tool, links[-1].name, np.eye(4), "payload")
+    return links, joints
+
+
+def _link(link: Link) -> list[str]:
+    if link.inertia == Inertia():
+        return [f"  {_element('link', {'name': link.name})}"]
+    matrix = link.inertia.matrix
+    moments = {f"i{'xyz'[row]}{'xyz'[column]}": matrix[row, column] for row in range(3) for column in range(row, 3)}
+    return [
+        f"  <link{_attributes({'name': link.name})}>",
+        "    <inertial>",
+        f"      {_element('origin', {'xyz': _numbers(link.inertia.center_of_mass)})}",
+        f"      {_element('mass', {'value': _number(link.inertia.mass)})}",
+        f"      {_element('inertia', {key: _number(value) for key, value in moments.items()})}",
+        "    </inertial>",
+        "  </link>",
+    ]
+
+
+def _joint(joint: Joint) -> list[str]:
+    parts = [
+        _element("parent", {"link": joint.parent}),
+        _element("child", {"link": joint.child}),
+        _element("origin", _origin(joint.T_parent_joint)),
+    ]
+    if joint.kind not in ("fixed", "free"):
+        parts.append(_element("axis", {"xyz": _numbers(joint.axis)}))
+    own = {name: _number(getattr(joint, name)) for name in OWN_PARAMETERS if getattr(joint, name) != getattr(_DEFAULT, name)}
+    if joint.kind in ("revolute", "prismatic"):
+        limits = {name: _number(_finite(getattr(joint.limits, name))) for name in Limits.field_names()}
+        parts.append(_element("limit", limits))
+    elif joint.kind == "continuous" and joint.limits != Limits():
+        limits = {name: _number(_finite(getattr(joint.limits, name))) for name in ("velocity", "effort")}
+        parts.append(_element("limit", limits))
+    elif joint.limits != Limits():
+        own |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
+    if joint.viscous_friction or joint.coulomb_friction:
+        friction = {"damping": _number(joint.viscous_friction), "friction": _number(joint.coulomb_friction)}
+        parts.append(_element("dynamics", friction))
+    if joint.mimic is not None:
+        mimic = joint.mimic
+        rule = {"joint": mimic.joint, "multiplier": _number(mimic.ratio), "offset": _number(mimic.offset)}
+        parts.append(_element("mimic", rule))
+    if own:
+        parts.append(_element("chasles", own))
+    head = _attributes({"name": joint.name, "type": TYPES[joint.kind]})
+    return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
+
+
+_DEFAULT = Joint("default", "fixed", "a", "b")
+
+
+def roll_pitch_yaw(R: FloatArray) -> tuple[float, float, float]:
+    """Angles about the fixed axes x, y and z that give a rotation to rounding, also where the pitch is a right angle.
+
+    Examples
+    --------
+    >>> R = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+    >>> np.degrees(roll_pitch_yaw(R))
+    array([ 0., 90.,  0.])
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    # Near a pitch of 90° the yaw is anything; the roll that goes with it is what the rotation has besides.
+    c, s = math.cos(yaw), math.sin(yaw)
+    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return roll, pitch, yaw
+
+
+def _origin(T: FloatArray) -> dict[str, str]:
+    origin = {"xyz": _numbers(T[:3, 3])}
+    if (T[:3, :3] != np.eye(3)).any():
+        origin["rpy"] = _numbers(roll_pitch_yaw(T[:3, :3]))
+    return origin
+
+
+def _finite(limit: float) -> float:
+    return math.copysign(NO_LIMIT, limit) if math.isinf(limit) else limit
+
+
+def _bounds(bound: float | Iterable[float]) -> str:
+    return _numbers([_finite(value) for value in np.atleast_1d(np.array(bound)).tolist()])
+
+
+def _number(value: float) -> str:
+    return repr(float(value) + 0.0)
+
+
+def _numbers(values: ArrayLike) -> str:
+    return " ".join(_number(value) for value in np.asarray(values, dtype=np.float64).tolist())
+
+
+def _element(tag: str, attributes: Mapping[str, str]) -> str:
+    return f"<{tag}{_attributes(attributes)}/>"
+
+
+def _attributes(attributes: Mapping[str, str]) -> str:
+    return "".join(f" {name}={_quoted(text)}" for name, text in attributes.items())
+
+
+def _quoted(text: str) -> str:
+    if _UNSAYABLE.search(text):
+        raise ModelError(f"XML cannot hold the text {shortened(text)}")
+    return quoteattr(text, {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})

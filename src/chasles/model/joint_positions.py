@@ -1,0 +1,130 @@
+"""Positions of joints: the pose that each gives, a joint that stays at one, and the home configuration by joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ModelError
+from chasles.geometry.elementary import rotation_taking_z_to, rotation_z
+from chasles.geometry.quaternion_rotations import rotation_from_quaternion
+from chasles.model.description import Description
+from chasles.model.joint import Joint
+from chasles.model.placement import FloatArray, compose, homogeneous, tidy_rotation
+from chasles.model.record import frozen_array, shortened
+
+Vector = NDArray[np.float64]
+
+
+def checked_position(joint: Joint, position: Any) -> Vector:
+    """Return the coordinates of a joint as an array, its quaternion made unit.
+
+    Raises
+    ------
+    ModelError
+        A wrong number of coordinates, one that is not a finite number, or a quaternion of zeros.
+
+    Examples
+    --------
+    >>> checked_position(Joint("hip", "spherical", "body", "leg"), [2.0, 0.0, 0.0, 0.0])
+    array([1., 0., 0., 0.])
+    """
+    names = joint.coordinate_names
+    what = f"the position of joint {shortened(joint.name)}"
+    if np.ndim(position) == 0 and len(names) == 1:
+        position = [position]
+    if np.shape(position) != (len(names),):
+        raise ModelError(
+            f"{what} ({joint.kind}) must be {len(names)} numbers ({', '.join(names)}), not {shortened(position)}"
+        )
+    values = frozen_array(position, (len(names),), what)
+    if not np.isfinite(values).all():
+        raise ModelError(f"{what} must be finite, not {shortened(values.tolist())}")
+    if not joint.has_quaternion:
+        return values
+    length = float(np.linalg.norm(values[:4]))
+    if length == 0.0:
+        raise ModelError(f"{what} has a quaternion of zeros, which is no orientation")
+    return np.concatenate([values[:4] / length, values[4:]])
+
+
+def motion(joint: Joint, position: Vector) -> FloatArray:
+    """Pose (4, 4) of the moved joint frame in the joint frame.
+
+    Examples
+    --------
+    >>> slide = Joint("slide", "prismatic", "base", "car", axis=[1.0, 0.0, 0.0])
+    >>> motion(slide, np.array([0.5]))[:3, 3]
+    array([0.5, 0. , 0. ])
+    """
+    if joint.has_quaternion:
+        R = np.asarray(rotation_from_quaternion.formula(position[:4]))
+        return homogeneous(tidy_rotation(R), position[4:] if joint.kind == "free" else None)
+    T = np.eye(4)
+    for freedom in joint.freedoms:
+        value, R_z = position[freedom.velocity], rotation_taking_z_to(freedom.direction)
+        turn = R_z @ rotation_z(freedom.angular * value) @ R_z.T
+        T = compose(T, homogeneous(tidy_rotation(turn), freedom.pitch * value * freedom.direction))
+    return T
+
+
+def fixed_at(joint: Joint, position: Vector) -> Joint:
+    """Return a fixed joint that holds the links where this one has them at a position.
+
+    Examples
+    --------
+    >>> slide = Joint("slide", "prismatic", "base", "car", viscous_friction=2.0)
+    >>> fixed_at(slide, np.array([0.5])).T_parent_joint[:3, 3]
+    array([0. , 0. , 0.5])
+    """
+    T_parent_joint = compose(joint.T_parent_joint, motion(joint, position))
+    return Joint(joint.name, "fixed", joint.parent, joint.child, T_parent_joint, joint.T_joint_child)
+
+
+def home_positions(description: Description) -> dict[str, Vector]:
+    """Position of every moving joint at home, those of followers included.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> home_positions(load("planar2r"))
+    {'joint1': array([0.]), 'joint2': array([0.])}
+    """
+    positions = {}
+    for name, (driver, ratio, offset) in description.mimics.items():
+        start = description.starts[driver][0]
+        own = description.home[start : start + len(description.joint(driver).coordinate_names)]
+        positions[name] = own if name == driver else ratio * own + offset
+    return positions
+
+
+def at_home(description: Description, positions: Mapping[str, Vector]) -> Description:
+    """Return a copy with these positions of the independent joints as its home.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> at_home(load("planar2r"), {"joint2": np.array([0.5]), "joint1": np.array([0.1])}).home
+    array([0.1, 0.5])
+    """
+    return description.replace(home=np.array([value for name in description.joint_names for value in positions[name]]))
+
+
+def pose_at_home(description: Description, link: str) -> FloatArray:
+    """Pose (4, 4) of a link in the world in the home configuration.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> pose_at_home(load("planar2r"), "link2")[:3, 3]
+    array([0.75, 0.  , 0.  ])
+    """
+    positions = home_positions(description)
+    T = {description.root: description.T_world_base}
+    for joint in description.ordered_joints:
+        moved = fixed_at(joint, positions[joint.name]) if joint.moves else joint
+        T[joint.child] = compose(T[joint.parent], moved.T_parent_joint, moved.T_joint_child)
+    return T[link]

@@ -1,0 +1,98 @@
+"""Robots with some joints locked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chasles.errors import ModelError, UnknownNameError
+from chasles.model.description import Description
+from chasles.model.joint import Joint
+from chasles.model.joint_positions import Vector, at_home, checked_position, fixed_at, home_positions
+from chasles.model.record import shortened
+
+
+def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[str]) -> Description:
+    """Make a copy in which some joints are fixed.
+
+    Joints that mimic a locked one are fixed too, where it takes them. The coordinates of the other joints keep their
+    order, their home and their limits. All links and frames stay; the inertias of links that no longer move against
+    each other act together. Friction and motor inertia of a locked joint are gone.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    joints
+        Names of independent joints, which stay at home, or a mapping from names to positions: one number, rad or m, or
+        one for each coordinate of the joint (as in q; of a free joint the quaternion w, x, y, z and the position), or
+        None for home.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no joint of that name.
+    ModelError
+        The joint is fixed or mimics another one; a position has a wrong number of values, is not finite or is outside
+        the limits of the joint (home may be); a quaternion is zero.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> arm = lock_joints(load("puma560"), {"joint4": 0.5, "joint6": None})
+    >>> arm.joint_names, arm.link_names[-1]
+    (('joint1', 'joint2', 'joint3', 'joint5'), 'link6')
+    """
+    home = home_positions(description)
+    positions = {name: home[name] for name in description.joint_names} | _positions(description, joints, home)
+    locked = set(_given(joints))
+    changed = {}
+    for joint in description.ordered_joints:
+        driver, ratio, offset = description.mimics.get(joint.name, ("", 1.0, 0.0))
+        if driver in locked:
+            position = positions[driver] if joint.name == driver else ratio * positions[driver] + offset
+            if positions[driver] is not home[driver]:
+                _check_limits(joint, position)
+            changed[joint.name] = fixed_at(joint, position)
+    joints_now = tuple(changed.get(joint.name, joint) for joint in description.joints)
+    return at_home(description.replace(joints=joints_now, home=None), positions)
+
+
+def _given(joints: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
+    """Positions by the names of joints, None for home."""
+    if isinstance(joints, str):
+        return {joints: None}
+    if isinstance(joints, Mapping):
+        return dict(joints)
+    if not isinstance(joints, Iterable):
+        raise ModelError(f"joints to lock must be names, or positions by name, not {shortened(joints)}")
+    return dict.fromkeys(joints)
+
+
+def _positions(
+    description: Description, joints: Mapping[str, Any] | Iterable[str], home: Mapping[str, Vector]
+) -> dict[str, Vector]:
+    known = {joint.name: joint for joint in description.joints}
+    positions = {}
+    for name, position in _given(joints).items():
+        joint = known.get(name)
+        if joint is None:
+            raise UnknownNameError("joint", name, description.joint_names)
+        if not joint.moves:
+            raise ModelError(f"joint {shortened(name)} cannot be locked: it is fixed already")
+        if joint.mimic is not None:
+            leader = description.mimics[name][0]
+            raise ModelError(
+                f"joint {shortened(name)} cannot be locked: it goes with {shortened(leader)}; lock that one"
+            )
+        positions[name] = home[name] if position is None else checked_position(joint, position)
+    return positions
+
+
+def _check_limits(joint: Joint, position: Vector) -> None:
+    rows = zip(joint.coordinate_names, position.tolist(), *joint.position_limits, strict=True)
+    for name, value, lower, upper in rows:
+        if not lower <= value <= upper:
+            raise ModelError(
+                f"joint {shortened(joint.name)} cannot be locked at {name} = {value}: its limits are {lower} to {upper}"
+            )

@@ -1,0 +1,23 @@
+"""Plants: a robot with friction, motors, elastic joints, payloads, contacts, wrenches from outside and sensors."""
+
+from chasles.plant.contacts import ContactPlane
+from chasles.plant.effect import Effect
+from chasles.plant.elastic_joints import ElasticJoints
+from chasles.plant.friction import Friction
+from chasles.plant.motors import Motors
+from chasles.plant.payloads import PickedPayload
+from chasles.plant.plant import Plant
+from chasles.plant.sensors import Sensors
+from chasles.plant.wrenches import ExternalWrench
+
+__all__ = [
+    "ContactPlane",
+    "Effect",
+    "ElasticJoints",
+    "ExternalWrench",
+    "Friction",
+    "Motors",
+    "PickedPayload",
+    "Plant",
+    "Sensors",
+]

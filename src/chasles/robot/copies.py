@@ -1,0 +1,128 @@
+"""Changed copies of a robot: other numbers, locked joints, parts, and robots made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from chasles import model
+from chasles.model import Description
+from chasles.model.cutting import Branches
+from chasles.robot.computation import HasDescription
+
+
+class Copies:
+    """Robots that differ from one; a part of `Robot`. None changes the robot itself."""
+
+    description: Description
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+
+    def with_payload(
+        self,
+        mass: float,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+    ) -> Self:
+        """Copy that carries a body at its tool or another frame; see `chasles.model.with_payload`."""
+        return type(self)(model.with_payload(self.description, mass, center_of_mass, inertia, frame=frame))
+
+    def with_friction(self, **friction: Any) -> Self:
+        """Copy with other joint friction; see `chasles.model.with_friction`."""
+        return type(self)(model.with_friction(self.description, **friction))
+
+    def with_gravity(self, gravity: ArrayLike) -> Self:
+        """Copy under another acceleration of gravity, shape (3,), m/s², in the world frame."""
+        return type(self)(self.description.with_gravity(gravity))
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Copy with other values of named parameters (see `parameters`)."""
+        return type(self)(model.with_values(self.description, values))
+
+    def with_tool(self, T_frame_tool: ArrayLike | None = None, *, frame: str | None = None, name: str = "tool") -> Self:
+        """Copy with another tool frame; see `chasles.model.with_tool`."""
+        return type(self)(model.with_tool(self.description, T_frame_tool, frame=frame, name=name))
+
+    def with_free_base(self, *, joint: str = "base", world: str = "world") -> Self:
+        """Copy whose base moves freely in the world; see `chasles.model.with_free_base`."""
+        return type(self)(model.with_free_base(self.description, joint=joint, world=world))
+
+    def lock_joints(self, joints: Mapping[str, Any] | Iterable[str]) -> Self:
+        """Copy in which some joints are fixed, at home or where it is said; see `chasles.model.lock_joints`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("panda")
+        >>> arm.lock_joints({"panda_joint3": 0.0, "panda_joint7": 0.785}).n
+        5
+        """
+        return type(self)(model.lock_joints(self.description, joints))
+
+    def sub_chain(self, base_link: str, tip: str, *, branches: Branches = "lock") -> Self:
+        """Robot of the serial chain between two links; see `chasles.model.sub_chain`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("panda").sub_chain("panda_link3", "panda_link7")
+        <Robot 'panda': 4 joints, 8 links>
+        """
+        return type(self)(model.sub_chain(self.description, base_link, tip, branches=branches))
+
+    def sub_tree(self, link: str) -> Self:
+        """Robot of a link and all that hangs on it; see `chasles.model.sub_tree`."""
+        return type(self)(model.sub_tree(self.description, link))
+
+    def without(self, link: str) -> Self:
+        """Copy without a link and all that hangs on it; see `chasles.model.without`."""
+        return type(self)(model.without(self.description, link))
+
+    def attach(
+        self,
+        other: HasDescription,
+        frame: str | None = None,
+        *,
+        T_frame_base: ArrayLike | None = None,
+        prefix: str = "",
+        joint: str | None = None,
+        tool: str | None = None,
+    ) -> Self:
+        """Robot of this one with another, or a tool, fixed to one of its frames; see `chasles.model.attach`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("ur5").attach(ch.load("planar2r"), prefix="small_").joint_names[-2:]
+        ('small_joint1', 'small_joint2')
+        """
+        description = model.attach(
+            self.description,
+            other.description,
+            frame,
+            T_frame_base=T_frame_base,
+            prefix=prefix,
+            joint=joint,
+            tool=tool,
+        )
+        return type(self)(description)
+
+    def simplified(self) -> Self:
+        """Copy in which links that fixed joints hold together are one; see `chasles.model.simplified`."""
+        return type(self)(model.simplified(self.description))
+
+    def renamed(
+        self,
+        *,
+        frames: Mapping[str, str] | None = None,
+        joints: Mapping[str, str] | None = None,
+        prefix: str = "",
+        name: str | None = None,
+    ) -> Self:
+        """Copy with other names of links and frames, joints and itself; see `chasles.model.renamed`."""
+        return type(self)(model.renamed(self.description, frames=frames, joints=joints, prefix=prefix, name=name))

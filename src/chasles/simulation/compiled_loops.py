@@ -1,0 +1,94 @@
+"""Compiled loops of the last simulations, so that the next one of the same kind neither traces nor loads anything."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from threading import Lock
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from chasles.engine import Function
+from chasles.model import Description
+from chasles.robot import Robot
+from chasles.simulation.closed_loop import ClosedLoop
+
+#: Loops that are kept; each holds its machine code, about a megabyte.
+_KEPT = 16
+_loops: OrderedDict[Hashable, tuple[Function, Any]] = OrderedDict()
+_lock = Lock()
+
+
+class _NotFrozenError(Exception):
+    """A value may change without notice."""
+
+
+def compiled_scan(loop: ClosedLoop) -> Function:
+    """The compiled loop over time, from the last simulations if one was like this.
+
+    What a loop computes depends on the values of all attributes of controller, reference and plant. They are compared
+    one by one; where they hold what cannot be compared (a function of the user's, which may change with what it refers
+    to), the loop is traced anew.
+    """
+    try:
+        key, kept = _key(loop)
+    except (_NotFrozenError, RecursionError):
+        return loop.scan
+    with _lock:
+        found = _loops.get(key)
+        if found is not None:
+            _loops.move_to_end(key)
+            return found[0]
+    scan = loop.scan
+    with _lock:
+        _loops[key] = scan, kept  # keeps alive what the key knows by its place in memory
+        while len(_loops) > _KEPT:
+            _loops.popitem(last=False)
+    return scan
+
+
+def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
+    kept: list[Any] = []
+    parts = [
+        _frozen(loop.plant.robot, kept),
+        *(_frozen(effect, kept) for effect in loop.plant.effects.items()),
+        _frozen(loop.controller, kept),
+        _frozen_reference(loop, kept),
+        *(loop.varied, loop.period, loop.substeps, loop.integrator, loop.delay, loop.audit),
+        *((name, source.size) for name, source in loop.further.items()),
+        loop.schedule_shape,
+    ]
+    return tuple(parts), kept
+
+
+def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
+    """Sampled references differ in what they give, traced ones in their formula too."""
+    traced = getattr(loop.reference, "reference", None)
+    start = loop.reference.start_time
+    if traced is None:
+        return type(loop.reference), loop.reference.n, start
+    return _frozen(traced, kept), start
+
+
+def _frozen(value: Any, kept: list[Any]) -> Hashable:
+    """A key that is equal for values that compute the same."""
+    if value is None or isinstance(value, str | bytes | bool | int | float | slice):
+        return type(value), value
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.shape, value.dtype.str, value.tobytes()
+    library = str(getattr(value, "__module__", "")).startswith("chasles.")
+    plain = isinstance(value, FunctionType) and library and value.__closure__ is None
+    if plain or isinstance(value, Robot | Description | Function | type):
+        kept.append(value)  # they never change
+        return id(value)
+    if isinstance(value, tuple | list):
+        return type(value), tuple(_frozen(item, kept) for item in value)
+    if isinstance(value, Mapping):
+        return type(value), tuple((_frozen(key, kept), _frozen(item, kept)) for key, item in value.items())
+    if type(value).__module__.startswith("chasles.") and hasattr(value, "__dict__"):
+        # The classes of this library compute from their attributes alone.
+        kept.append(type(value))
+        return type(value), tuple((key, _frozen(item, kept)) for key, item in vars(value).items())
+    raise _NotFrozenError

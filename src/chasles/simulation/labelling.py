@@ -1,0 +1,144 @@
+"""Labels on what a simulation recorded: names, units, and where runs diverged."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles._version import __version__
+from chasles.robot import Robot
+from chasles.simulation.recording import Variable, joint_variable
+from chasles.simulation.results import Run
+from chasles.trajectories.tables import common_unit
+
+Floats = NDArray[np.float64]
+
+
+def make_run(
+    robot: Robot,
+    times: Floats,
+    recorded: Sequence[Floats],
+    variables: Sequence[Variable],
+    varied: Mapping[str, Floats],
+    shapes: Mapping[str, tuple[int, ...]],
+    attributes: Mapping[str, Any],
+) -> Run:
+    """Label recorded arrays of shape (*batch, time, *variable.shape).
+
+    Parameters
+    ----------
+    robot
+        Whose motion it is.
+    times
+        Of the samples, shape (time,), s.
+    recorded, variables
+        The arrays and what they are.
+    varied, shapes
+        Values that were varied, (*batch, *shape), and the shapes of one each.
+    attributes
+        Further attributes of the result.
+    """
+    labels = _labels(robot)
+    arrays = dict(zip((variable.name for variable in variables), recorded, strict=True))
+    batch = arrays["q"].shape[:-2]
+    runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
+    described = list(variables)
+    if "q_reference" in arrays:
+        plain = robot.nq == robot.n
+        error = arrays["q_reference"] - arrays["q"] if plain else robot.difference(arrays["q"], arrays["q_reference"])
+        arrays["error"] = np.asarray(error)
+        words = "tracking error, reference minus position"
+        place = 1 + next(k for k, variable in enumerate(variables) if variable.name == "qd_reference")
+        described.insert(place, joint_variable("error", robot.n, "displacement", words))
+    data = {
+        variable.name: (
+            [*runs, "time", *variable.dims],
+            arrays[variable.name],
+            {"units": labels.units.get(variable.units, variable.units), "long_name": variable.long_name},
+        )
+        for variable in described
+    }
+    time, joint = _divergence(robot, times, arrays["q"], arrays["qd"])
+    data["diverged_at"] = (runs, time, {"units": "s", "long_name": "time of the first value that is not finite"})
+    data["diverged_joint"] = (runs, joint, {"units": "", "long_name": "joint at which the values left the finite"})
+    coordinates: dict[str, Any] = {
+        "time": ("time", times, {"units": "s", "long_name": "time"}),
+        "joint": ("joint", labels.joints),
+        "unit": ("joint", labels.displacements),
+        "effort_unit": ("joint", labels.efforts),
+    }
+    if robot.nq != robot.n:
+        coordinates["coordinate"] = ("coordinate", list(robot.coordinate_names))
+    if any("component" in variable.dims for variable in variables):
+        coordinates["component"] = ("component", list(_COMPONENTS))
+    for name, value in varied.items():
+        own = value.shape[: value.ndim - len(shapes[name])]
+        dims = runs[len(runs) - len(own) :]
+        kept = [k for k, size in enumerate(own) if size > 1]
+        inner = [f"{name}.{k}" for k in range(len(shapes[name]))]
+        squeezed = value.reshape((*(own[k] for k in kept), *shapes[name]))
+        coordinates[name] = ([*(dims[k] for k in kept), *inner], squeezed)
+    about = {"robot": robot.name, "robot_toml": labels.toml, "created_by": f"chasles {__version__}"}
+    return Run(data, coords=coordinates, attrs=about | dict(attributes))
+
+
+_COMPONENTS = ("x angular", "y angular", "z angular", "x linear", "y linear", "z linear")
+
+
+class _Labels:
+    """Names and units of a robot's joints, and its description as a text."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.joints = list(robot.velocity_names)
+        self.displacements = [unit.removesuffix("/s") for unit in robot.description.velocity_units]
+        self.efforts = ["N" if unit == "m" else "N m" for unit in self.displacements]
+        self.units: dict[str, str] = {
+            "position": common_unit(list(robot.description.coordinate_units)),
+            "displacement": common_unit(self.displacements),
+            "velocity": common_unit([f"{unit}/s" for unit in self.displacements]),
+            "effort": common_unit(self.efforts),
+        }
+        self.toml = robot.to_toml()
+
+
+#: Labels by the robots' places in memory, which the labels keep alive; comparing robots would take longer.
+_known: OrderedDict[int, _Labels] = OrderedDict()
+_KEPT = 32
+
+
+def _labels(robot: Robot) -> _Labels:
+    """Labels of a robot, worked out once."""
+    labels = _known.get(id(robot))
+    if labels is None:
+        labels = _known[id(robot)] = _Labels(robot)
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return labels
+
+
+def _divergence(robot: Robot, times: Floats, q: Floats, qd: Floats) -> tuple[Any, Any]:
+    """Time of the first sample of each run that is not finite, and the joint that was the first to go.
+
+    Where several go at once it is the one that was fastest, for its size, in the sample before.
+    """
+    batch = q.shape[:-2]
+    if np.isfinite(q[..., -1, :]).all() and np.isfinite(qd[..., -1, :]).all():  # what is lost never comes back
+        return np.full(batch, np.nan), np.full(batch, "", dtype="U1")
+    lost = ~np.isfinite(qd)
+    finite = np.isfinite(q).all(axis=-1) & ~lost.any(axis=-1)
+    first = np.argmin(finite, axis=-1)
+    time = np.where(finite.all(axis=-1), np.nan, times[first])
+    names = np.full(batch, "", dtype=f"U{max(map(len, robot.velocity_names))}")
+    for run in np.ndindex(*batch):
+        if not np.isnan(time[run]):
+            sample = first[run]
+            gone = lost[run][sample] if robot.nq != robot.n else lost[run][sample] | ~np.isfinite(q[run][sample])
+            speed = np.abs(qd[run][max(sample - 1, 0)])
+            candidates = np.where(gone if gone.any() else True, np.nan_to_num(speed, nan=0.0), -1.0)
+            names[run] = robot.velocity_names[int(np.argmax(candidates))]
+    return time, names

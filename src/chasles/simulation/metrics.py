@@ -1,0 +1,267 @@
+"""How good a simulated motion was: errors, effort, energy, settling and overshoot, run by run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.geometry import angle_between_rotations
+from chasles.model import parse_toml
+from chasles.robot import Robot
+from chasles.trajectories.tables import common_unit
+
+if TYPE_CHECKING:
+    import xarray
+
+Floats = NDArray[np.float64]
+
+#: Share of the way to the goal within which a joint counts as settled.
+_BAND = 0.02
+#: The reference has arrived where it is within this share of its longest way of the goal.
+_ARRIVED = 1e-9
+#: Poses that are held at a time, 25 MB.
+_HELD_POSES = 200_000
+#: What the metrics are called in words, the unit of a joint in rad, and of a sliding one in m.
+_JOINT_METRICS = {
+    "rms_error": ("RMS tracking error", "rad", "m"),
+    "peak_error": ("largest tracking error", "rad", "m"),
+    "effort": ("integral of the squared torque", "N² m² s", "N² s"),
+    "mean_torque": ("mean absolute torque", "N m", "N"),
+    "peak_torque": ("largest absolute torque", "N m", "N"),
+    "work": ("mechanical work of the torques", "J", "J"),
+    "absolute_work": ("mechanical work without recuperation", "J", "J"),
+    "settling_time": ("time to settle", "s", "s"),
+    "overshoot": ("overshoot", "rad", "m"),
+}
+_TOOL_METRICS = {
+    "rms_position_error": ("RMS error of the tool's position", "m"),
+    "peak_position_error": ("largest error of the tool's position", "m"),
+    "rms_rotation_error": ("RMS error of the tool's orientation", "rad"),
+    "peak_rotation_error": ("largest error of the tool's orientation", "rad"),
+}
+
+
+def run_metrics(
+    run: xarray.Dataset, *, frame: str | None = None, settling_band: ArrayLike | None = None
+) -> xarray.Dataset:
+    """Numbers that say how good each run was; see `Run.metrics`, which gives the definitions."""
+    import xarray
+
+    batch = [dim for dim in run["tau"].dims if dim not in ("time", "joint")]
+    times = np.asarray(run["time"].values, dtype=float)
+    if times.size < 2:
+        raise ArgumentError("metrics need a run of two samples at least")
+    units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
+    band = None if settling_band is None else _band(settling_band, len(units))
+    arrays = {
+        name: np.asarray(run[name].transpose(*batch, "time", ...).values, dtype=float)
+        for name in ("q", "qd", "q_reference", "error", "pose_reference")
+        if name in run
+    }
+    arrays["tau"] = run["tau_applied" if "tau_applied" in run else "tau"].transpose(*batch, "time", "joint").values
+    # Numbers of a run that went beyond all bounds are no event of the caller's arithmetic; they become NaN below.
+    with np.errstate(all="ignore"):
+        of_joints = {name: value for name, value in arrays.items() if name != "pose_reference"}
+        joints = joint_metrics(times, **of_joints, settling_band=band)
+        tool = tool_metrics(run_robot(run), arrays["q"], _tool_reference(arrays), frame) if "robot_toml" in run.attrs else {}
+    whole = np.isfinite(arrays["q"]).all(axis=(-1, -2)) & np.isfinite(arrays["tau"]).all(axis=(-1, -2))
+    data = {}
+    for name, values in joints.items():
+        long_name, turning, sliding = _JOINT_METRICS[name]
+        unit = common_unit([sliding if unit == "m" else turning for unit in units])
+        kept = np.where(whole[..., None], values, np.nan)
+        data[name] = ([*batch, "joint"], kept, {"units": unit, "long_name": long_name})
+    for name, values in tool.items():
+        long_name, unit = _TOOL_METRICS[name]
+        data[name] = (batch, np.where(whole, values, np.nan), {"units": unit, "long_name": long_name})
+    known = {"time", "coordinate", "component"}
+    coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
+    attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
+    return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+
+
+def _tool_reference(arrays: dict[str, Floats]) -> Floats:
+    """The reference of the tool: configurations or, of a motion in space, poses."""
+    return arrays["pose_reference"] if "pose_reference" in arrays else arrays["q_reference"]
+
+
+def joint_metrics(
+    times: Floats,
+    *,
+    q: Floats,
+    qd: Floats | None = None,
+    tau: Floats,
+    q_reference: Floats | None = None,
+    error: Floats | None = None,
+    settling_band: Floats | None = None,
+) -> dict[str, Floats]:
+    """Metrics (..., n) of joint motions (..., time, n), by name; see `Run.metrics`.
+
+    Examples
+    --------
+    A joint that is 10 mrad behind all the time, under 2 N m, on its way of 1 rad in 1 s:
+
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> way = t[:, None]
+    >>> of = joint_metrics(t, q=way - 0.01, tau=0.0 * way + 2.0, q_reference=way, error=0.0 * way + 0.01)
+    >>> {name: float(of[name].round(9)[0]) for name in ("rms_error", "effort", "work", "overshoot")}
+    {'rms_error': 0.01, 'effort': 4.0, 'work': 2.0, 'overshoot': 0.0}
+    """
+    steps, duration = np.diff(times)[:, None], times[-1] - times[0]
+    held = tau[..., :-1, :]
+    if q.shape[-1] == tau.shape[-1]:
+        works = held * np.diff(q, axis=-2)
+    else:
+        works = held * steps * 0.5 * (np.asarray(qd)[..., :-1, :] + np.asarray(qd)[..., 1:, :])
+    metrics = {}
+    if error is not None:
+        metrics["rms_error"] = np.sqrt(np.mean(error**2, axis=-2))
+        metrics["peak_error"] = np.abs(error).max(axis=-2)
+    metrics["effort"] = np.sum(held**2 * steps, axis=-2)
+    metrics["mean_torque"] = np.sum(np.abs(held) * steps, axis=-2) / duration
+    metrics["peak_torque"] = np.abs(tau).max(axis=-2)
+    metrics["work"] = works.sum(axis=-2)
+    metrics["absolute_work"] = np.abs(works).sum(axis=-2)
+    if q_reference is not None and q.shape[-1] == tau.shape[-1]:
+        metrics["settling_time"] = settling_times(times, q, q_reference, settling_band)
+        metrics["overshoot"] = overshoots(q, q_reference)
+    return metrics
+
+
+def settling_times(times: Floats, q: Floats, q_reference: Floats, band: Floats | None = None) -> Floats:
+    """Times (..., n) from the reference's arrival until each joint stays within a band about the goal, s.
+
+    Parameters
+    ----------
+    times
+        Shape (k,), s.
+    q, q_reference
+        Shape (..., k, n), rad. The goal is the reference's last place; it arrives when all its joints rest there.
+    band
+        Half its width, shape (n,), rad; default 2 % of the joint's way from its start to the goal.
+
+    Returns
+    -------
+    ndarray
+        0 for a joint that is within the band when the reference arrives and from then on; NaN if it is not within at
+        the end, if the reference still moves at the end, or if there is neither a way to go nor a given band.
+
+    Examples
+    --------
+    A step, and a response exp(-t), which is within 2 % after ln 50 = 3.912 s:
+
+    >>> t = np.linspace(0.0, 10.0, 1001)[:, None]
+    >>> settling_times(t[:, 0], 1.0 - np.exp(-t), 1.0 + 0.0 * t).round(2)
+    array([3.92])
+    """
+    goal = q_reference[..., -1:, :]
+    way = np.abs(goal - q_reference).max(axis=-2, keepdims=True)
+    moving = (np.abs(q_reference - goal) > _ARRIVED * way.max(axis=-1, keepdims=True)).any(axis=-1)
+    arrival = _after_last(moving)
+    own = np.abs(goal - q[..., :1, :])[..., 0, :]
+    width = np.where(own > 0.0, _BAND * own, np.nan) if band is None else np.broadcast_to(band, own.shape)
+    outside = ~(np.abs(q - goal) <= width[..., None, :])
+    inside_from = np.maximum(_after_last(np.moveaxis(outside, -1, -2)), arrival[..., None])
+    last = len(times) - 1
+    seen = (inside_from <= last) & (arrival[..., None] < last)
+    times_inside = times[np.minimum(inside_from, last)] - times[np.minimum(arrival, last)][..., None]
+    return np.where(seen, times_inside, np.nan)
+
+
+def overshoots(q: Floats, q_reference: Floats) -> Floats:
+    """How far each joint goes beyond the farthest place of its reference, towards the goal, (..., n), rad.
+
+    Parameters
+    ----------
+    q, q_reference
+        Shape (..., k, n), rad. The goal is the reference's last place, and the direction that from q's first place.
+
+    Returns
+    -------
+    ndarray
+        0 for a joint that never goes beyond; NaN for one that starts at the goal.
+
+    Examples
+    --------
+    >>> q = np.array([[0.0], [0.8], [1.1], [1.0]])
+    >>> overshoots(q, np.ones((4, 1))).round(12)
+    array([0.1])
+    """
+    way = q_reference[..., -1, :] - q[..., 0, :]
+    direction = np.where(way == 0.0, np.nan, np.sign(way))[..., None, :]
+    farthest = (direction * q_reference).max(axis=-2)
+    return np.asarray(np.maximum((direction * q).max(axis=-2) - farthest, 0.0))
+
+
+def tool_metrics(robot: Robot, q: Floats, reference: Floats, frame: str | None = None) -> dict[str, Floats]:
+    """Errors (...) of a frame's pose along motions (..., time, nq), by the robot's forward kinematics, m and rad.
+
+    Parameters
+    ----------
+    robot, frame
+        The robot, and its frame, default the tool.
+    q
+        Configurations.
+    reference
+        Configurations of the reference, (..., time, nq), or poses of the frame, (..., time, 4, 4).
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> way = np.zeros((10, 2))
+    >>> of = tool_metrics(ch.load("planar2r"), way + [0.0, 0.1], way)  # 0.25 m from the second joint to the tool
+    >>> float(of["rms_rotation_error"].round(12)), float(of["peak_position_error"].round(6))  # 2 · 0.25 m · sin 0.05
+    (0.1, 0.02499)
+    """
+    batch, core = q.shape[:-1], reference.shape[-2:] if reference.shape[-2:] == (4, 4) else reference.shape[-1:]
+    flat_q = q.reshape(-1, *q.shape[-2:])
+    flat_reference = np.broadcast_to(reference, (*batch, *core)).reshape(-1, q.shape[-2], *core)
+    squares, peaks = np.empty((len(flat_q), 2)), np.empty((len(flat_q), 2))
+    at_once = max(1, _HELD_POSES // q.shape[-2])
+    for first in range(0, len(flat_q), at_once):
+        part = slice(first, first + at_once)
+        both = np.stack(pose_errors(robot, flat_q[part], flat_reference[part], frame), axis=-1)
+        squares[part], peaks[part] = np.mean(both**2, axis=1), both.max(axis=1)
+    root = np.sqrt(squares)
+    return {
+        "rms_position_error": root[:, 0].reshape(batch[:-1]),
+        "peak_position_error": peaks[:, 0].reshape(batch[:-1]),
+        "rms_rotation_error": root[:, 1].reshape(batch[:-1]),
+        "peak_rotation_error": peaks[:, 1].reshape(batch[:-1]),
+    }
+
+
+def pose_errors(robot: Robot, q: Floats, reference: Floats, frame: str | None = None) -> tuple[Floats, Floats]:
+    """Distance (...), m, of a frame's origin from its reference, and angle, rad; arguments as for `tool_metrics`."""
+    options: dict[str, Any] = {} if frame is None else {"target": frame}
+    T = robot.forward_kinematics(q, **options)
+    T_reference = reference if reference.shape[-2:] == (4, 4) and reference.ndim > q.ndim else None
+    if T_reference is None:
+        T_reference = robot.forward_kinematics(reference, **options)
+    distance = np.linalg.norm(T[..., :3, 3] - T_reference[..., :3, 3], axis=-1)
+    return distance, angle_between_rotations(T[..., :3, :3], T_reference[..., :3, :3])
+
+
+def run_robot(run: xarray.Dataset) -> Robot:
+    """The robot that moved, from the text of its description in the run."""
+    return Robot(parse_toml(str(run.attrs["robot_toml"]), check=False))
+
+
+def _after_last(condition: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Index after the last place along the last axis at which a condition holds; 0 if it never does."""
+    count = condition.shape[-1]
+    last = np.where(condition.any(axis=-1), count - np.argmax(condition[..., ::-1], axis=-1), 0)
+    return np.asarray(last, dtype=np.intp)
+
+
+def _band(value: ArrayLike, n: int) -> Floats:
+    try:
+        band = np.broadcast_to(np.asarray(value, dtype=float), (n,))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"settling_band must be one number or {n}, one for each joint, not {value!r}") from None
+    if not (band > 0.0).all():
+        raise ArgumentError(f"settling_band must be above zero, not {band.tolist()}")
+    return band

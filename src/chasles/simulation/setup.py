@@ -1,0 +1,159 @@
+"""From the arguments of `chasles.simulate` to a closed loop, its values and its state at the start; with checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control import Controller, PythonLaw
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.plant.plant import Plant
+from chasles.plant.sensors import checked_seeds
+from chasles.simulation.call_inputs import CallInput, Noise, SampledWrenches, ScheduledNumbers
+from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.integrators import INTEGRATORS
+from chasles.simulation.references import LoopReference
+
+Values = dict[str, NDArray[np.float64]]
+SEED = "sensors.seed"
+
+
+def as_controller(controller: Any) -> Controller:
+    """A controller as it is, a plain function as `PythonLaw`."""
+    if hasattr(controller, "law"):
+        return cast(Controller, controller)
+    if callable(controller):
+        return PythonLaw(controller)
+    raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
+
+
+def check_partners(plant: Plant, controller: Controller, reference: LoopReference) -> None:
+    """Refuse a controller or a reference that is made for another number of joints."""
+    n, nq = plant.n, plant.robot.nq
+    model = getattr(controller, "robot", plant.robot)
+    if model.n != n:
+        raise ArgumentError(f"the controller's model has {model.n} joints, but robot '{plant.name}' has {n}")
+    if reference.n is not None and reference.n != nq:
+        raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
+
+
+def check_choices(integrator: str, substeps: Any, delay: Any) -> None:
+    """Refuse an integrator that does not exist, and numbers that cannot be."""
+    if integrator not in INTEGRATORS:
+        raise UnknownNameError("integrator", integrator, INTEGRATORS)
+    if not isinstance(substeps, int) or substeps < 1:
+        raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
+    if not isinstance(delay, int | float | np.number) or not (np.isfinite(delay) and delay >= 0.0):
+        raise ArgumentError(f"the delay must be a number of seconds, not negative, not {delay!r}")
+
+
+def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
+    """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
+    for name, value in (("duration", duration), ("period", period)):
+        if not (np.isfinite(value) and value > 0):
+            raise ArgumentError(f"the {name} must be a positive number of seconds, not {value!r}")
+    if not isinstance(save_every, int) or save_every < 1:
+        raise ArgumentError(f"save_every must be a positive whole number, not {save_every!r}")
+    steps = round(duration / period)
+    if steps < 1:
+        raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
+    samples = -(-steps // save_every) + 1
+    return period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
+
+
+def varied_values(vary: Mapping[str, ArrayLike] | None) -> Values:
+    """The values to vary as arrays."""
+    return {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
+
+
+def varied_in_plant(given: Values, plant: Plant, controller: Controller, reference: LoopReference) -> tuple[str, ...]:
+    """Names of the plant's parameters that are to vary, whether they exist or not."""
+    own = {f"controller.{name}" for name in controller.parameters}
+    own |= {f"reference.{name}" for name in reference.parameters}
+    if plant.sensors is not None:
+        own.add(SEED)
+    return tuple(name for name in given if name not in own)
+
+
+def arguments_of(loop: ClosedLoop, given: Values) -> Values:
+    """Values of all arguments of the loop; those that vary in the shape (*batch, *shape)."""
+    values = {}
+    for name, shape in loop.shapes.items():
+        values[name] = _with_core(given[name], shape) if name in given else loop.nominal[name]
+        core = values[name].ndim - len(shape)
+        if core < 0 or values[name].shape[core:] != shape:
+            hint = "; one value for all joints has shape (..., 1)" if len(shape) == 1 else ""
+            wanted = ", ".join(map(str, shape))
+            raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
+    return values
+
+
+def further_inputs(
+    plant: Plant,
+    controller: Controller,
+    reference: LoopReference,
+    times: NDArray[np.float64],
+    period: float,
+    given: Values,
+) -> tuple[dict[str, CallInput], tuple[int, ...]]:
+    """What is computed before the loop runs, and the shape of a schedule's numbers for one call."""
+    further: dict[str, CallInput] = {}
+    schedule_shape: tuple[int, ...] = ()
+    schedule = getattr(controller, "schedule", None)
+    if schedule is not None:
+        values = {name: given.get(f"reference.{name}", value) for name, value in reference.parameters.items()}
+        table, schedule_shape = scheduled(schedule, controller.name, times.ravel(), reference, values)
+        further["schedule"] = ScheduledNumbers(table)
+    sampled = [wrench for name, wrench in plant.wrenches.items() if wrench.sampled]
+    for wrench in sampled:
+        unknown = [name for name in given if name.startswith(f"wrenches.{wrench.name}.") and wrench.function]
+        if unknown:
+            raise ArgumentError(
+                f"'{unknown[0]}' cannot be varied: the function of wrench '{wrench.name}' cannot be compiled and is "
+                "evaluated once, beforehand"
+            )
+    if sampled:
+        further["wrenches"] = SampledWrenches(sampled, period)
+    sensors = plant.sensors
+    if sensors is not None and any(
+        sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
+    ):
+        seeds = checked_seeds(given.get(SEED, sensors.seed))
+        further["noise"] = Noise(seeds, plant.n * len(sensors.noises))
+    return further, schedule_shape
+
+
+def scheduled(
+    schedule: Any, controller: str, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
+) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """Numbers of a controller's schedule in rows, (*batch, k, size), and the shape of one row."""
+    motion = reference.along(times, values)
+    ranks = (2, 1, 1) if reference.n is None else (1, 1, 1)
+    cores = [np.shape(part)[np.ndim(part) - rank :] for part, rank in zip(motion, ranks, strict=True)]
+    # A part that is the same at all times or for all runs may come without these axes.
+    shape = np.broadcast_shapes(
+        times.shape, *(np.shape(part)[: np.ndim(part) - rank] for part, rank in zip(motion, ranks, strict=True))
+    )
+    batch = shape[:-1]
+    whole = [np.broadcast_to(part, (*shape, *core)) for part, core in zip(motion, cores, strict=True)]
+    tables = []
+    for run in np.ndindex(*batch):
+        table = np.asarray(schedule(times, type(motion)(*(part[run] for part in whole))), dtype=float)
+        if table.shape[:1] != times.shape:
+            raise ArgumentError(
+                f"the schedule of controller '{controller}' has shape {table.shape} instead of ({times.size}, ...), "
+                "one row for each call"
+            )
+        tables.append(table)
+    row = tables[0].shape[1:]
+    return np.reshape(tables, (*batch, times.size, math.prod(row))), row
+
+
+def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Repeat a single value for all joints, of shape (..., 1), for each of them."""
+    one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
+    return np.repeat(value, shape[0], axis=-1) if one_for_all else value

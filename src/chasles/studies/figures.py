@@ -1,0 +1,230 @@
+"""Curves of a study as plotly's plain dictionaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.studies.results import Curve, StudyResults
+from chasles.visual.encoding import plot_text, typed_array
+from chasles.visual.panels import COLORS, QUIET, axis_name
+
+Floats = NDArray[np.float64]
+
+_COLUMNS = 3
+_PANEL_HEIGHT = 270
+_ROW_GAP = 84
+_COLUMN_GAP = 0.065
+_LINES = {"gridcolor": "#e8edf1", "zerolinecolor": "#e8edf1", "linecolor": "#c3ccd4"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One diagram."""
+
+    title: str
+    x_title: str
+    curves: dict[str, Curve]
+    markers: bool = False
+    logarithmic: bool = False
+    ticks: tuple[float, ...] | None = None
+
+
+def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
+    """Errors of all controllers on a robot, against each factor and over time, as a plotly figure in plain dictionaries.
+
+    Lines are medians, bands reach from the 5 % to the 95 % quantile. Lost runs count as the largest error that is drawn.
+
+    Parameters
+    ----------
+    results
+        Of a study.
+    robot
+        Title of the robot.
+
+    Returns
+    -------
+    dict
+        With "data" and "layout". One click on a controller in the legend hides it in all diagrams.
+    """
+    names = results.controllers(robot)
+    ceiling = results.study.execution.lost_beyond
+    panels = _panels(results, robot, names)
+    titles = list(dict.fromkeys(choice.title for choice in results.study.controllers))
+    data: list[dict[str, Any]] = []
+    for number, panel in enumerate(panels):
+        for name in names:
+            color = COLORS[titles.index(name) % len(COLORS)]
+            style = _style(number, name, titles.index(name))
+            data += _band(style, panel, panel.curves[name], color, ceiling, legend=number == 0)
+    number = len(panels)
+    for name in names:
+        color = COLORS[titles.index(name) % len(COLORS)]
+        data.append(_distribution(_style(number, name, titles.index(name)), results, robot, name, color, ceiling))
+    return {"data": data, "layout": _layout(panels, results, robot, _range(panels, ceiling))}
+
+
+def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Panel]:
+    titles = {
+        "payload": ("Payload", "payload [kg]"),
+        "friction": ("Friction", "friction [% of peak torque]"),
+        "model_error": ("Model error", "largest error of a parameter [%]"),
+    }
+    panels = []
+    for factor, (title, x_title) in titles.items():
+        if np.ptp(getattr(results.runs, factor)) > 0.0:
+            scale = 1.0 if factor == "payload" else 100.0
+            curves = {name: _scaled(results.curve(robot, name, factor), scale) for name in names}
+            panels.append(Panel(title, x_title, curves))
+    rates = results.study.factors.rates
+    if len(rates) > 1:
+        curves = {name: results.curve(robot, name, "rate") for name in names}
+        panels.append(Panel("Sample rate", "sample rate [Hz]", curves, True, True, rates))
+    made = results.study.robots[[known.title for known in results.study.robots].index(robot)]
+    duration = made.times[-1] + results.study.execution.rest
+    curves = {name: _scaled(results.profile(robot, name), duration) for name in names}
+    return [*panels, Panel("Over time: largest joint error", "time [s]", curves)]
+
+
+def _scaled(curve: Curve, scale: float) -> Curve:
+    return Curve(curve.x * scale, curve.low, curve.median, curve.high, curve.lost)
+
+
+def _style(number: int, name: str, group: int) -> dict[str, Any]:
+    return {
+        "name": plot_text(name),
+        "legendgroup": str(group),
+        "xaxis": axis_name("x", number),
+        "yaxis": axis_name("y", number),
+        "type": "scatter",
+        "mode": "lines",
+        "showlegend": False,
+    }
+
+
+def _band(
+    style: dict[str, Any], panel: Panel, curve: Curve, color: str, ceiling: float, *, legend: bool
+) -> list[dict[str, Any]]:
+    x = typed_array(curve.x)
+    low, median, high = (1e3 * np.minimum(part, ceiling) for part in (curve.low, curve.median, curve.high))
+    clear: dict[str, Any] = {"color": color, "width": 0}
+    hover = np.stack([low, high, 100.0 * curve.lost], axis=-1)
+    line = style | {
+        "x": x,
+        "y": typed_array(median),
+        "line": {"color": color, "width": 2.2},
+        "showlegend": legend,
+        "customdata": typed_array(hover),
+        "hovertemplate": "%{y:.3g} (%{customdata[0]:.3g} … %{customdata[1]:.3g}; %{customdata[2]:.3g} % lost)",
+    }
+    if panel.markers:
+        line |= {"mode": "lines+markers", "marker": {"size": 6}}
+    return [
+        style | QUIET | {"x": x, "y": typed_array(low), "line": clear},
+        style | QUIET | {"x": x, "y": typed_array(high), "line": clear, "fill": "tonexty", "fillcolor": color + "1c"},
+        line,
+    ]
+
+
+def _distribution(
+    style: dict[str, Any], results: StudyResults, robot: str, name: str, color: str, ceiling: float
+) -> dict[str, Any]:
+    """Share of the runs whose error is smaller; lost runs never are."""
+    errors = np.sort(results.of_pair(robot, name)["rms_error"])
+    shares = 100.0 * np.arange(1, len(errors) + 1) / len(errors)
+    kept = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 200)).round().astype(int))
+    kept = kept[np.isfinite(errors[kept])]
+    return style | {
+        "x": typed_array(1e3 * np.minimum(errors[kept], ceiling)),
+        "y": typed_array(shares[kept]),
+        "line": {"color": color, "width": 2.2},
+        "hovertemplate": "%{y:.0f} % of the runs",
+    }
+
+
+def _range(panels: list[Panel], ceiling: float) -> list[float]:
+    """Range of the logarithmic axis of errors, in powers of ten of a thousandth: over all but the time panel."""
+    values = np.concatenate(
+        [part for panel in panels[:-1] or panels for curve in panel.curves.values() for part in (curve.low, curve.high)]
+    )
+    seen = np.minimum(values, ceiling)
+    seen = seen[np.isfinite(seen) & (seen > 0.0)]
+    if not seen.size:
+        return [-3.0, 3.0]
+    low, high = np.log10(1e3 * seen.min()), np.log10(1e3 * seen.max())
+    return [float(low - 0.08), float(max(high, low + 0.5) + 0.08)]
+
+
+def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[float]) -> dict[str, Any]:
+    count = len(panels) + 1
+    rows = -(-count // _COLUMNS)
+    inner = rows * _PANEL_HEIGHT + (rows - 1) * _ROW_GAP
+    width = (1.0 - (_COLUMNS - 1) * _COLUMN_GAP) / _COLUMNS
+    unit = "m" + results.unit(robot)
+    layout: dict[str, Any] = {
+        "height": inner + 134,
+        "margin": {"l": 56, "r": 12, "t": 76, "b": 58},
+        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "#ffffff",
+        "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
+        "legend": {
+            "groupclick": "togglegroup",
+            "orientation": "h",
+            "x": 0,
+            "y": 1.0 + 40.0 / inner,
+            "yanchor": "bottom",
+            "font": {"size": 13},
+        },
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b3bec8", "activecolor": "#0f6fb4"},
+        "annotations": [],
+    }
+    for number in range(count):
+        row, column = divmod(number, _COLUMNS)
+        left = column * (width + _COLUMN_GAP)
+        top = 1.0 - row * (_PANEL_HEIGHT + _ROW_GAP) / inner
+        panel = panels[number] if number < len(panels) else None
+        title = panel.title if panel else "Distribution over the runs"
+        x_title = panel.x_title if panel else f"RMS joint error [{unit}]"
+        x_axis: dict[str, Any] = _LINES | {
+            "anchor": axis_name("y", number),
+            "domain": [left, left + width],
+            "title": {"text": x_title, "standoff": 6},
+            "hoverformat": ".4g",
+        }
+        if panel is None:
+            x_axis |= {"type": "log", "range": span, "dtick": 1, "exponentformat": "none", "hoverformat": ".3g", "minor": {"ticks": "outside", "ticklen": 3}}
+        elif panel.logarithmic:
+            ticks = list(panel.ticks or ())
+            x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+        y_axis: dict[str, Any] = _LINES | {"anchor": axis_name("x", number), "domain": [top - _PANEL_HEIGHT / inner, top]}
+        if panel is None:
+            y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4}}
+        else:
+            y_axis |= {"type": "log", "dtick": 1, "exponentformat": "none"}
+            y_axis |= {"minor": {"ticks": "outside", "ticklen": 3, "showgrid": True, "gridcolor": "#f3f6f8"}}
+            y_axis |= {"title": {"text": f"[{unit}]", "standoff": 4}}
+            if number < len(panels) - 1:
+                y_axis |= {"range": span}
+            else:
+                y_axis |= {"range": [span[0] - 0.5, min(span[1] + 0.4, 3.1)]}
+        layout["xaxis" + axis_name("x", number)[1:]] = x_axis
+        layout["yaxis" + axis_name("y", number)[1:]] = y_axis
+        layout["annotations"].append(
+            {
+                "text": f"<b>{title}</b>",
+                "xref": "paper",
+                "yref": "paper",
+                "x": left,
+                "y": top,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "yshift": 3,
+                "showarrow": False,
+            }
+        )
+    return layout

@@ -1,0 +1,222 @@
+"""What a study shows, in words that are computed from its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.studies.results import Curve, StudyResults, Summary
+
+Floats = NDArray[np.float64]
+
+_FACTORS = {"payload": "payload", "friction": "friction", "model_error": "model error"}
+#: A change smaller than this is not worth a word.
+_NOTABLE = 1.1
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is seen.
+
+    Attributes
+    ----------
+    overall
+        Over all robots.
+    robots
+        On each robot, by its title.
+    """
+
+    overall: str
+    robots: dict[str, str]
+
+
+def findings(results: StudyResults) -> Findings:
+    """Say in words what a study shows."""
+    rows: dict[str, list[Summary]] = {}
+    for row in results.summaries():
+        rows.setdefault(row.robot, []).append(row)
+    ranked = {robot: sorted(own, key=_merit) for robot, own in rows.items()}
+    texts = {
+        robot: " ".join(
+            [
+                *_ranking(results, robot, own),
+                *_lost(results, robot, own),
+                *_factors(results, robot, own),
+                *_rates(results, robot, own[0]),
+            ]
+        )
+        for robot, own in ranked.items()
+    }
+    return Findings(_overall(results, ranked), texts)
+
+
+def _overall(results: StudyResults, ranked: dict[str, list[Summary]]) -> str:
+    names = list(dict.fromkeys(choice.title for choice in results.study.controllers))
+    said = [
+        f"{_count(len(names), 'controller')} made the same {_count(len(results.runs), 'run')} "
+        f"on {_listed([robot.title for robot in results.study.robots])}."
+    ]
+    if len(names) > 1:
+        said += _winners(ranked)
+        said += _compared(ranked)
+    never = [name for name in names if all(row.lost == 0.0 for own in ranked.values() for row in own if row.controller == name)]
+    if len(never) == len(names):
+        said.append("No run was lost.")
+    elif never:
+        said.append(f"{_first_upper(_listed(never))} lost no run on any robot." if len(never) < len(names) else "")
+    else:
+        said.append("Every controller lost some of its runs.")
+    return " ".join(said)
+
+
+def _winners(ranked: dict[str, list[Summary]]) -> list[str]:
+    best: dict[str, list[str]] = {}
+    for robot, own in ranked.items():
+        if math.isfinite(own[0].rms_error.median):
+            best.setdefault(own[0].controller, []).append(robot)
+    everywhere = len(best) == 1 and len(next(iter(best.values()))) == len(ranked)
+    if everywhere and len(ranked) > 1:
+        return [f"The smallest median error has {next(iter(best))}, on every robot."]
+    return [
+        f"The smallest median error has {_listed([f'{name} on {_listed(robots)}' for name, robots in best.items()])}."
+    ] if best else ["All controllers lost more than half of their runs."]
+
+
+def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
+    """By how much the others err more than the best, over the robots."""
+    ratios: dict[str, list[float]] = {}
+    for own in ranked.values():
+        for row in own:
+            best = own[0].rms_error.median
+            if row.controller != own[0].controller and math.isfinite(best) and best > 0.0:
+                ratios.setdefault(row.controller, []).append(row.rms_error.median / best)
+    said = []
+    for name, own_ratios in sorted(ratios.items(), key=lambda item: float(np.median(item[1]))):
+        low, high = min(own_ratios), max(own_ratios)
+        if math.isinf(low):
+            said.append(f"{name} loses more than half of its runs")
+        elif math.isinf(high):
+            said.append(f"{name} {_times(low)} at best and loses more than half of its runs at worst")
+        elif _round(low) == _round(high):
+            said.append(f"{name} {_times(low)}")
+        else:
+            said.append(f"{name} {_round(low)} to {_times(high)}")
+    return [f"Compared with the best of each robot, the others err more: {'; '.join(said)}."] if said else []
+
+
+def _ranking(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:
+    unit = results.unit(robot)
+    entries = [f"{row.controller} {_error(row.rms_error.median, unit)}" for row in ranked]
+    said = [f"Median RMS error of the joints: {', '.join(entries)}."]
+    if len(ranked) > 1 and math.isfinite(ranked[0].rms_error.median):
+        first, second = (results.of_pair(robot, row.controller)["rms_error"] for row in ranked[:2])
+        better = float((first < second).mean())
+        said.append(f"In the same run, {ranked[0].controller} does better than {ranked[1].controller} in {_share(better)}.")
+    return said
+
+
+def _lost(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:
+    said = []
+    for row in ranked:
+        if row.lost == 0.0:
+            continue
+        text = f"{row.controller} lost {_share(row.lost)} of its runs"
+        curve = results.curve(robot, row.controller, "rate", "rms_error")
+        worst = int(np.argmax(curve.lost))
+        if len(curve.x) > 1 and curve.lost[worst] >= 1.5 * row.lost:
+            text += f", most often at {curve.x[worst]:g} Hz ({_share(float(curve.lost[worst]))})"
+        said.append(text)
+    return [f"{_first_upper('; '.join(said))}."] if said else []
+
+
+def _factors(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:
+    """Which unknown costs each controller most."""
+    groups: dict[str, list[str]] = {}
+    calm = []
+    for row in ranked:
+        if math.isinf(row.rms_error.median):
+            continue
+        growth = {factor: _growth(results.curve(robot, row.controller, factor)) for factor in _FACTORS}
+        factor, most = max(growth.items(), key=lambda item: item[1])
+        if most < _NOTABLE:
+            calm.append(row.controller)
+        else:
+            groups.setdefault(factor, []).append(f"{row.controller} ({_times(most) if math.isfinite(most) else 'lost'})")
+    said = [
+        f"From its lowest to its highest values, {_FACTORS[factor]} raises the median error more than the other unknowns "
+        f"for {_listed(names)}."
+        for factor, names in groups.items()
+    ]
+    if calm:
+        said.append(f"None of the unknowns changes the median error of {_listed(calm)} by more than 10 %.")
+    return said
+
+
+def _rates(results: StudyResults, robot: str, best: Summary) -> list[str]:
+    """Beyond which rate the best controller gains no more."""
+    curve = results.curve(robot, best.controller, "rate")
+    if len(curve.x) < 2 or not math.isfinite(curve.median[-1]) or curve.median[-1] <= 0.0:
+        return []
+    close = curve.median <= _NOTABLE * curve.median[-1]
+    enough = len(close) - int(np.argmin(close[::-1])) if not close.all() else 0
+    if enough == 0:
+        return [
+            f"Sampling faster than {curve.x[0]:g} Hz changes the median error of {best.controller} by less than 10 %."
+        ]
+    slowest = curve.median[0] / curve.median[-1]
+    price = f"{_times(slowest)} that at {curve.x[-1]:g} Hz" if math.isfinite(slowest) else "infinite, for runs are lost"
+    text = f"At {curve.x[0]:g} Hz the median error of {best.controller} is {price}"
+    if enough < len(curve.x) - 1:
+        text += f"; from {curve.x[enough]:g} Hz on, sampling faster gains less than 10 %"
+    return [text + "."]
+
+
+def _growth(curve: Curve) -> float:
+    if len(curve.x) < 2 or not curve.median[0] > 0.0 or math.isinf(curve.median[0]):
+        return 1.0
+    return float(curve.median[-1] / curve.median[0])
+
+
+def _merit(row: Summary) -> tuple[float, float]:
+    return row.rms_error.median, row.lost
+
+
+def _error(value: float, unit: str) -> str:
+    if math.isinf(value):
+        return "none (more than half of the runs are lost)"
+    return f"{1e3 * value:.3g} m{unit}"
+
+
+def _share(share: float) -> str:
+    percent = 100.0 * share
+    if 0.0 < percent < 1.0 or 99.0 < percent < 100.0:
+        return f"{percent:.1f} %"
+    return f"{percent:.0f} %"
+
+
+def _round(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:,.0f}"
+
+
+def _times(ratio: float) -> str:
+    return f"{_round(ratio)} times"
+
+
+def _count(number: int, thing: str) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    text = words[number] if number < len(words) else f"{number:,}"
+    return _first_upper(text) + f" {thing}{'' if number == 1 else 's'}" if thing != "run" else (
+        f"{text} {thing}{'' if number == 1 else 's'}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

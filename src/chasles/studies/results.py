@@ -1,0 +1,261 @@
+"""Results of a study: numbers of every run, and what they say of each controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import MissingExtraError, UnknownNameError
+from chasles.studies.definition import Study
+from chasles.studies.design import Runs, draw
+from chasles.studies.experiment import Part, bench
+from chasles.studies.measures import MEASURES, PROFILE
+from chasles.trajectories.tables import joint_units
+
+if TYPE_CHECKING:
+    import xarray
+
+    from chasles.studies.findings import Findings
+    from chasles.studies.store import Arrays
+
+Floats = NDArray[np.float64]
+
+FACTORS = ("payload", "friction", "model_error", "rate")
+#: Quantiles of a measure that summaries and curves show: low, middle, high.
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 %. Lost runs count as infinite."""
+
+    low: float
+    median: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Self:
+        """Of the values of some runs; NaN for none."""
+        if not len(values):
+            return cls(np.nan, np.nan, np.nan)
+        return cls(*(float(q) for q in np.quantile(values, QUANTILES, method="higher")))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One controller on one robot.
+
+    Attributes
+    ----------
+    robot, controller
+        Titles.
+    runs
+        How many.
+    lost
+        Share of lost runs.
+    rms_error, peak_error, final_error
+        Of the joints, rad (m for a robot that only slides).
+    rms_tool_error, peak_tool_error
+        m.
+    effort
+        RMS of the torques, relative to the planned motion's.
+    work
+        Integral of the absolute power, J.
+    """
+
+    robot: str
+    controller: str
+    runs: int
+    lost: float
+    rms_error: Spread
+    peak_error: Spread
+    final_error: Spread
+    rms_tool_error: Spread
+    peak_tool_error: Spread
+    effort: Spread
+    work: Spread
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure against a factor: `Spread` in each of some classes of runs.
+
+    Attributes
+    ----------
+    x
+        Middle of each class (its median), shape (k,).
+    low, median, high
+        Quantiles of the measure, shape (k,); infinite where that many runs were lost.
+    lost
+        Share of lost runs, shape (k,).
+    """
+
+    x: Floats
+    low: Floats
+    median: Floats
+    high: Floats
+    lost: Floats
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """Results of `Study.run`.
+
+    Attributes
+    ----------
+    study
+        What was studied.
+    runs
+        Factors of each run.
+    values
+        By the numbers of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
+    computed
+        Parts that were simulated; the others came from the disk.
+    """
+
+    study: Study
+    runs: Runs
+    values: Mapping[tuple[int, int], Mapping[str, Floats]]
+    computed: int
+
+    @classmethod
+    def of(cls, study: Study, parts: Mapping[Part, Arrays], computed: int) -> Self:
+        """Put the parts of a study together."""
+        runs = draw(study)
+        values: dict[tuple[int, int], dict[str, Floats]] = {}
+        for part, arrays in parts.items():
+            own = values.setdefault(
+                (part.robot, part.controller),
+                {name: np.full((len(runs), *array.shape[1:]), np.nan) for name, array in arrays.items()},
+            )
+            chosen = runs.at(part.rate)[part.first : part.last]
+            for name, array in arrays.items():
+                own[name][chosen] = array
+        return cls(study, runs, values, computed)
+
+    def of_pair(self, robot: str, controller: str) -> Mapping[str, Floats]:
+        """Measures of each run of a controller on a robot, by their titles."""
+        for (r, c), values in self.values.items():
+            if (self.study.robots[r].title, self.study.controllers[c].title) == (robot, controller):
+                return values
+        known = [f"{self.study.robots[r].title} / {self.study.controllers[c].title}" for r, c in self.values]
+        raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", known)
+
+    def unit(self, robot: str) -> str:
+        """Unit of a robot's joint errors: rad, or m for a robot that only slides."""
+        for known in self.study.robots:
+            if known.title == robot:
+                model = bench(known, self.study.factors.coulomb_velocity).model
+                return "rad" if "rad" in joint_units(model, model.n) else "m"
+        raise UnknownNameError("robot", robot, [known.title for known in self.study.robots])
+
+    def controllers(self, robot: str) -> list[str]:
+        """Titles of the controllers that drive a robot."""
+        return [
+            self.study.controllers[c].title for r, c in self.values if self.study.robots[r].title == robot
+        ]
+
+    def summaries(self) -> list[Summary]:
+        """One for each robot and controller, in the order of the study."""
+        rows = []
+        for (r, c), values in self.values.items():
+            spreads = {name: Spread.of(values[name]) for name in MEASURES if name != "lost_at"}
+            lost = float(np.isfinite(values["lost_at"]).mean())
+            titles = self.study.robots[r].title, self.study.controllers[c].title
+            rows.append(Summary(*titles, len(self.runs), lost, **spreads))
+        return rows
+
+    def curve(
+        self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10
+    ) -> Curve:
+        """A measure against a factor, over all values of the other factors.
+
+        Parameters
+        ----------
+        robot, controller
+            Titles.
+        factor
+            ``"payload"``, ``"friction"``, ``"model_error"`` or ``"rate"``.
+        measure
+            A name of `MEASURES`.
+        classes
+            Classes of about equally many runs; rates, and factors with fewer values, have one for each value.
+        """
+        if factor not in FACTORS:
+            raise UnknownNameError("factor", factor, FACTORS)
+        if measure not in MEASURES:
+            raise UnknownNameError("measure", measure, MEASURES)
+        values = self.of_pair(robot, controller)
+        x: Floats = getattr(self.runs, factor)
+        groups = _classes(x, classes)
+        spreads = [Spread.of(values[measure][group]) for group in groups]
+        return Curve(
+            np.array([np.median(x[group]) for group in groups]),
+            np.array([spread.low for spread in spreads]),
+            np.array([spread.median for spread in spreads]),
+            np.array([spread.high for spread in spreads]),
+            np.array([np.isfinite(values["lost_at"][group]).mean() for group in groups]),
+        )
+
+    def profile(self, robot: str, controller: str) -> Curve:
+        """Largest joint error over the run, from its start, 0, to its end, 1."""
+        values = self.of_pair(robot, controller)["profile"]
+        low, median, high = np.quantile(values, QUANTILES, axis=0, method="higher")
+        return Curve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
+
+    def findings(self) -> Findings:
+        """What is seen, in words that are computed from the numbers."""
+        from chasles.studies.findings import findings
+
+        return findings(self)
+
+    def to_dataset(self) -> xarray.Dataset:
+        """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""
+        try:
+            import xarray
+        except ImportError as error:
+            raise MissingExtraError("xarray", "data", "a labelled table of a study") from error
+        robots = [robot.title for robot in self.study.robots]
+        controllers = list(dict.fromkeys(choice.title for choice in self.study.controllers))
+        data: dict[str, Any] = {}
+        for name, (meaning, unit) in MEASURES.items():
+            array = np.full((len(robots), len(controllers), len(self.runs)), np.nan)
+            for (r, c), values in self.values.items():
+                array[r, controllers.index(self.study.controllers[c].title)] = values[name]
+            data[name] = (("robot", "controller", "run"), array, {"units": unit, "long_name": meaning})
+        units = {"payload": "kg", "friction": "1", "model_error": "1", "rate": "Hz"}
+        coordinates = {name: ("run", getattr(self.runs, name), {"units": units[name]}) for name in FACTORS}
+        return xarray.Dataset(
+            data,
+            coords={"robot": robots, "controller": controllers, **coordinates},
+            attrs={"title": self.study.title},
+        )
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write one self-contained HTML page with findings, tables and curves.
+
+        Raises
+        ------
+        MissingExtraError
+            Plotly is not installed.
+        ArgumentError
+            The file cannot be written.
+        """
+        from chasles.studies.report import write_study_report
+
+        return write_study_report(self, path)
+
+
+def _classes(x: Floats, count: int) -> list[NDArray[np.intp]]:
+    distinct = np.unique(x)
+    if len(distinct) <= max(count, 12):
+        return [np.flatnonzero(x == value) for value in distinct]
+    order: NDArray[np.intp] = np.argsort(x, kind="stable")
+    pieces: Sequence[NDArray[np.intp]] = np.array_split(order, min(count, len(x)))
+    return list(pieces)

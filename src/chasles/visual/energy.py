@@ -1,0 +1,62 @@
+"""Diagrams of energy balances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.visual.encoding import plot_text, typed_array
+from chasles.visual.panels import COLORS, Panel, band, drawn_samples, legend_entry, line_style, panel_layout
+from chasles.visual.plots import as_plotly
+
+if TYPE_CHECKING:
+    import xarray
+
+_SAMPLES = 2000
+_SAMPLES_OF_BATCH = 300
+_PANELS = (
+    ("work", "source", "Work done on the plant", "J"),
+    ("stored", "store", "Stored energy since the start", "J"),
+    ("loss", "sink", "Energy lost", "J"),
+    ("residual", None, "Residual: stored - work + loss", "J"),
+)
+
+
+def energy_plot(balance: xarray.Dataset) -> Any:
+    """Plot the balance of a `chasles.simulation.EnergyAudit`; see its method ``plot``."""
+    return as_plotly(energy_figure(balance))
+
+
+def energy_figure(balance: xarray.Dataset) -> dict[str, Any]:
+    """The figure of `energy_plot` as plotly's plain dictionaries.
+
+    One click in the legend hides a part of the balance in all diagrams.
+    """
+    names = [str(name) for _, dim, _, _ in _PANELS if dim is not None for name in balance[dim].values if name != "none"]
+    known = list(dict.fromkeys([*names, "residual"]))
+    times = balance["time"].values
+    batch = balance["residual"].ndim > 1
+    samples = drawn_samples(len(times), _SAMPLES_OF_BATCH if batch else _SAMPLES)
+    data: list[dict[str, Any]] = []
+    panels, named = [], set()
+    for number, (variable, dim, title, unit) in enumerate(_PANELS):
+        parts = [str(name) for name in balance[dim].values] if dim is not None else ["residual"]
+        panels.append(Panel(variable, title, unit, 1.0, tuple(range(len(parts)))))
+        for k, part in enumerate(parts):
+            if part == "none":
+                continue
+            own = balance[variable].isel({dim: k}) if dim is not None else balance[variable]
+            values = own.transpose(..., "time").values.reshape(-1, len(times))[:, samples]
+            color = COLORS[known.index(part) % len(COLORS)]
+            label = plot_text(part.replace("_", " "))
+            style = line_style(panels[-1], number, label, known.index(part), legend=part not in named)
+            if batch:
+                data.extend(band(style, times[samples], values, color))
+                data.extend([legend_entry(style, color)] if part not in named else [])
+            else:
+                line = {"color": color, "width": 1.8}
+                data.append(style | {"x": typed_array(times[samples]), "y": typed_array(values[0]), "line": line})
+            named.add(part)
+    ends = float(times[0]), float(np.asarray(times)[-1])
+    return {"data": data, "layout": panel_layout(panels, *ends)}

@@ -1,0 +1,91 @@
+"""Diagrams of how well the runs of a batch went, over what varies between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.visual.encoding import plot_text, typed_array
+from chasles.visual.panels import COLORS, Panel, axis_name, line_style, panel_layout
+from chasles.visual.summary import joint_units
+
+if TYPE_CHECKING:
+    import xarray
+
+_MOST_PARAMETERS = 3  # that have diagrams
+_TOOL_COLOR = "#22303c"
+
+
+def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any] | None:
+    """RMS errors of joints and tool over each parameter that varies, as a plotly figure in plain dictionaries.
+
+    Parameters
+    ----------
+    run, metrics
+        A batch of runs and its `run_metrics`.
+
+    Returns
+    -------
+    dict or None
+        None if no parameter of one number varies.
+    """
+    parameters = varied_numbers(run)
+    if not parameters:
+        return None
+    units = joint_units(run)
+    names = [*(plot_text(str(name)) for name in run["joint"].values), "tool"]
+    tool = len(names) - 1
+    rows = [
+        ("rms_error", "RMS tracking error", unit, tuple(k for k, own in enumerate(units) if own == unit))
+        for unit in dict.fromkeys(units)
+    ]
+    if "rms_position_error" in metrics:
+        rows.append(("rms_position_error", "RMS error of the tool's position", "m", (tool,)))
+    panels: list[Panel] = []
+    data: list[dict[str, Any]] = []
+    for metric, title, unit, lines in rows:
+        by_joint = "joint" in metrics[metric].dims
+        values = (metrics[metric].transpose(..., "joint") if by_joint else metrics[metric]).values
+        for count, (name, numbers) in enumerate(parameters.items()):
+            panel = Panel(name, title, "mm" if unit == "m" else "mrad", 1e3, lines)
+            order = np.argsort(numbers, kind="stable")
+            mode = "lines+markers" if len(parameters) == 1 and _is_line(numbers) else "markers"
+            for k in lines:
+                color = _TOOL_COLOR if k == tool else COLORS[k % len(COLORS)]
+                y = panel.scale * values.reshape(numbers.size, -1)[order, k if by_joint else 0]
+                data.append(
+                    line_style(panel, len(panels), names[k], k, legend=count == 0)
+                    | {"mode": mode, "hovertemplate": "%{y:.4g} " + panel.unit + " at %{x:.4g}"}
+                    | {"x": typed_array(numbers[order]), "y": typed_array(y)}
+                    | {"line": {"color": color, "width": 1.4}, "marker": {"color": color, "size": 5, "opacity": 0.75}}
+                )
+            panels.append(panel)
+    layout = panel_layout(panels, 0.0, 1.0, columns=len(parameters)) | {"hovermode": "closest"}
+    for number, panel in enumerate(panels):
+        axis = layout["xaxis" + axis_name("x", number)[1:]]
+        column, is_last = number % len(parameters), number >= len(panels) - len(parameters)
+        axis.update(range=None, hoverformat=None, title={"text": plot_text(panel.variable)} if is_last else None)
+        axis["matches"] = axis_name("x", column) if number != column else None
+    return {"data": data, "layout": layout}
+
+
+def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:
+    """Parameters of one number that vary between the runs, the first three, each for all runs (runs,)."""
+    dims = [dim for dim in run["q"].dims if dim not in ("time", run["q"].dims[-1])]
+    shape = [run.sizes[dim] for dim in dims]
+    found = {}
+    for name, coordinate in run.coords.items():
+        if coordinate.dims and set(coordinate.dims) <= set(dims) and np.issubdtype(coordinate.dtype, np.number):
+            own = coordinate.transpose(*[dim for dim in dims if dim in coordinate.dims]).values
+            placed = own.reshape([size if dim in coordinate.dims else 1 for dim, size in zip(dims, shape, strict=True)])
+            numbers = np.broadcast_to(placed, shape).astype(float).ravel()
+            if np.ptp(numbers) > 0.0:
+                found[str(name)] = numbers
+    return dict(list(found.items())[:_MOST_PARAMETERS])
+
+
+def _is_line(numbers: NDArray[np.float64]) -> bool:
+    """Whether each value stands for one run, so that a line may join them."""
+    return len(np.unique(numbers)) == len(numbers)

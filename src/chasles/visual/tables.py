@@ -1,0 +1,100 @@
+"""Tables of reports, as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.robot import Robot
+from chasles.visual.panels import quantiles
+from chasles.visual.summary import JointTracking, joint_units
+
+if TYPE_CHECKING:
+    import xarray
+
+#: Metrics of whole runs: name, what to make of the joints' numbers (None: there are none), title.
+_ROWS = (
+    ("rms_error", np.max, "RMS error, worst joint"),
+    ("peak_error", np.max, "peak error, worst joint"),
+    ("rms_position_error", None, "RMS error, tool"),
+    ("peak_position_error", None, "peak error, tool"),
+    ("rms_rotation_error", None, "RMS turn, tool"),
+    ("settling_time", np.max, "settling time"),
+    ("work", np.sum, "work"),
+    ("absolute_work", np.sum, "absolute work"),
+)
+_SHARES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "largest": 1.0}
+_SMALL = {"rad": ("mrad", 1e3), "m": ("mm", 1e3), "s": ("ms", 1e3), "J": ("J", 1.0)}
+
+
+def joint_table(rows: Sequence[JointTracking], robot: Robot | None) -> str:
+    """How each joint followed its reference, and how far its torque was from its limit."""
+    limits = dict(zip(robot.joint_names, robot.effort_limits, strict=True)) if robot is not None else {}
+    with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
+    head = ["joint", "RMS error", "peak error", "peak torque", *(["of its limit"] if with_limits else [])]
+    body = []
+    for row in rows:
+        unit, scale = _SMALL[row.unit]
+        cells = [
+            html.escape(row.joint),
+            quantity(row.rms_error * scale, unit),
+            quantity(row.peak_error * scale, unit),
+            quantity(row.peak_effort, row.effort_unit),
+        ]
+        if with_limits:
+            limit = limits.get(row.joint, np.inf)
+            cells.append(quantity(100.0 * row.peak_effort / limit, "%") if np.isfinite(limit) and limit > 0 else "–")
+        body.append(cells)
+    return table(head, body)
+
+
+def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
+    """Metrics of whole runs: the number of a single run; of a batch the least, the median, and the largest of each."""
+    units = set(joint_units(run))
+    batch = [dim for dim in run["q"].dims if dim not in ("time", run["q"].dims[-1])]
+    count = int(np.prod([run.sizes[dim] for dim in batch], dtype=int))
+    body = []
+    for name, joined, title in _ROWS:
+        if name not in metrics or (name in ("rms_error", "peak_error") and len(units) > 1):
+            continue
+        values = metrics[name].values
+        if joined is not None:
+            values = joined(metrics[name].transpose(..., "joint").values, axis=-1)
+        unit, scale = _SMALL[str(metrics[name].attrs["units"])]
+        values = scale * np.asarray(values, dtype=float).reshape(-1)
+        known = int(np.isfinite(values).sum())
+        if known:
+            title += f" ({known} of {count} runs)" if known < count else ""
+            body.append([title, *(quantity(value, unit) for value in _columns(values))])
+    if not body:
+        return ""
+    return table(["whole run"] + (list(_SHARES) if count > 1 else [""]), body)
+
+
+def _columns(values: NDArray[np.float64]) -> list[float]:
+    return list(values if values.size == 1 else quantiles(values, tuple(_SHARES.values())))
+
+
+def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are HTML already."""
+    titles = "".join(f"<th>{title}</th>" for title in head)
+    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>" for cells in body)
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with three digits or more, and its unit; a dash for one that is not finite.
+
+    >>> quantity(1.2345, "mm")
+    '1.23 <span class="unit">mm</span>'
+    """
+    if not np.isfinite(value):
+        return "–"
+    size = abs(value)
+    decimals = 0 if size >= 999.5 else 1 if size >= 99.95 else 2 if size >= 0.995 else 3
+    number = "&lt; 0.001" if 0.0 < size < 0.0005 else f"{value:.{decimals}f}" if size < 1e6 else f"{value:.3g}"
+    return f'{number} <span class="unit">{unit}</span>'

@@ -1,0 +1,135 @@
+"""Runs in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.simulation.metrics import run_metrics
+from chasles.visual.summary import require_run, run_labels
+
+if TYPE_CHECKING:
+    import xarray
+
+#: Units that read better a thousandth at a time.
+_SMALL = {"rad": "mrad", "m": "mm"}
+
+
+def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> str:
+    """What was simulated and how well it went, in a few sentences; see `Run.summary`.
+
+    Parameters
+    ----------
+    run
+        Result of `chasles.simulate`.
+    metrics
+        Its metrics, if they are at hand.
+
+    Raises
+    ------
+    ArgumentError
+        The dataset is no such result.
+    """
+    require_run(run)
+    numbers = run_metrics(run) if metrics is None else metrics
+    labels = run_labels(run)
+    finite = np.isfinite(numbers["peak_error"].values.reshape(len(labels), -1)).all(axis=-1)
+    sentences = [_what(run), *_divergence(run, finite)]
+    if finite.any():
+        several = len(labels) > 1
+        sentences += _batch(run, numbers, labels) if several else _single(run, numbers)
+    return " ".join(sentences)
+
+
+def in_words(value: float, unit: str) -> str:
+    """A quantity with three digits, small angles and lengths in mrad and mm.
+
+    >>> in_words(0.00123, "rad"), in_words(1.5, "rad"), in_words(12.3456, "N m")
+    ('1.23 mrad', '1.5 rad', '12.3 N m')
+    """
+    if unit in _SMALL and abs(value) < 0.1:
+        return f"{1e3 * value:.3g} {_SMALL[unit]}"
+    return f"{value:.3g} {unit}"
+
+
+def _what(run: xarray.Dataset) -> str:
+    time = run["time"].values
+    text = f"Robot '{run.attrs.get('robot', 'unknown')}' under {run.attrs.get('controller', 'an unknown controller')}"
+    text += f" for {float(time[-1] - time[0]):.4g} s"
+    if "period" in run.attrs:
+        text += f", called every {1e3 * float(run.attrs['period']):.4g} ms"
+    return text + "."
+
+
+def _divergence(run: xarray.Dataset, finite: NDArray[np.bool_]) -> list[str]:
+    if finite.all():
+        return []
+    count, total = int((~finite).sum()), len(finite)
+    who = "It" if total == 1 else f"{count} of {total} runs"
+    when = run["diverged_at"].values if "diverged_at" in run else np.array(np.nan)
+    first = f", {'' if total == 1 else 'the first '}at t = {np.nanmin(when):.4g} s" if np.isfinite(when).any() else ""
+    return [f"{who} diverged{first}."]
+
+
+def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
+    sentences = []
+    for unit, joints in _by_unit(run).items():
+        peak, joint = _worst(numbers["peak_error"].values[joints], run["joint"].values[joints])
+        rms = float(numbers["rms_error"].values[joints].max())
+        kind = "" if len(_by_unit(run)) == 1 else "turning " if unit == "rad" else "sliding "
+        sentences.append(
+            f"The {kind}joints stayed within {in_words(peak, unit)} of their reference ({joint} at worst), "
+            f"{in_words(rms, unit)} RMS."
+        )
+    if "peak_position_error" in numbers:
+        sentences.append(
+            f"The tool stayed within {in_words(float(numbers['peak_position_error']), 'm')} and "
+            f"{in_words(float(numbers['peak_rotation_error']), 'rad')}, "
+            f"{in_words(float(numbers['rms_position_error']), 'm')} RMS."
+        )
+    settling = numbers["settling_time"].values if "settling_time" in numbers else np.array(np.nan)
+    if np.isfinite(settling).all():
+        slowest, joint = _worst(settling, run["joint"].values)
+        if slowest > 0.0:
+            sentences.append(f"It settled {slowest:.3g} s after the reference's arrival ({joint} last).")
+        else:
+            sentences.append("It had settled when the reference arrived.")
+    return sentences
+
+
+def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> list[str]:
+    sentences = [f"{len(labels)} runs{_over(run)}."]
+    scored: list[tuple[str, str, NDArray[np.float64]]] = []
+    if "rms_position_error" in numbers:
+        scored.append(("RMS error of the tool", "m", numbers["rms_position_error"].values.ravel()))
+    for unit, joints in _by_unit(run).items():
+        errors = numbers["rms_error"].values.reshape(len(labels), -1)[:, joints].max(axis=-1)
+        scored.append(("RMS tracking error of the worst joint", unit, errors))
+    for title, unit, values in scored:
+        best, worst = int(np.nanargmin(values)), int(np.nanargmax(values))
+        sentences.append(
+            f"{title}: median {in_words(float(np.nanmedian(values)), unit)}, "
+            f"from {in_words(float(values[best]), unit)} ({labels[best]}) "
+            f"to {in_words(float(values[worst]), unit)} ({labels[worst]})."
+        )
+    return sentences
+
+
+def _over(run: xarray.Dataset) -> str:
+    """The names of what varies between the runs."""
+    dims = set(run["q"].dims) - {"time", "joint"}
+    names = [str(name) for name, value in run.coords.items() if value.dims and dims & set(value.dims)]
+    return " over " + ", ".join(names) if names else ""
+
+
+def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
+    """Indices of the joints by the units of their positions."""
+    units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
+    return {unit: np.flatnonzero([own == unit for own in units]) for unit in dict.fromkeys(units)}
+
+
+def _worst(values: Any, names: Any) -> tuple[float, str]:
+    k = int(np.argmax(values))
+    return float(values[k]), str(names[k])

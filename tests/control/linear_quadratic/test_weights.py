@@ -1,0 +1,63 @@
+"""Weights: Bryson's rule and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.control.linear_quadratic import LinearQuadraticRegulator, TimeVaryingRegulator, bryson_weights
+from chasles.control.linear_quadratic.weights import weight_matrix
+from chasles.errors import ArgumentError
+
+
+def test_brysons_rule_prices_the_largest_error_of_each_kind_at_one() -> None:
+    arm = ch.load("panda")
+    position, velocity, torque = np.linspace(0.01, 0.02, 7), np.linspace(0.1, 0.3, 7), np.linspace(5.0, 1.0, 7)
+    Q, R = bryson_weights(arm, position_error=position, velocity_error=velocity, torque=torque)
+    for joint in range(7):
+        x, u = np.zeros(14), np.zeros(7)
+        x[joint], u[joint] = position[joint], torque[joint]
+        assert x @ Q @ x == pytest.approx(1.0, rel=1e-14)
+        assert u @ R @ u == pytest.approx(1.0, rel=1e-14)
+        x[:] = 0.0
+        x[7 + joint] = velocity[joint]
+        assert x @ Q @ x == pytest.approx(1.0, rel=1e-14)
+
+
+def test_torques_default_to_a_tenth_of_the_limits_or_to_thirty_radians_a_second() -> None:
+    panda = ch.load("panda")
+    np.testing.assert_allclose(bryson_weights(panda).R.diagonal() ** -0.5, 0.1 * panda.effort_limits, rtol=1e-14)
+    arm = ch.load("planar2r")
+    assert not np.isfinite(arm.effort_limits).any()
+    stiffness = bryson_weights(arm, position_error=0.02).R.diagonal() ** -0.5 / 0.02
+    np.testing.assert_allclose(stiffness, 900.0 * arm.mass_matrix(arm.home).diagonal(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"Q": np.eye(3)}, r"Q must be a number, \(4,\) or \(4, 4\), not \(3, 3\)"),
+        ({"Q": np.triu(np.ones((4, 4)))}, r"Q must be symmetric, but Q\[0, 1\] = 1 and Q\[1, 0\] = 0"),
+        ({"Q": [1.0, 1.0, 1.0, -1.0]}, "Q must be positive semidefinite, but its smallest eigenvalue is -1"),
+        ({"R": 0.0}, "R must be positive definite, but its smallest eigenvalue is 0"),
+        ({"R": np.ones((2, 2))}, "R must be positive definite"),
+        ({"R": [1.0, np.nan]}, "R must be finite"),
+        ({"R": "heavy"}, "R must be numbers"),
+        ({"integral_error": 0.0}, "integral_error must be positive"),
+        ({"integral_error": [1.0, 2.0, 3.0]}, "integral_error must be"),
+    ],
+)
+@pytest.mark.parametrize("kind", [TimeVaryingRegulator, LinearQuadraticRegulator])
+def test_wrong_weights_are_refused(kind: type, weights: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        kind(ch.load("planar2r"), **weights)
+
+
+def test_rounding_does_not_make_a_weight_asymmetric_or_indefinite() -> None:
+    root = np.random.default_rng(0).normal(size=(6, 3))
+    Q = root @ root.T
+    Q[0, 1] += 1e-16 * Q.max()
+    np.testing.assert_array_equal(weight_matrix(Q, 6, "Q", definite=False), 0.5 * (Q + Q.T))
+    with pytest.raises(ArgumentError, match="positive definite"):
+        weight_matrix(Q, 6, "Q", definite=True)

@@ -1,0 +1,139 @@
+"""Orders of convergence, and integrators against closed forms and each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import chasles as ch
+from chasles.model import Description, Inertia, Joint, Link
+from chasles.simulation.integrators import euler, runge_kutta_4, semi_implicit_euler
+
+ORDERS = {"euler": 1, "semi-implicit-euler": 1, "rk4": 4}
+ADAPTIVE = ("RK45", "DOP853", "Radau", "LSODA")
+ARM = ch.load("planar2r")
+REST = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
+START = {"q0": [-1.0, 0.4], "duration": 1.0}
+
+
+def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+    return 0.0 * q
+
+
+def observed_orders(errors: list[float]) -> np.ndarray:
+    return np.log2(np.divide(errors[:-1], errors[1:]))
+
+
+def falling_arm(t_end: float) -> np.ndarray:
+    """The falling arm by another integrator to 1e-12, from the dynamics alone."""
+
+    def rates(t: float, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x[2:], ARM.forward_dynamics(x[:2], x[2:], np.zeros(2))])
+
+    found = solve_ivp(rates, (0.0, t_end), [-1.0, 0.4, 0.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-13)
+    return found.y[:, -1]
+
+
+@pytest.mark.parametrize(("integrator", "order"), ORDERS.items())
+def test_halving_the_step_shows_the_order(integrator: str, order: int) -> None:
+    exact = falling_arm(1.0)
+    errors = []
+    for substeps in (8, 16, 32):
+        run = ch.simulate(ARM, free, REST, period=0.05, substeps=substeps, integrator=integrator, **START)
+        errors.append(float(np.linalg.norm(np.concatenate([run.q[-1], run.qd[-1]]) - exact)))
+    orders = observed_orders(errors)
+    assert np.all(np.abs(orders - order) < 0.3), (orders, errors)
+    assert run.attrs["integrator"] == integrator
+
+
+def stiff_plant() -> ch.Plant:
+    """Everything that has a state of its own, smooth."""
+    return ch.Plant(
+        ARM,
+        friction=ch.Friction(ARM, coulomb=1.0, viscous=0.5, smoothing_velocity=0.5),
+        motors=ch.Motors(
+            ARM, resistance=1.0, inductance=0.05, torque_constant=0.1, gear_ratio=50.0, rotor_inertia=1e-4, mode="voltage"
+        ),
+        elastic_joints=ch.ElasticJoints(ARM, stiffness=2000.0, damping=5.0, rotor_inertia=0.3),
+    )
+
+
+@pytest.mark.parametrize(("integrator", "order"), ORDERS.items())
+def test_plants_with_states_of_their_own_have_the_same_orders(integrator: str, order: int) -> None:
+    """The audit's integrals too."""
+    hold = ch.PDGravity(ARM, kp=[300.0, 60.0], kd=[30.0, 6.0])
+    options: dict[str, Any] = {"q0": [0.3, -0.2], "duration": 0.2, "period": 0.02, "audit": True}
+    exact = ch.simulate(stiff_plant(), hold, REST, substeps=1024, **options)
+    names = ("q", "qd", "current", "motor_position", "motor_velocity", "work.motors", "loss.friction")
+    errors = []
+    for substeps in (32, 64, 128):
+        run = ch.simulate(stiff_plant(), hold, REST, substeps=substeps, integrator=integrator, **options)
+        errors.append([float(np.abs(run[name] - exact[name]).max()) for name in names])
+    orders = observed_orders(np.array(errors))
+    assert np.all(np.abs(orders - order) < 0.4), dict(zip(names, orders.T, strict=True))
+
+
+def test_formulas_on_known_equations() -> None:
+    """x' = -x² from 1 is 1/(1 + t), and x' = t² from 0 is t³/3: the time of the stages counts."""
+    for step, order in ((euler, 1), (runge_kutta_4, 4)):
+        errors = []
+        for steps in (10, 20, 40):
+            x, h = 1.0, 1.0 / steps
+            for k in range(steps):
+                x = step(lambda x, t: -x * x, x, k * h, h)
+            errors.append(abs(x - 0.5))
+        assert np.all(np.abs(observed_orders(errors) - order) < 0.2)
+    assert abs(runge_kutta_4(lambda x, t: t * t, 0.0, 0.0, 3.0) - 9.0) < 1e-14  # exact for cubics
+
+
+def test_the_symplectic_method_keeps_the_energy_of_an_oscillator_bounded() -> None:
+    """It conserves x² + v² - h x v exactly, where Euler's method multiplies x² + v² by 1 + h² each step."""
+    h, x = 0.1, np.array([1.0, 0.0])
+    for _ in range(1000):
+        x = semi_implicit_euler(
+            lambda x, t: np.array([x[1], -x[0]]),
+            x,
+            0.0,
+            h,
+            with_new_rates=lambda dx, x, x_next: np.array([x_next[1], dx[1]]),
+        )
+        assert abs(x @ x - h * x[0] * x[1] - 1.0) < 1e-11
+
+
+def test_free_fall_is_exact() -> None:
+    """A mass on a vertical rail falls by g t²/2; RK4 is exact for parabolas."""
+    joint = Joint("rail", "prismatic", "base", "weight", axis=[0.0, 0.0, 1.0])
+    weight = ch.Robot(Description("weight", links=(Link("base"), Link("weight", Inertia(mass=3.0))), joints=(joint,)))
+    run = ch.simulate(weight, free, ch.PointToPoint([0.0], [0.0], 1.0), duration=1.0, period=0.1)
+    np.testing.assert_allclose(run.q[:, 0], -9.81 / 2.0 * run.time**2, atol=1e-13)
+    late = ch.simulate(
+        weight, free, ch.PointToPoint([0.0], [0.0], 1.0), duration=1.0, period=0.1, integrator="semi-implicit-euler"
+    )
+    # The sum of the new velocities: q_k = -g h² k (k + 1) / 2.
+    k = np.arange(11)
+    np.testing.assert_allclose(late.q[:, 0], -9.81 * 0.01 * k * (k + 1) / 2.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_variable_steps_agree_with_small_fixed_ones(integrator: str) -> None:
+    hold = ch.PDGravity(ARM, kp=[300.0, 60.0], kd=[30.0, 6.0])
+    options: dict[str, Any] = {"q0": [0.3, -0.2], "duration": 0.1, "period": 0.02, "delay": 0.007, "audit": True}
+    exact = ch.simulate(stiff_plant(), hold, REST, substeps=400, **options)
+    run = ch.simulate(stiff_plant(), hold, REST, integrator=integrator, rtol=1e-9, atol=1e-10, **options)
+    for name in exact.data_vars:
+        if exact[name].dtype.kind == "f":
+            np.testing.assert_allclose(run[name], exact[name], rtol=2e-6, atol=2e-6, err_msg=name)
+
+
+def test_batches_under_a_variable_step_are_single_runs() -> None:
+    motion = ch.PointToPoint([0.0, 0.0], [0.3, -0.2], 0.1)
+    control = ch.ComputedTorque(ARM, kp=100.0, kd=20.0, ki=50.0)
+    masses = np.array([0.0, 1.0, 2.0])
+    options: dict[str, Any] = {"period": 0.02, "integrator": "DOP853"}
+    batch = ch.simulate(ARM, control, motion, vary={"payload.mass": masses}, **options)
+    for k, mass in enumerate(masses):
+        single = ch.simulate(ARM, control, motion, vary={"payload.mass": mass}, **options)
+        np.testing.assert_array_equal(batch.q[k], single.q)
