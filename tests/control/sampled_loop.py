@@ -45,8 +45,8 @@ def simulate(
 ) -> Record:
     """Run a law with a plant by one Runge–Kutta step of order 4 a period.
 
-    The wrench is ``wrench(t, T, twist)``, (6,) in world axes about the tool's origin; a controller that measures it gets
-    it in the tool's axes.
+    The wrench is ``wrench(t, T, twist)``, (6,) in world axes about the tool's origin; a controller that measures it
+    gets it in the tool's axes.
     """
     n, m = plant.n, controller.initial_state.size
     numbers = {**controller.parameters, **(parameters or {})}
@@ -83,7 +83,9 @@ def simulate(
     loop = Function(program, shape="scan")
     samples = round(duration / period / save_every) + 1
     times = period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
-    q, qd = np.broadcast_arrays(np.asarray(q0, dtype=float), np.zeros(n) if qd0 is None else np.asarray(qd0, dtype=float))
+    q, qd = np.broadcast_arrays(
+        np.asarray(q0, dtype=float), np.zeros(n) if qd0 is None else np.asarray(qd0, dtype=float)
+    )
     memory = np.broadcast_to(controller.initial_state, (*q.shape[:-1], m))
     _, *recorded = loop(np.concatenate([q, qd, memory], axis=-1), times)
     return Record(times[:, 0], *recorded[:3], recorded[3][..., :m])

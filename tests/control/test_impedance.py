@@ -146,7 +146,7 @@ def test_turns_about_a_principal_axis_obey_the_linear_equation_too(kind: str) ->
     A = np.array([[0.0, 1.0, 0.0], [-25.0 / 0.4, -4.0 / 0.4, 20.0 / 0.4], [0.0, 0.0, 0.0]])
     expected = [scipy.linalg.expm(A * t)[0, 2] for t in run.t]
     assert max(expected) > 0.8
-    np.testing.assert_allclose(turn[:, 2], expected, atol=1e-4)
+    np.testing.assert_allclose(turn[:, 2], expected, atol=3e-4)
     np.testing.assert_allclose(turn[:, :2], 0.0, atol=1e-4)
 
 
@@ -166,9 +166,7 @@ def test_the_energy_of_arm_and_springs_never_grows(name: str, error: str) -> Non
     rng = np.random.default_rng(4)
     starts = np.vstack([bent(arm), 0.0 * bent(arm), bent(arm) + rng.uniform(-1.0, 1.0, (4, arm.n))])
     speeds = 0.5 * rng.normal(size=starts.shape)
-    run = simulate(
-        arm, controller, at_rest(T), duration=0.6, period=1e-5, q0=starts, qd0=speeds, save_every=100
-    )
+    run = simulate(arm, controller, at_rest(T), duration=0.6, period=1e-5, q0=starts, qd0=speeds, save_every=100)
     found = arm.forward_kinematics(run.q)
     way = found[..., :3, 3] - T[:3, 3]
     U = 0.0
@@ -219,7 +217,9 @@ def test_own_inertia_in_contact_with_a_stiff_wall_stays_stable() -> None:
     goal = T.copy()
     goal[2, 3] = wall - 0.03
     controller = Impedance(arm, **(SPRINGS | {"damping": 200.0}), axes="world")
-    run = simulate(arm, controller, at_rest(goal), duration=6.0, period=5e-4, q0=bent(arm), wrench=contact, save_every=20)
+    run = simulate(
+        arm, controller, at_rest(goal), duration=6.0, period=5e-4, q0=bent(arm), wrench=contact, save_every=20
+    )
     depth = wall - arm.forward_kinematics(run.q[-1])[2, 3]
     np.testing.assert_allclose(2e4 * depth, STIFF[2] * (0.03 - depth), rtol=1e-3)
     assert np.abs(run.qd[-1]).max() < 1e-3
@@ -231,7 +231,13 @@ def test_a_wrong_model_degrades_but_stays_stable(kind: str) -> None:
     plant = arm.with_payload(1.5)
     T = arm.forward_kinematics(bent(arm))
     run = simulate(
-        plant, law(kind, arm, nullspace_stiffness=10.0), at_rest(T), duration=8.0, period=1e-3, q0=bent(arm), save_every=20
+        plant,
+        law(kind, arm, nullspace_stiffness=10.0),
+        at_rest(T),
+        duration=8.0,
+        period=1e-3,
+        q0=bent(arm),
+        save_every=20,
     )
     assert np.abs(run.qd[-1]).max() < 0.02
     off = np.linalg.norm(arm.forward_kinematics(run.q[-1])[:3, 3] - T[:3, 3])

@@ -54,7 +54,9 @@ def test_pd_obeys_its_equation() -> None:
 
 def test_pd_sags_under_gravity_where_the_springs_hold_the_weight() -> None:
     arm, kp, goal = frictionless("puma560"), np.array([900.0, 900.0, 500.0, 50.0, 50.0, 50.0]), np.full(6, 0.3)
-    run = simulate(arm, control.PD(arm, kp=kp, kd=0.2 * kp), hold(goal), duration=8.0, period=1e-3, q0=goal, save_every=50)
+    run = simulate(
+        arm, control.PD(arm, kp=kp, kd=0.2 * kp), hold(goal), duration=8.0, period=1e-3, q0=goal, save_every=50
+    )
     np.testing.assert_allclose(kp * (goal - run.q[-1]), arm.gravity_torque(run.q[-1]), atol=1e-6)
     assert np.abs(goal - run.q[-1]).max() > 0.01
 
@@ -88,7 +90,13 @@ def test_the_integral_of_pid_holds_the_weight() -> None:
     arm, goal = frictionless("planar2r"), np.array([0.4, 0.6])
     gains = {"kp": [900.0, 300.0], "kd": [200.0, 40.0]}
     run = simulate(
-        arm, control.PID(arm, ki=[900.0, 300.0], **gains), hold(goal), duration=20.0, period=1e-3, q0=goal, save_every=100
+        arm,
+        control.PID(arm, ki=[900.0, 300.0], **gains),
+        hold(goal),
+        duration=20.0,
+        period=1e-3,
+        q0=goal,
+        save_every=100,
     )
     np.testing.assert_allclose(run.q[-1], goal, atol=1e-6)
     np.testing.assert_allclose(np.array([900.0, 300.0]) * run.memory[-1], arm.gravity_torque(goal), rtol=1e-4)
@@ -143,9 +151,7 @@ def test_computed_torque_with_integral_obeys_its_equation(name: str) -> None:
     motion = ch.PointToPoint(arm.home, arm.home + 0.7, 0.8)
     offset = np.linspace(-0.1, 0.1, arm.n)
     controller = control.ComputedTorque(arm, kp=kp, kd=kd, ki=ki)
-    run = simulate(
-        arm, controller, follow(motion), duration=0.8, period=2e-5, q0=motion.start - offset, save_every=400
-    )
+    run = simulate(arm, controller, follow(motion), duration=0.8, period=2e-5, q0=motion.start - offset, save_every=400)
     unit = linear_error([ki, kp, kd], [1.0, 0.0, -kp], run.t)
     np.testing.assert_allclose(motion(run.t).q - run.q, unit[:, None] * offset, atol=3e-5)
 

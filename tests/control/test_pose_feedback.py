@@ -47,7 +47,9 @@ def turning(t: float) -> PoseMotion:
     h = 1e-4
 
     def R(s: float) -> np.ndarray:
-        return (Rotation.from_rotvec([np.sin(2 * s), 0.5 * s, 0.3]) * Rotation.from_rotvec([0.0, 1.5 * s, s])).as_matrix()
+        return (
+            Rotation.from_rotvec([np.sin(2 * s), 0.5 * s, 0.3]) * Rotation.from_rotvec([0.0, 1.5 * s, s])
+        ).as_matrix()
 
     def omega(s: float) -> np.ndarray:
         return Rotation.from_matrix(R(s + h) @ R(s - h).T).as_rotvec() / (2 * h)
@@ -93,7 +95,9 @@ def test_errors_obey_the_linear_equation_far_from_small() -> None:
         np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-@pytest.mark.parametrize(("kind", "energy"), [("quaternion", lambda a: 4 * (1 - np.cos(a / 2))), ("logarithm", lambda a: a**2 / 2)])
+@pytest.mark.parametrize(
+    ("kind", "energy"), [("quaternion", lambda a: 4 * (1 - np.cos(a / 2))), ("logarithm", lambda a: a**2 / 2)]
+)
 def test_the_energy_of_the_orientation_error_falls_from_every_start(kind: str, energy: Any) -> None:
     """|ω|²/2 + kp U(θ), from up to 179° and any spin; the logarithm's own law is linear, so it is tried from rest."""
     rng = np.random.default_rng(5)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.controller import Controller
-from chasles.control.pose_feedback import OrientationError, orientation_error, require_orientation_error
+from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
 from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -21,10 +21,10 @@ class ClosedLoopKinematics(CartesianController):
     """qd_c = J⁺ (twist_ref + K e) for joint positions q_c that a joint controller then follows.
 
     The commanded positions q_c are the controller's memory; they start at the robot's. All kinematics are those of q_c,
-    so that the inner loop's lag does not enter: the error e of the commanded pose decays with e' + K e = 0, that of the
-    orientation, 2 sin(θ/2) axis or θ axis, likewise while it is small. Accelerations for the inner controller are
-    qdd_c = J⁺ (a_ref + K e' - J' qd_c), and positions go on by q_c + h qd_c + h² qdd_c / 2. J⁺ is damped near singular
-    configurations.
+    so that the inner loop's lag does not enter: the position's error e obeys e' + K e = 0. So does the rotation vector
+    of R_ref Rᵀ with ``"logarithm"``; with ``"quaternion"``, ω = ω_ref + K e with e = 2 sin(θ/2) axis. The inner
+    controller gets the derivative of this twist too, as qdd_c = J⁺ (twist' - J' qd_c), and positions go on by
+    q_c + h qd_c + h² qdd_c / 2. J⁺ is damped near singular configurations.
 
     It needs to know the robot's kinematics, and the inner controller what it needs. Sources: Siciliano, Sciavicco,
     Villani and Oriolo, Robotics: Modelling, Planning and Control (2009), section 3.7; Chiaverini and Siciliano, "The
@@ -100,18 +100,10 @@ class ClosedLoopKinematics(CartesianController):
 
     def rates(self, q: Any, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
         """Motion of the joints at positions q with which the frame follows and its error decays."""
-        gain = parameters["gain"]
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
-        error = np.concatenate(
-            [
-                orientation_error(T[:3, :3], wanted.pose[:3, :3], self.orientation_error),
-                wanted.pose[:3, 3] - T[:3, 3],
-            ]
-        )
-        J = self.task.select(np.asarray(J6))
-        towards = parameters["nullspace_stiffness"] * (parameters["posture"] - q)
-        qd = self.task.inverted(J, self.task.select(wanted.twist + gain * error), towards)
+        twist, acceleration = velocity_feedback(np.asarray(T), wanted, parameters["gain"], self.orientation_error)
+        J, towards = self.task.select(np.asarray(J6)), parameters["nullspace_stiffness"]
+        qd = self.task.inverted(J, self.task.select(twist), towards * (parameters["posture"] - q))
         Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))
-        a = wanted.acceleration + gain * (wanted.twist - J6 @ qd) - Jdot @ qd
-        qdd = self.task.inverted(J, self.task.select(a), -parameters["nullspace_stiffness"] * qd)
+        qdd = self.task.inverted(J, self.task.select(acceleration - Jdot @ qd), -towards * qd)
         return Motion(q, qd, qdd)

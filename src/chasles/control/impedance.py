@@ -42,10 +42,10 @@ class Impedance(CartesianController):
       good model, a fast loop and a good sensor.
 
     At rest K x = f. All is written along the axes of the reference, or of the world. The orientation's offset is a
-    rotation S, and its springs have an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part, smooth at all
-    angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation vector, whose
-    moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength at every
-    angle.
+    rotation S, and its springs have an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part, smooth at
+    all angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation vector,
+    whose moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength at
+    every angle.
 
     It needs to know gravity, mass matrix and Coriolis terms; with an inertia, the whole dynamics. Sources: Hogan,
     "Impedance control: an approach to manipulation" (1985); Caccavale, Natale, Siciliano and Villani, "Six-DOF
@@ -143,7 +143,10 @@ class Impedance(CartesianController):
     def _own_inertia(
         self, q: Any, qd: Any, frame: TaskMotion, wanted: PoseMotion, push: Any, idle: Any
     ) -> NDArray[Any]:
-        """Torques that leave the arm its inertia; C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4 with c(q, v) = C(q, v) v."""
+        """Torques that leave the arm its inertia.
+
+        C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4, with c(q, v) = C(q, v) v.
+        """
         J = self.task.select(frame.J)
         still = np.zeros(self.robot.n)
         qd_d = self.task.inverted(J, self.task.select(wanted.twist), still)

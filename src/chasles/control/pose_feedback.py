@@ -82,6 +82,47 @@ def acceleration_feedback(
     return np.concatenate([angular, linear])
 
 
+def velocity_feedback(T: Array, reference: PoseMotion, gain: Array, kind: OrientationError) -> tuple[Array, Array]:
+    """Twist (6,) of a frame, angular part first, with which its error decays, and the twist's derivative.
+
+    The position's error obeys e' + gain e = 0. So does the rotation vector e of E = R_ref Rᵀ with ``"logarithm"``; for
+    one gain for all axes its angular velocity is ω = Eᵀ ω_ref + gain e. With ``"quaternion"`` it is
+
+        ω = ω_ref + gain e,   e = 2 sin(θ/2) axis.
+
+    Parameters
+    ----------
+    T
+        Pose (4, 4).
+    reference
+        What is wanted of it.
+    gain
+        Gains (6,), angular part first, 1/s.
+    kind
+        Of the orientation's error.
+    """
+    E = reference.pose[:3, :3] @ T[:3, :3].T
+    omega_reference, alpha_reference = reference.twist[:3], reference.acceleration[:3]
+    K = gain[:3]
+    if kind == "logarithm":
+        x: Any = log_rotation(E)
+        rate = -K * x
+        w = left_jacobian_rotation(x) @ rate
+        w_rate = left_jacobian_rotation(x) @ (-K * rate) + left_jacobian_rotation_rate(x, rate) @ rate
+        omega = E.T @ (omega_reference - w)
+        alpha = E.T @ (alpha_reference - w_rate - cross(w, omega_reference - w))
+    else:
+        quaternion = np.asarray(quaternion_from_rotation(E))
+        omega = omega_reference + K * (2.0 * quaternion[1:])
+        w = omega_reference - E @ omega
+        alpha = alpha_reference + K * (quaternion[0] * w + cross(w, quaternion[1:]))
+    error = reference.pose[:3, 3] - T[:3, 3]
+    return (
+        np.concatenate([omega, reference.twist[3:] + gain[3:] * error]),
+        np.concatenate([alpha, reference.acceleration[3:] - gain[3:] ** 2 * error]),
+    )
+
+
 def _linear_rotation(R: Array, omega: Array, reference: PoseMotion, kp: Array, kd: Array) -> Array:
     """Angular acceleration with which x'' + kd x' + kp x = 0 holds for the rotation vector x of E = R_ref Rᵀ.
 

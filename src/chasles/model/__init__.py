@@ -14,6 +14,7 @@ from chasles.model.editing import attach, renamed, with_free_base
 from chasles.model.formats import (
     DHTable,
     ScrewTable,
+    TomlForm,
     from_dh,
     from_screws,
     from_spacelib,
@@ -60,6 +61,7 @@ __all__ = [
     "Mimic",
     "Placement",
     "ScrewTable",
+    "TomlForm",
     "Tree",
     "attach",
     "build_tree",

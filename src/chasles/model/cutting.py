@@ -30,8 +30,8 @@ def sub_chain(description: Description, base_link: str, tip: str, *, branches: B
     base_link
         Name of the first link.
     tip
-        Name of the last link, or of a frame on it. It becomes the tool, unless the tool is a frame fixed to the last
-        link, and no frame is named here.
+        Name of the last link, or of a frame on it. A frame becomes the tool; a link does unless the tool then is fixed
+        to it, perhaps by joints that are now locked.
     branches
         What becomes of all that hangs on the links of the chain beside it and after it. ``"lock"``: it stays and adds
         to the inertia of the links, with its joints fixed at home, but for those that mimic a joint of the chain.

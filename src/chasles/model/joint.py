@@ -24,6 +24,7 @@ from chasles.model.freedoms import (
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, frozen_array, number, shortened
 
+Y_AXIS = (0.0, 1.0, 0.0)
 Bound = float | tuple[float, ...]
 JOINT_PARAMETERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor_inertia", "gear_ratio")
 
@@ -123,7 +124,7 @@ class Joint(Record):
     pitch
         Travel along the axis for each rad, m/rad; helical joints only.
     second_axis
-        Second direction of a universal joint, across the first, shape (3,).
+        Second direction of a universal joint, across the first, shape (3,). Other joints do not keep it.
     limits
         See `Limits`. Spherical and free joints have no limits of position.
     viscous_friction, coulomb_friction
@@ -156,7 +157,7 @@ class Joint(Record):
     T_joint_child: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
     axis: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     pitch: float = 0.0
-    second_axis: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
+    second_axis: NDArray[np.float64] = field(default_factory=lambda: np.array(Y_AXIS))
     limits: Limits = field(default_factory=Limits)
     viscous_friction: float = 0.0
     coulomb_friction: float = 0.0
@@ -175,7 +176,9 @@ class Joint(Record):
             T_parent_joint=frozen_placement(self.T_parent_joint, f"T_parent_joint {of_joint}"),
             T_joint_child=frozen_placement(self.T_joint_child, f"T_joint_child {of_joint}"),
             axis=_unit_vector(self.axis, f"the axis {of_joint}"),
-            second_axis=_unit_vector(self.second_axis, f"the second_axis {of_joint}"),
+            second_axis=_unit_vector(
+                self.second_axis if self.kind == "universal" else Y_AXIS, f"the second_axis {of_joint}"
+            ),
         )
         for name in ("pitch", *JOINT_PARAMETERS):
             value = number(getattr(self, name), f"the {name} {of_joint}")

@@ -82,9 +82,7 @@ def _positions(
             raise ModelError(f"joint {shortened(name)} cannot be locked: it is fixed already")
         if joint.mimic is not None:
             leader = description.mimics[name][0]
-            raise ModelError(
-                f"joint {shortened(name)} cannot be locked: it goes with {shortened(leader)}; lock that one"
-            )
+            raise ModelError(f"joint {shortened(name)} cannot be locked: it follows {shortened(leader)}; lock that")
         positions[name] = home[name] if position is None else checked_position(joint, position)
     return positions
 

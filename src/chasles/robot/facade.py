@@ -14,6 +14,7 @@ from chasles.model import Description
 from chasles.robot.configurations import Configurations
 from chasles.robot.copies import Copies
 from chasles.robot.dynamics import Dynamics
+from chasles.robot.formats import Formats
 from chasles.robot.kinematics import Kinematics
 from chasles.robot.parameters import InertialParameters
 from chasles.robot.reference_dynamics import ReferenceDynamics
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies):
+class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies, Formats):
     """A robot: immutable description and compiled mechanics.
 
     Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
@@ -57,35 +58,6 @@ class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics,
                 f"Robot takes a Description, not {description!r}; robots by name or file: chasles.load(...)"
             )
         self.description = description
-
-    @classmethod
-    def from_dh(cls, *args: Any, **keywords: Any) -> Self:
-        """Robot of Denavit–Hartenberg parameters; see `chasles.model.from_dh`."""
-        return cls(model.from_dh(*args, **keywords))
-
-    @classmethod
-    def from_screws(cls, *args: Any, **keywords: Any) -> Self:
-        """Robot of screw axes at the home position; see `chasles.model.from_screws`."""
-        return cls(model.from_screws(*args, **keywords))
-
-    @classmethod
-    def from_urdf(cls, path: str | Path, **keywords: Any) -> Self:
-        """Robot of a URDF file; see `chasles.model.from_urdf`."""
-        return cls(model.from_urdf(path, **keywords))
-
-    @classmethod
-    def from_toml(cls, path: str | Path, **keywords: Any) -> Self:
-        """Robot of a TOML file; see `chasles.model.from_toml`."""
-        return cls(model.from_toml(path, **keywords))
-
-    @classmethod
-    def from_spacelib(cls, path: str | Path, **keywords: Any) -> Self:
-        """Robot of a data file of SpaceLib's program ROB-MAT; see `chasles.model.from_spacelib`."""
-        return cls(model.from_spacelib(path, **keywords))
-
-    def to_toml(self) -> str:
-        """Text of a TOML file from which the same robot can be read."""
-        return model.to_toml(self.description)
 
     @cached_property
     def inverse_kinematics(self) -> InverseKinematics:

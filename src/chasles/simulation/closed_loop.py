@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,19 +14,16 @@ from numpy.typing import NDArray
 from chasles.control import Controller
 from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.plant.equations import Equations, Instant, derivative_function
+from chasles.plant.equations import Equations
 from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
-from chasles.simulation.integrators import ADAPTIVE, Step, euler, runge_kutta_4, semi_implicit_euler
+from chasles.simulation.fixed_steps import INSIDE, Felt, FixedSteps, Start, instant_after
+from chasles.simulation.integrators import ADAPTIVE
 from chasles.simulation.recording import Variable, energy_variable, joint_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
-
-#: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.
-_INSIDE = 1e-9
-
 
 class Stage(NamedTuple):
     """A stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
@@ -256,9 +253,9 @@ class ClosedLoop:
         return given[..., start : start + self._wrench_numbers]
 
     @cached_property
-    def derivative(self) -> Function:
-        """The right-hand side of the plant's equations of motion; see `derivative_function`."""
-        return derivative_function(self.equations, self.shapes)
+    def steps(self) -> FixedSteps:
+        """The plant's motion in steps of a fixed length."""
+        return FixedSteps(self.equations, self.shapes, self.integrator, self.period, self._wrench_numbers)
 
     def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
         """Read the sensors, call reference and controller once; on numbers or traced scalars."""
@@ -267,7 +264,7 @@ class ClosedLoop:
         t, motion = self.reference.at(first, _part("reference", values))
         x, memory = state[self.layout["plant"]], state[self.layout["controller"]]
         q, qd, sensed = self._read(x, state[self.layout["sensors"]], further.get("noise"), values)
-        outside = self.instant(t, _INSIDE * self.period, further.get("wrenches"), t)
+        outside = instant_after(t, INSIDE * self.period, self.period, further.get("wrenches"), t)
         acting = self.equations.environment(x, outside, values)
         own = _part("controller", values)
         if "schedule" in further:
@@ -287,42 +284,13 @@ class ClosedLoop:
 
     def advance(self, t: Any, x: Any, queue: list[Any], wrenches: Any, values: Mapping[str, Any]) -> Any:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
-        equations, step = self.equations, self._step
-        arguments = list(values.values())
         before = self.clock_before(t)
         for stage in self.stages:
-            command, h = queue[stage.torque], self._step_length(stage)
-            for k in range(stage.steps):
-                begin = stage.begin * self.period + k * h
-                clock = t + (begin + 0.5 * h)
-                x = equations.after_events(x, before, clock, values)
-                before = clock
-
-                def derivative(
-                    x: Any, s: float, begin: float = begin, h: float = h, clock: Any = clock, command: Any = command
-                ) -> Any:
-                    instant = self.instant(t, begin + _INSIDE * h + (1.0 - 2.0 * _INSIDE) * s, wrenches, clock)
-                    if equations.is_rigid:
-                        return equations.derivative(x, instant, command, values)
-                    sampled = () if wrenches is None else (instant.sampled,)
-                    return self.derivative(x, instant.t, clock, *sampled, command, *arguments)
-
-                x = equations.normalized(step(derivative, x, 0.0, h))
+            h = self._step_length(stage)
+            start, felt = Start(t, stage.begin * self.period, before), Felt(queue[stage.torque], wrenches, values)
+            x = self.steps.run(x, start, felt, h, stage.steps)
+            before = t + (stage.end * self.period - 0.5 * h)
         return x
-
-    def instant(self, t: Any, offset: float, wrenches: Any, clock: Any) -> Instant:
-        """What the plant feels at a time after a call at t; wrenches that were evaluated beforehand are linear."""
-        if wrenches is None:
-            return Instant(t + offset, clock, np.zeros(0))
-        half = self._wrench_numbers // 2
-        share = offset / self.period
-        return Instant(t + offset, clock, (1.0 - share) * wrenches[:half] + share * wrenches[half:])
-
-    @cached_property
-    def _step(self) -> Step:
-        if self.integrator == "semi-implicit-euler":
-            return partial(semi_implicit_euler, with_new_rates=self.equations.with_new_rates)
-        return euler if self.integrator == "euler" else runge_kutta_4
 
     @property
     def _wrench_numbers(self) -> int:
@@ -333,7 +301,7 @@ class ClosedLoop:
 
     def clock_before(self, t: Any) -> Any:
         """A time inside the step before a call at t; at the first call that time itself."""
-        half = _INSIDE * self.period if self.integrator in ADAPTIVE else 0.5 * self._step_length(self.stages[-1])
+        half = INSIDE * self.period if self.integrator in ADAPTIVE else 0.5 * self._step_length(self.stages[-1])
         return where(t > self.reference.start_time, t - half, t)
 
     def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:

@@ -64,9 +64,11 @@ def run_metrics(
     arrays["tau"] = run["tau_applied" if "tau_applied" in run else "tau"].transpose(*batch, "time", "joint").values
     # Numbers of a run that went beyond all bounds are no event of the caller's arithmetic; they become NaN below.
     with np.errstate(all="ignore"):
-        of_joints = {name: value for name, value in arrays.items() if name != "pose_reference"}
-        joints = joint_metrics(times, **of_joints, settling_band=band)
-        tool = tool_metrics(run_robot(run), arrays["q"], _tool_reference(arrays), frame) if "robot_toml" in run.attrs else {}
+        reference = {name: arrays.pop(name) for name in ("pose_reference",) if name in arrays}
+        joints = joint_metrics(times, **arrays, settling_band=band)
+        if not reference:
+            reference["q_reference"] = arrays["q_reference"]
+        tool = tool_metrics(run_robot(run), arrays["q"], frame=frame, **reference) if "robot_toml" in run.attrs else {}
     whole = np.isfinite(arrays["q"]).all(axis=(-1, -2)) & np.isfinite(arrays["tau"]).all(axis=(-1, -2))
     data = {}
     for name, values in joints.items():
@@ -81,11 +83,6 @@ def run_metrics(
     coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
     attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
     return xarray.Dataset(data, coords=coordinates, attrs=attributes)
-
-
-def _tool_reference(arrays: dict[str, Floats]) -> Floats:
-    """The reference of the tool: configurations or, of a motion in space, poses."""
-    return arrays["pose_reference"] if "pose_reference" in arrays else arrays["q_reference"]
 
 
 def joint_metrics(
@@ -196,7 +193,14 @@ def overshoots(q: Floats, q_reference: Floats) -> Floats:
     return np.asarray(np.maximum((direction * q).max(axis=-2) - farthest, 0.0))
 
 
-def tool_metrics(robot: Robot, q: Floats, reference: Floats, frame: str | None = None) -> dict[str, Floats]:
+def tool_metrics(
+    robot: Robot,
+    q: Floats,
+    q_reference: Floats | None = None,
+    frame: str | None = None,
+    *,
+    pose_reference: Floats | None = None,
+) -> dict[str, Floats]:
     """Errors (...) of a frame's pose along motions (..., time, nq), by the robot's forward kinematics, m and rad.
 
     Parameters
@@ -205,8 +209,8 @@ def tool_metrics(robot: Robot, q: Floats, reference: Floats, frame: str | None =
         The robot, and its frame, default the tool.
     q
         Configurations.
-    reference
-        Configurations of the reference, (..., time, nq), or poses of the frame, (..., time, 4, 4).
+    q_reference, pose_reference
+        The reference: configurations, or poses of the frame, (..., time, 4, 4).
 
     Examples
     --------
@@ -216,31 +220,41 @@ def tool_metrics(robot: Robot, q: Floats, reference: Floats, frame: str | None =
     >>> float(of["rms_rotation_error"].round(12)), float(of["peak_position_error"].round(6))  # 2 · 0.25 m · sin 0.05
     (0.1, 0.02499)
     """
-    batch, core = q.shape[:-1], reference.shape[-2:] if reference.shape[-2:] == (4, 4) else reference.shape[-1:]
-    flat_q = q.reshape(-1, *q.shape[-2:])
-    flat_reference = np.broadcast_to(reference, (*batch, *core)).reshape(-1, q.shape[-2], *core)
-    squares, peaks = np.empty((len(flat_q), 2)), np.empty((len(flat_q), 2))
-    at_once = max(1, _HELD_POSES // q.shape[-2])
-    for first in range(0, len(flat_q), at_once):
+    batch, samples = q.shape[:-2], q.shape[-2]
+
+    def by_run(array: Floats | None, core: tuple[int, ...]) -> Floats | None:
+        return None if array is None else np.broadcast_to(array, (*batch, samples, *core)).reshape(-1, samples, *core)
+
+    flat = q.reshape(-1, *q.shape[-2:])
+    joints, poses = by_run(q_reference, q.shape[-1:]), by_run(pose_reference, (4, 4))
+    squares, peaks = np.empty((len(flat), 2)), np.empty((len(flat), 2))
+    at_once = max(1, _HELD_POSES // samples)
+    for first in range(0, len(flat), at_once):
         part = slice(first, first + at_once)
-        both = np.stack(pose_errors(robot, flat_q[part], flat_reference[part], frame), axis=-1)
+        chosen = [None if array is None else array[part] for array in (joints, poses)]
+        both = np.stack(pose_errors(robot, flat[part], chosen[0], frame, pose_reference=chosen[1]), axis=-1)
         squares[part], peaks[part] = np.mean(both**2, axis=1), both.max(axis=1)
     root = np.sqrt(squares)
     return {
-        "rms_position_error": root[:, 0].reshape(batch[:-1]),
-        "peak_position_error": peaks[:, 0].reshape(batch[:-1]),
-        "rms_rotation_error": root[:, 1].reshape(batch[:-1]),
-        "peak_rotation_error": peaks[:, 1].reshape(batch[:-1]),
+        "rms_position_error": root[:, 0].reshape(batch),
+        "peak_position_error": peaks[:, 0].reshape(batch),
+        "rms_rotation_error": root[:, 1].reshape(batch),
+        "peak_rotation_error": peaks[:, 1].reshape(batch),
     }
 
 
-def pose_errors(robot: Robot, q: Floats, reference: Floats, frame: str | None = None) -> tuple[Floats, Floats]:
+def pose_errors(
+    robot: Robot,
+    q: Floats,
+    q_reference: Floats | None = None,
+    frame: str | None = None,
+    *,
+    pose_reference: Floats | None = None,
+) -> tuple[Floats, Floats]:
     """Distance (...), m, of a frame's origin from its reference, and angle, rad; arguments as for `tool_metrics`."""
     options: dict[str, Any] = {} if frame is None else {"target": frame}
     T = robot.forward_kinematics(q, **options)
-    T_reference = reference if reference.shape[-2:] == (4, 4) and reference.ndim > q.ndim else None
-    if T_reference is None:
-        T_reference = robot.forward_kinematics(reference, **options)
+    T_reference = robot.forward_kinematics(q_reference, **options) if pose_reference is None else pose_reference
     distance = np.linalg.norm(T[..., :3, 3] - T_reference[..., :3, 3], axis=-1)
     return distance, angle_between_rotations(T[..., :3, :3], T_reference[..., :3, :3])
 

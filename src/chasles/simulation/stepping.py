@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.fixed_steps import instant_after
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -103,7 +104,7 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     """
     from scipy.integrate import solve_ivp
 
-    equations, derivative_of = loop.equations, loop.derivative
+    equations, derivative_of = loop.equations, loop.steps.derivative
     after_events = loop.after_events if loop.counts_payloads else None
 
     def advance_one(t: float, x: Floats, queue: Floats, wrenches: Any, own: Values) -> Floats:
@@ -124,7 +125,7 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 def derivative(
                     s: float, x: Floats, command: Any = command, clock: float = clock, inner: Any = inner
                 ) -> Any:
-                    instant = loop.instant(t, min(max(s, inner[0]), inner[1]), wrenches, clock)
+                    instant = instant_after(t, min(max(s, inner[0]), inner[1]), loop.period, wrenches, clock)
                     outside = () if wrenches is None else (instant.sampled,)
                     return derivative_of(x, instant.t, clock, *outside, command, *arguments)
 

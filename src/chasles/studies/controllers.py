@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from chasles import control
 from chasles.engine import clip
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
+from chasles.studies import gains
 from chasles.studies.checks import array_of, number, shortened
 from chasles.trajectories import JointTrajectory
 
@@ -26,67 +26,20 @@ _DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
 _NOT_SETTINGS = ("robot", "period")
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What all controllers of a study are to have in common, and where.
-
-    Attributes
-    ----------
-    model, motion
-        What the controller believes about the robot, and the reference.
-    period
-        Sample period, s.
-    frequency, damping
-        Natural frequency, rad/s, and damping ratio of the error.
-    damping_times_period
-        Bound on the rate at which the damping acts, times the period.
-    """
-
-    model: Robot
-    motion: JointTrajectory
-    period: float
-    frequency: float
-    damping: float
-    damping_times_period: float
-
-    @cached_property
-    def mass_matrices(self) -> NDArray[np.float64]:
-        """Along the motion, shape (k, n, n)."""
-        matrices: NDArray[np.float64] = self.model.mass_matrix(self.motion(_moments(self.motion)).q)
-        return matrices
-
-    def attainable(self, coupling: float = 1.0) -> float:
-        """Frequency, rad/s, lowered as far as the period asks for.
-
-        A sampled loop cannot damp faster than about once a period. Coupling makes joints with gains of their own
-        faster than they would be alone, by this factor.
-        """
-        return min(self.frequency, self.damping_times_period / (2.0 * self.damping * coupling * self.period))
-
-
-Rule = Callable[[Wish], dict[str, Any]]
-
-
-def _stiffness(wish: Wish) -> dict[str, Any]:
-    """Each joint as if it turned alone, with its mean inertia along the motion."""
-    inertia = np.diagonal(wish.mass_matrices, axis1=-2, axis2=-1).mean(axis=0)
-    coupling = np.linalg.eigvals(np.linalg.solve(wish.mass_matrices, np.diag(inertia))).real.max()
-    frequency = wish.attainable(float(coupling))
-    return {"kp": inertia * frequency**2, "kd": 2.0 * wish.damping * frequency * inertia}
-
-
-def _error_equation(wish: Wish) -> dict[str, Any]:
-    """The error of every joint obeys the equation of a unit mass."""
-    frequency = wish.attainable()
-    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency}
-
-
 #: Kind, class of `chasles.control`, and the rule for its gains.
-_KINDS: dict[str, tuple[str, Rule | None]] = {
-    "pd": ("PD", _stiffness),
-    "pd-gravity": ("PDGravity", _stiffness),
-    "computed-torque": ("ComputedTorque", _error_equation),
+_KINDS: dict[str, tuple[str, gains.Rule | None]] = {
+    "pd": ("PD", gains.stiffness),
+    "pd-gravity": ("PDGravity", gains.stiffness),
+    "pid": ("PID", gains.stiffness_with_integral),
+    "computed-torque": ("ComputedTorque", gains.error_equation),
     "nominal-torque": ("NominalTorque", None),
+    "time-varying-regulator": ("TimeVaryingRegulator", gains.quadratic_weights),
+    "gain-scheduled-regulator": ("GainScheduledRegulator", gains.quadratic_weights),
+    "lee-chung": ("LeeChung", gains.perturbation_weights),
+    "slotine-li": ("SlotineLi", gains.adaptation),
+    "composite-adaptive": ("CompositeAdaptive", gains.adaptation),
+    "model-reference-adaptive": ("ModelReferenceAdaptive", None),
+    "sliding-mode": ("SlidingMode", None),
 }
 KINDS = tuple(kind for kind, (name, _) in _KINDS.items() if hasattr(control, name))
 
@@ -122,10 +75,12 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if name not in known:
             raise UnknownNameError(f"setting of a controller of kind '{kind}'", str(name), known)
-        if name in BANDWIDTH:
+        if name in BANDWIDTH and _KINDS[kind][1]:
             checked[name] = number(value, name, above=0.0)
         elif isinstance(value, bool | str):
             checked[name] = value
+        elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+            checked[name] = tuple(value)
         elif isinstance(value, list | tuple | np.ndarray):
             array = array_of(value, np.shape(value) if _is_regular(value) else (-1,), name)
             checked[name] = tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
@@ -171,10 +126,11 @@ def make_controller(
     if callable(kind):
         return kind(model, motion, period)
     class_name, rule = _KINDS[kind]
-    given = {name: value for name, value in settings.items() if name not in BANDWIDTH}
+    given = dict(settings)
     if rule is not None:
+        given = {name: value for name, value in settings.items() if name not in BANDWIDTH}
         chosen = {name: float(settings.get(name, default)) for name, default in _DEFAULTS.items()}
-        given = rule(Wish(model, motion, period, **chosen)) | given
+        given = rule(gains.Wish(model, motion, period, **chosen)) | given
     if "period" in _keywords(kind):
         given["period"] = period
     return getattr(control, class_name)(model, **given)
@@ -217,10 +173,6 @@ def _own_settings(kind: str) -> tuple[str, ...]:
 def _keywords(kind: str) -> tuple[str, ...]:
     signature = inspect.signature(getattr(control, _KINDS[kind][0]))
     return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
-
-
-def _moments(motion: JointTrajectory) -> NDArray[np.float64]:
-    return np.linspace(0.0, motion.duration, 50)
 
 
 def _is_regular(value: Any) -> bool:

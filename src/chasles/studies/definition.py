@@ -244,6 +244,8 @@ class Execution:
         Time simulated after the motion's end, s.
     step
         Longest step of the integrator (classical Runge–Kutta), s; friction may ask for shorter ones.
+    delay
+        Time from sampling to the torque's taking effect, in sample periods.
     torque_limits
         Whether the motors give no more than the robot's effort limits.
     lost_beyond
@@ -254,6 +256,7 @@ class Execution:
 
     rest: float = 0.25
     step: float = 1e-3
+    delay: float = 0.0
     torque_limits: bool = True
     lost_beyond: float = 1.0
     chunk: int = 500
@@ -264,6 +267,7 @@ class Execution:
         _set(
             self,
             rest=number(self.rest, "rest", most=60.0),
+            delay=number(self.delay, "delay", most=10.0),
             step=number(self.step, "step", above=0.0, least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
         )

@@ -59,17 +59,14 @@ class Bench:
 
     Attributes
     ----------
-    plant
-        The robot as it is: with friction, whose size varies.
     model
-        The robot as controllers know it: as described, without friction.
+        The robot as controllers know it: as described, without friction. With other parameters it is the plant.
     motion
         The reference.
     peak_torque, top_speed
         Of the planned motion without friction and payload, shape (n,).
     """
 
-    plant: Robot
     model: Robot
     motion: JointTrajectory
     peak_torque: Floats
@@ -119,7 +116,7 @@ def prepare(study: Study) -> list[Bench]:
 def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     """Make a robot's bench."""
     described = Robot(parse_toml(robot.toml, check=False))
-    model = described.with_friction(viscous=0.0, coulomb=0.0)
+    model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
     motion: JointTrajectory
     if len(robot.times) == 2:
         motion = PointToPoint(*robot.waypoints, robot.times[-1])
@@ -128,8 +125,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     planned = motion(np.linspace(0.0, motion.duration, 501))
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
-    plant = model.with_friction(coulomb_velocity=coulomb_velocity)
-    return Bench(plant, model, motion, peak_torque, top_speed)
+    return Bench(model, motion, peak_torque, top_speed)
 
 
 def perform(study: Study, part: Part) -> dict[str, Floats]:
@@ -151,11 +147,12 @@ def perform(study: Study, part: Part) -> dict[str, Floats]:
     vary = plant_values(study, made, drawn, chosen)
     duration = made.motion.duration + study.execution.rest
     run = simulate(
-        made.plant,
+        made.model,
         controller,
         made.motion,
         duration=duration,
         period=period,
+        delay=study.execution.delay * period,
         substeps=_substeps(made, vary, period, study.execution.step),
         vary=vary,
         save_every=max(1, round(duration / period / _SAMPLES)),
@@ -189,7 +186,7 @@ def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]
 def _substeps(made: Bench, vary: Mapping[str, Floats], period: float, step: float) -> int:
     """Steps in a period that are short enough, along the whole motion."""
     times = np.linspace(0.0, made.motion.duration, 5)
-    rate = max(fastest_friction_rate(made.plant, q, vary) for q in made.motion(times).q)
+    rate = max(fastest_friction_rate(made.model, q, vary) for q in made.motion(times).q)
     return max(math.ceil(period / step * (1.0 - 1e-9)), math.ceil(rate * period / _STABLE))
 
 

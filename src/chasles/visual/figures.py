@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,16 @@ from numpy.typing import NDArray
 
 from chasles.simulation.metrics import pose_errors, run_robot
 from chasles.visual.encoding import plot_text, typed_array
-from chasles.visual.panels import COLORS, Panel, curves, dashed_line, drawn_samples, line_style, panel_layout
+from chasles.visual.panels import (
+    COLORS,
+    MOST_LINES,
+    Panel,
+    curves,
+    dashed_line,
+    drawn_samples,
+    line_style,
+    panel_layout,
+)
 from chasles.visual.summary import by_run, joint_units, require_run
 
 if TYPE_CHECKING:
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
 _SAMPLES = 4000  # drawn of each line of a single run
 _SAMPLES_OF_BATCH = 300
 _TOOL_COLOR = "#22303c"
+_TOOL_GROUP = -1
+_MANY = "shaded: all runs, and 90 % of them; lines: medians"
 
 
 def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
@@ -43,23 +53,25 @@ def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
         The dataset is no such result.
     """
     require_run(run)
-    single = by_run(run, "q").shape[0] == 1
+    single = by_run(run, "tau").shape[0] == 1
     samples = drawn_samples(run.sizes["time"], _SAMPLES if single else _SAMPLES_OF_BATCH)
     times = np.asarray(run["time"].values, dtype=float)
-    names = [plot_text(str(name)) for name in run["joint"].values]
-    panels = _panels(joint_units(run), by_run(run, "q").shape[0])
+    panels: list[Panel] = []
     data: list[dict[str, Any]] = []
-    for number, panel in enumerate(panels):
+    named: set[int] = set()
+    for panel, names, groups in _panels(run):
         values = by_run(run, panel.variable)[:, samples] * panel.scale
-        for joint in panel.lines:
-            color = COLORS[joint % len(COLORS)]
-            style = line_style(panel, number, names[joint], joint, legend=panel.variable == "q")
-            data.extend(curves(style, times[samples], values[..., joint], color))
-            if panel.variable == "q":
-                data.extend(_reference(style, times[samples], by_run(run, "q_reference")[:, samples, joint], color))
+        for line in panel.lines:
+            color = COLORS[line % len(COLORS)]
+            style = line_style(panel, len(panels), names[line], groups[line], legend=groups[line] not in named)
+            named.add(groups[line])
+            data.extend(curves(style, times[samples], values[..., line], color))
+            if panel.variable == "q" and "q_reference" in run:
+                data.extend(_reference(style, times[samples], by_run(run, "q_reference")[:, samples, line], color))
+        panels.append(panel)
     for name, unit, errors in tool_errors(run, samples):
         panel = Panel(name, f"The tool's error of {name}", unit, 1e3, (0,))
-        style = line_style(panel, len(panels), "tool", len(names), legend=name == "position")
+        style = line_style(panel, len(panels), "tool", _TOOL_GROUP, legend=name == "position")
         data.extend(curves(style, times[samples], errors * panel.scale, _TOOL_COLOR))
         panels.append(panel)
     return {"data": data, "layout": panel_layout(panels, float(times[0]), float(times[-1]))}
@@ -67,29 +79,41 @@ def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
 
 def tool_errors(run: xarray.Dataset, samples: NDArray[np.intp]) -> list[tuple[str, str, NDArray[np.float64]]]:
     """Name, unit to draw in, and errors (runs, samples) in m or rad, of the tool's position and orientation."""
-    if "robot_toml" not in run.attrs or not np.isfinite(run["q_reference"].values).any():
+    name = "pose_reference" if "pose_reference" in run else "q_reference"
+    if "robot_toml" not in run.attrs or name not in run or not np.isfinite(run[name].values).any():
         return []
-    q, q_reference = (by_run(run, name)[:, samples] for name in ("q", "q_reference"))
     with np.errstate(all="ignore"):  # of numbers that are not finite, which make gaps
-        distance, angle = pose_errors(run_robot(run), q, q_reference)
+        reference = {name: by_run(run, name)[:, samples]}
+        distance, angle = pose_errors(run_robot(run), by_run(run, "q")[:, samples], **reference)
     return [("position", "mm", distance), ("orientation", "mrad", angle)]
 
 
-def _panels(units: Sequence[str], runs: int) -> list[Panel]:
+def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
+    """Diagrams of positions, errors and torques, with the names of their lines and their groups in the legend."""
+    joints = [plot_text(str(name)) for name in run["joint"].values]
+    coordinates, position_units = joints, joint_units(run)
+    shift = 0
+    if "coordinate" in run["q"].dims:  # of joints with several freedoms
+        coordinates = [plot_text(str(name)) for name in run["coordinate"].values]
+        position_units = list(run_robot(run).coordinate_units)
+        shift = len(coordinates)
+    many = by_run(run, "tau").shape[0] > MOST_LINES
     panels = []
-    notes = {
-        "q": "reference dashed",
-        "error": "shaded: all runs, and 90 % of them; lines: medians" if runs > 20 else "",
-    }
-    for variable, per_unit in (
-        ("q", {"rad": ("Joint angle", "rad", 1.0), "m": ("Joint travel", "m", 1.0)}),
-        ("error", {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)}),
-        ("tau", {"rad": ("Torque", "N m", 1.0), "m": ("Force", "N", 1.0)}),
+    for variable, per_unit, note in (
+        ("q", {"rad": ("Joint angle", "rad", 1.0), "m": ("Joint travel", "m", 1.0), "": ("Quaternion", "1", 1.0)}, ""),
+        ("error", {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)}, _MANY if many else ""),
+        ("tau", {"rad": ("Torque", "N m", 1.0), "m": ("Force", "N", 1.0)}, ""),
     ):
+        if variable not in run:
+            continue
+        is_position = variable == "q"
+        names, units = (coordinates, position_units) if is_position else (joints, joint_units(run))
+        groups = [k + (0 if is_position else shift) for k in range(len(names))]
+        noted = "reference dashed" if is_position and "q_reference" in run else note
         for unit, (title, shown, scale) in per_unit.items():
-            joints = tuple(k for k, own in enumerate(units) if own == unit)
-            if joints:
-                panels.append(Panel(variable, title, shown, scale, joints, notes.get(variable, "")))
+            lines = tuple(k for k, own in enumerate(units) if own == unit)
+            if lines:
+                panels.append((Panel(variable, title, shown, scale, lines, noted), names, groups))
     return panels
 
 

@@ -16,7 +16,8 @@ QUIET: dict[str, Any] = {"hoverinfo": "skip", "hovertemplate": None, "showlegend
 _PANEL_HEIGHT = 230
 _GAP = 46
 _COLUMN_GAP = 0.09
-_MOST_LINES = 20  # of one batch in one diagram
+#: Lines of one batch in one diagram.
+MOST_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def curves(
     """Values (b, k) of one or more runs over time (k,): a line; the band of all and their lines; quantiles of many."""
     if len(values) == 1:
         return [style | {"x": typed_array(time), "y": typed_array(values[0]), "line": {"color": color, "width": 1.8}}]
-    drawn = (band if len(values) <= _MOST_LINES else quantile_bands)(style, time, values, color)
+    drawn = (band if len(values) <= MOST_LINES else quantile_bands)(style, time, values, color)
     return [*drawn, legend_entry(style, color)] if style["showlegend"] else drawn
 
 
@@ -163,7 +164,7 @@ def shown_runs(count: int) -> NDArray[np.intp]:
     >>> shown_runs(3)
     array([0, 1, 2])
     """
-    return drawn_samples(count, _MOST_LINES)
+    return drawn_samples(count, MOST_LINES)
 
 
 def panel_layout(

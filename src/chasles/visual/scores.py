@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, Panel, axis_name, line_style, panel_layout
-from chasles.visual.summary import joint_units
+from chasles.visual.summary import joint_units, run_dims
 
 if TYPE_CHECKING:
     import xarray
@@ -39,7 +39,7 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
     tool = len(names) - 1
     rows = [
         ("rms_error", "RMS tracking error", unit, tuple(k for k, own in enumerate(units) if own == unit))
-        for unit in dict.fromkeys(units)
+        for unit in (dict.fromkeys(units) if "rms_error" in metrics else ())
     ]
     if "rms_position_error" in metrics:
         rows.append(("rms_position_error", "RMS error of the tool's position", "m", (tool,)))
@@ -73,7 +73,7 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
 
 def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:
     """Parameters of one number that vary between the runs, the first three, each for all runs (runs,)."""
-    dims = [dim for dim in run["q"].dims if dim not in ("time", run["q"].dims[-1])]
+    dims = run_dims(run)
     shape = [run.sizes[dim] for dim in dims]
     found = {}
     for name, coordinate in run.coords.items():

@@ -13,7 +13,7 @@ from chasles.errors import ArgumentError
 if TYPE_CHECKING:
     import xarray
 
-NEEDED = ("q", "q_reference", "error", "tau")
+NEEDED = {"q": {"time"}, "tau": {"time", "joint"}}
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,31 @@ def require_run(run: xarray.Dataset) -> None:
     ArgumentError
         The message says what is missing.
     """
-    for name in NEEDED:
+    for name, dims in NEEDED.items():
         if name not in run:
             raise ArgumentError(f"not the result of a simulation: the dataset has no variable '{name}'")
-        if not {"time", "joint"} <= set(run[name].dims):
-            raise ArgumentError(f"not the result of a simulation: '{name}' has no dimensions time and joint")
+        if not dims <= set(run[name].dims):
+            raise ArgumentError(
+                f"not the result of a simulation: '{name}' has no dimensions {' and '.join(sorted(dims))}"
+            )
     if run.sizes["time"] == 0 or run["q"].size == 0:
         raise ArgumentError("the result of this simulation is empty: there is nothing to show")
 
 
 def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
-    """One variable as an array (runs, time, joint): all axes of runs in one, of length 1 for a single run."""
-    values = run[name].transpose(..., "time", "joint").values
-    return np.asarray(values, dtype=np.float64).reshape(-1, *values.shape[-2:])
+    """One variable as an array (runs, time, joint): all axes of runs in one, of length 1 for a single run.
+
+    The last axis of positions may be that of coordinates, where joints have several freedoms, and an array of poses has
+    two more.
+    """
+    runs = run_dims(run)
+    values = run[name].transpose(*runs, "time", ...).values
+    return np.asarray(values, dtype=np.float64).reshape(-1, *values.shape[len(runs) :])
+
+
+def run_dims(run: xarray.Dataset) -> list[str]:
+    """Names of the axes of runs."""
+    return [str(dim) for dim in run["tau"].dims if dim not in ("time", "joint")]
 
 
 def joint_units(run: xarray.Dataset) -> list[str]:
@@ -91,7 +103,8 @@ def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
     ['rad', 'rad']
     """
     require_run(run)
-    error = by_run(run, "error").reshape(-1, run.sizes["joint"])
+    unknown = np.full((1, run.sizes["joint"]), np.nan)  # of a run that followed a motion in space
+    error = by_run(run, "error").reshape(-1, run.sizes["joint"]) if "error" in run else unknown
     effort = by_run(run, "tau").reshape(-1, run.sizes["joint"])
     return [
         JointTracking(
@@ -120,7 +133,7 @@ def peak(values: NDArray[np.float64]) -> float:
 
 def run_labels(run: xarray.Dataset) -> list[str]:
     """A name for each run of a batch, made of what varies between them."""
-    dims = [str(dim) for dim in run["q"].dims if dim not in ("time", "joint")]
+    dims = run_dims(run)
     shape = tuple(run.sizes[dim] for dim in dims)
     labels = []
     for count, index in enumerate(np.ndindex(shape)):

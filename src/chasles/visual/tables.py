@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.robot import Robot
 from chasles.visual.panels import quantiles
-from chasles.visual.summary import JointTracking, joint_units
+from chasles.visual.summary import JointTracking, joint_units, run_dims
 
 if TYPE_CHECKING:
     import xarray
@@ -55,8 +55,7 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None) -> str:
 def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
     """Metrics of whole runs: the number of a single run; of a batch the least, the median, and the largest of each."""
     units = set(joint_units(run))
-    batch = [dim for dim in run["q"].dims if dim not in ("time", run["q"].dims[-1])]
-    count = int(np.prod([run.sizes[dim] for dim in batch], dtype=int))
+    count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     body = []
     for name, joined, title in _ROWS:
         if name not in metrics or (name in ("rms_error", "peak_error") and len(units) > 1):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.simulation.metrics import run_metrics
-from chasles.visual.summary import require_run, run_labels
+from chasles.visual.summary import joint_units, require_run, run_dims, run_labels
 
 if TYPE_CHECKING:
     import xarray
@@ -35,7 +35,7 @@ def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> s
     require_run(run)
     numbers = run_metrics(run) if metrics is None else metrics
     labels = run_labels(run)
-    finite = np.isfinite(numbers["peak_error"].values.reshape(len(labels), -1)).all(axis=-1)
+    finite = np.isfinite(numbers["peak_torque"].values.reshape(len(labels), -1)).all(axis=-1)
     sentences = [_what(run), *_divergence(run, finite)]
     if finite.any():
         several = len(labels) > 1
@@ -75,7 +75,7 @@ def _divergence(run: xarray.Dataset, finite: NDArray[np.bool_]) -> list[str]:
 
 def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
     sentences = []
-    for unit, joints in _by_unit(run).items():
+    for unit, joints in (_by_unit(run) if "peak_error" in numbers else {}).items():
         peak, joint = _worst(numbers["peak_error"].values[joints], run["joint"].values[joints])
         rms = float(numbers["rms_error"].values[joints].max())
         kind = "" if len(_by_unit(run)) == 1 else "turning " if unit == "rad" else "sliding "
@@ -104,7 +104,7 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
     scored: list[tuple[str, str, NDArray[np.float64]]] = []
     if "rms_position_error" in numbers:
         scored.append(("RMS error of the tool", "m", numbers["rms_position_error"].values.ravel()))
-    for unit, joints in _by_unit(run).items():
+    for unit, joints in (_by_unit(run) if "rms_error" in numbers else {}).items():
         errors = numbers["rms_error"].values.reshape(len(labels), -1)[:, joints].max(axis=-1)
         scored.append(("RMS tracking error of the worst joint", unit, errors))
     for title, unit, values in scored:
@@ -119,14 +119,14 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
 
 def _over(run: xarray.Dataset) -> str:
     """The names of what varies between the runs."""
-    dims = set(run["q"].dims) - {"time", "joint"}
+    dims = set(run_dims(run))
     names = [str(name) for name, value in run.coords.items() if value.dims and dims & set(value.dims)]
     return " over " + ", ".join(names) if names else ""
 
 
 def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
     """Indices of the joints by the units of their positions."""
-    units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
+    units = joint_units(run)
     return {unit: np.flatnonzero([own == unit for own in units]) for unit in dict.fromkeys(units)}
 
 

@@ -73,7 +73,7 @@ DOUBLE = np.array([[0.0, 1.0], [0.0, 0.0]])
 def test_a_mode_that_no_input_reaches_is_named(discrete: bool) -> None:
     solve = discrete_riccati if discrete else continuous_riccati
     A, B = np.diag([0.5, 2.0, -0.3]), np.array([[1.0], [0.0], [1.0]])
-    with pytest.raises(RegulatorError, match="no input reaches the mode of eigenvalue 2, .* mostly state 1"):
+    with pytest.raises(RegulatorError, match=r"no input reaches the mode of eigenvalue 2, .* mostly state 1"):
         solve(A, B, 1.0, 1.0)
 
 
@@ -84,9 +84,9 @@ def test_an_oscillation_that_no_input_reaches_is_named() -> None:
 
 
 def test_a_drift_without_weight_is_named() -> None:
-    with pytest.raises(RegulatorError, match="Q gives no weight to the mode of eigenvalue 0, .* mostly state 0"):
+    with pytest.raises(RegulatorError, match=r"Q gives no weight to the mode of eigenvalue 0, .* mostly state 0"):
         continuous_riccati(DOUBLE, [[0.0], [1.0]], [0.0, 1.0], 1.0)
-    with pytest.raises(RegulatorError, match="Q gives no weight to the mode of eigenvalue 1, .* mostly state 0"):
+    with pytest.raises(RegulatorError, match=r"Q gives no weight to the mode of eigenvalue 1, .* mostly state 0"):
         discrete_riccati(*discretize(DOUBLE, [[0.0], [1.0]], 0.1), [0.0, 1.0], 1.0)
 
 

@@ -83,8 +83,9 @@ def test_the_covariance_is_that_of_the_errors() -> None:
     rng = np.random.default_rng(4)
     A, B = np.array([[1.0, 0.1], [-0.2, 0.95]]), np.array([[0.0], [0.1]])
     W, V, first, steps, runs = np.diag([1e-3, 2e-2]), np.array([[0.05]]), np.diag([1.0, 2.0]), 15, 10_000
-    filter = KalmanFilter(np.broadcast_to(A, (steps, 2, 2)), np.broadcast_to(B, (steps, 2, 1)), [[1.0, 0.0]], W=W, V=V,
-                          initial=first)
+    filter = KalmanFilter(
+        np.broadcast_to(A, (steps, 2, 2)), np.broadcast_to(B, (steps, 2, 1)), [[1.0, 0.0]], W=W, V=V, initial=first
+    )
     true = rng.normal(size=(runs, 2)) * np.sqrt(np.diagonal(first))
     x = np.zeros((runs, 2))
     for k in range(steps - 1):
@@ -115,7 +116,9 @@ def test_batches_and_noise_of_every_step() -> None:
 def test_what_nobody_measures_is_named() -> None:
     """The speed is measured, so that the position is not to be known."""
     A, B = discretize([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], 0.1)
-    with pytest.raises(RegulatorError, match="cannot be stabilised: no input reaches the mode of eigenvalue 1"):
+    with pytest.raises(
+        RegulatorError, match=r"no filter's error would decay; .* no input reaches the mode of eigenvalue 1"
+    ):
         stationary_kalman_gains(A, [[0.0, 1.0]], 1e-3, 1.0)
     assert np.isfinite(stationary_kalman_gains(A, [[1.0, 0.0]], B @ B.T, 1.0).L).all()
 
@@ -125,7 +128,7 @@ def test_what_nobody_measures_is_named() -> None:
     [
         ({"C": np.ones((1, 3))}, r"C must have shape \(..., p, 2\)"),
         ({"A": np.ones((2, 3))}, "A must have shape"),
-        ({"V": 0.0}, "R must be positive definite|V must be positive definite"),
+        ({"V": 0.0}, "V must be positive definite"),
         ({"initial": 1.0}, "needs `initial`; a stationary one does not"),
         ({"A": np.ones((4, 2, 2))}, "needs `initial`"),
     ],

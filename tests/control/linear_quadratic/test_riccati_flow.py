@@ -18,7 +18,9 @@ def integrated(A, B, Q, R, P, duration: float) -> np.ndarray:
         PB = P @ B(s)
         return (A(s).T @ P + P @ A(s) - PB @ np.linalg.solve(R, PB.T) + Q).ravel()
 
-    return solve_ivp(rate, (0.0, duration), P.ravel(), method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1].reshape(Q.shape)
+    return (
+        solve_ivp(rate, (0.0, duration), P.ravel(), method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1].reshape(Q.shape)
+    )
 
 
 def system(seed: int, n: int = 4, m: int = 2) -> tuple[np.ndarray, ...]:
@@ -94,8 +96,8 @@ def test_the_sampled_recursion_tends_to_it() -> None:
 def test_stiff_costs_do_not_overflow() -> None:
     """A step over which the Hamiltonian's exponential would be e^1000."""
     A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
-    P = differential_riccati([A] * 2, [B] * 2, 1.0, 1e-12, 0.0, step=1.0).P[0]
-    expected = continuous_riccati(A, B, 1.0, 1e-12).P
+    P = differential_riccati([A] * 2, [B] * 2, [1.0, 0.0], 1e-12, 0.0, step=1.0).P[0]
+    expected = continuous_riccati(A, B, [1.0, 0.0], 1e-12).P
     np.testing.assert_allclose(P, expected, rtol=0.0, atol=1e-8 * np.abs(expected).max())
 
 

@@ -42,9 +42,11 @@ class LeeChung:
     forgetting
         rho in (0, 1] of the least squares; 1 / (1 - rho) samples are remembered.
     covariance
-        P at the start, diagonal: one number, or one for each element of (x, u, 1): rad, rad/s and N m.
+        P at the start, diagonal: one number, or one for each element of (x, u) or (x, u, 1); default 1 for x, 1e-3 for
+        u and 100 for 1. What is small stays near the model's. In closed loop u is nearly a function of x, so that both
+        cannot be told apart: B had better be trusted more than A.
     covariance_limit
-        Of the trace of P, as a multiple of that at the start; forgetting pauses where it would be passed.
+        Of the mean growth of P's diagonal; forgetting pauses where it would be passed.
     offset
         Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well: what the model's nominal
         torque lacks, in slow motion. The original has none.
@@ -73,9 +75,9 @@ class LeeChung:
         state_weight: ArrayLike | None = None,
         torque_weight: ArrayLike,
         forgetting: float = 0.99,
-        covariance: ArrayLike = 1e-2,
-        covariance_limit: float = 10.0,
-        offset: bool = True,
+        covariance: ArrayLike | None = None,
+        covariance_limit: float = 1.0,
+        offset: bool = False,
         initial_pose: ArrayLike | None = None,
     ) -> None:
         require_plain_coordinates(robot, type(self).__name__)
@@ -87,12 +89,14 @@ class LeeChung:
             raise ArgumentError(f"forgetting must be in (0, 1], not {forgetting!r}")
         if not covariance_limit >= 1.0:
             raise ArgumentError(f"covariance_limit must be at least 1, not {covariance_limit!r}")
-        spread = _broadcast(covariance, (size,), "covariance", positive=True)
+        default = np.repeat([1.0, 1e-3, 100.0], [2 * n, n, int(self.offset)])
+        spread = _broadcast(default if covariance is None else covariance, (size,), "covariance", positive=True)
         self.parameters: Mapping[str, NDArray[np.float64]] = {
             "state_weight": _state_weight(rate, state_weight, n),
             "torque_weight": _broadcast(torque_weight, (n,), "torque_weight", positive=True),
             "forgetting": np.array(forgetting, dtype=float),
-            "covariance_limit": np.array(covariance_limit * spread.sum()),
+            "covariance": spread,
+            "covariance_limit": np.array(covariance_limit, dtype=float),
         }
         pose = robot.home if initial_pose is None else _broadcast(initial_pose, (n,), "initial_pose")
         A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
@@ -120,7 +124,9 @@ class LeeChung:
         fitted = recursive_least_squares(
             memory["matrices"], P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]
         )
-        covariance = bounded_covariance(fitted.covariance, parameters["covariance_limit"], parameters["forgetting"])
+        covariance = bounded_covariance(
+            fitted.covariance, parameters["covariance"], parameters["covariance_limit"], parameters["forgetting"]
+        )
         A, B, d = fitted.estimate[:, : 2 * n], fitted.estimate[:, 2 * n : 3 * n], fitted.estimate[:, 3 * n :]
         expected = x + period * (A @ x + (d[:, 0] if self.offset else 0.0))
         weighted = parameters["state_weight"] @ B

@@ -67,8 +67,8 @@ def recursive_least_squares(
     return Fitted(following, np.array([[rows[min(i, j)][abs(i - j)] for j in range(m)] for i in range(m)]))
 
 
-def bounded_covariance(covariance: Any, limit: Any, forgetting: Any) -> Any:
-    """The covariance, without the last sample's forgetting where its trace would else pass a limit.
+def bounded_covariance(covariance: Any, first: Any, limit: Any, forgetting: Any) -> Any:
+    """The covariance, without the last sample's forgetting where it would else have grown too much.
 
     Forgetting makes covariances of what is not excited grow without bound, and estimates burst. As P without forgetting
     never grows, its trace stays below the limit if it began there.
@@ -82,5 +82,5 @@ def bounded_covariance(covariance: Any, limit: Any, forgetting: Any) -> Any:
     forgetting
         What P was divided by.
     """
-    size = sum(covariance[k, k] for k in range(len(covariance)))
-    return where(size > limit, forgetting * covariance, covariance)
+    growth = sum(covariance[k, k] / first[k] for k in range(len(covariance)))
+    return where(growth > limit * len(covariance), forgetting * covariance, covariance)

@@ -94,3 +94,6 @@ class GainScheduledRegulator(RobotController):
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
         return regulator_law(parameters["schedule"], q, qd, reference, state, period)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r}, update_period={self.update_period:g})"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
+from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import weight_matrix
@@ -44,8 +44,7 @@ def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLi
     Raises
     ------
     RegulatorError
-        If the filter's error would not decay, such as for a mode that nobody measures; the message is that of the dual
-        regulator, in which measurements are inputs.
+        If the filter's error would not decay, as of a mode that nobody measures.
 
     Examples
     --------
@@ -56,8 +55,15 @@ def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLi
     (array([[1.618]]), array([[0.618]]))
     """
     A, C = _measured_system(A, C)
-    covariance = discrete_riccati(_T(A), _T(C), W, V).P
-    return FilterGains(_gains(covariance, C, weight_matrix(V, C.shape[-2], "V", definite=True)), covariance)
+    W = weight_matrix(W, A.shape[-1], "W", definite=False)
+    V = weight_matrix(V, C.shape[-2], "V", definite=True)
+    try:
+        covariance = discrete_riccati(_T(A), _T(C), W, V).P
+    except RegulatorError as error:
+        raise RegulatorError(
+            f"no filter's error would decay; of the dual regulator, whose inputs are the measurements: {error}"
+        ) from error
+    return FilterGains(_gains(covariance, C, V), covariance)
 
 
 def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial: ArrayLike) -> FilterGains:
@@ -96,13 +102,13 @@ def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial
     C = np.broadcast_to(C, (*A.shape[:-2], *C.shape[-2:]))
     n = A.shape[-1]
     first = weight_matrix(initial, n, "initial", definite=False)
+    V = weight_matrix(V, C.shape[-2], "V", definite=True)
     noise = np.asarray(W, dtype=float)
-    if noise.ndim > 2:
-        noise = noise[..., ::-1, :, :]
+    noise = noise[..., ::-1, :, :] if noise.ndim > 2 else weight_matrix(noise, n, "W", definite=False)
     P = backward_riccati(_T(A)[..., ::-1, :, :], _T(C)[..., ::-1, :, :], noise, V, first, every_cost=True).P[
         ..., :0:-1, :, :
     ]
-    return FilterGains(_gains(P, C, weight_matrix(V, C.shape[-2], "V", definite=True)), P)
+    return FilterGains(_gains(P, C, V), P)
 
 
 def encoders(n: int) -> Floats:

@@ -97,9 +97,10 @@ def discretize(A: ArrayLike, B: ArrayLike, period: float) -> LinearModel:
         raise ArgumentError(f"the period must be a positive number of seconds, not {period!r}")
     n = B.shape[-1]
     halves = A.shape[-1] == 2 * n and _is_mechanical(A, B, n)
-    norm = _mechanical_norm(A[..., n:, :], n) if halves else float(np.abs(A).sum(axis=-1).max(initial=0.0))
+    norms = _mechanical_norms(A[..., n:, :], n) if halves else np.abs(A).sum(axis=-1).max(axis=-1, initial=0.0)
+    norm = float(norms.max(initial=0.0, where=np.isfinite(norms)))  # samples that are not finite stay so by themselves
     size = norm * period
-    doublings = max(0, math.ceil(math.log2(size / _LARGEST_NORM))) if 0.0 < size < math.inf else 0
+    doublings = max(0, math.ceil(math.log2(size / _LARGEST_NORM))) if size > 0.0 else 0
     h = period / 2.0**doublings
     order = _order(norm * h)
     A_d, B_d = (_mechanical_hold if halves else _general_hold)(A, B, h, order)
@@ -124,16 +125,14 @@ def _is_mechanical(A: Floats, B: Floats, n: int) -> bool:
     return n > 0 and not B[..., :n, :].any() and bool((A[..., :n, :] == upper).all())
 
 
-def _mechanical_norm(lower: Floats, n: int) -> float:
+def _mechanical_norms(lower: Floats, n: int) -> Floats:
     """Bound of a norm of [[0, 1], [K, C]] in the unit of time that makes it least, from the lower rows [K C]."""
     sums = np.abs(lower).reshape(*lower.shape[:-1], 2, n).sum(axis=-1).max(axis=-2)
-    return float((np.sqrt(sums[..., 0]) + sums[..., 1]).max(initial=0.0))
+    return np.asarray(np.sqrt(sums[..., 0]) + sums[..., 1])
 
 
 def _order(norm: float) -> int:
     """Number of terms after which the rest of the series of ∫ exp is below rounding, of its smallest block too."""
-    if not norm < math.inf:
-        return 1
     order, term = 2, norm
     while term > _UNIT_ROUNDOFF:
         order += 1

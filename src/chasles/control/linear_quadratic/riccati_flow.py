@@ -91,12 +91,14 @@ def _flow(A: Floats, G: Floats, Q: Floats, step: float) -> tuple[Floats, Floats,
     shape = np.broadcast_shapes(A.shape, G.shape)
     A, G, Q = (np.broadcast_to(part, shape) for part in (A, G, Q))
     # Costates in the unit that makes both off-diagonal blocks equally large keep the doublings few.
-    unit = math.sqrt((np.abs(Q).max(initial=0.0) or 1.0) / (np.abs(G).max(initial=0.0) or 1.0))
+    largest_G = float(np.abs(G).max(initial=0.0, where=np.isfinite(G)))
+    unit = math.sqrt((float(np.abs(Q).max(initial=0.0)) or 1.0) / (largest_G or 1.0))
     hamiltonian = np.concatenate(
         [np.concatenate([A, -G * unit], axis=-1), np.concatenate([-Q / unit, -_T(A)], axis=-1)], axis=-2
     )
-    size = float(np.abs(hamiltonian).sum(axis=-1).max(initial=0.0)) * step
-    doublings = max(0, math.ceil(math.log2(size / _SMALL))) if 0.0 < size < math.inf else 0
+    sums = np.abs(hamiltonian).sum(axis=-1)
+    size = float(sums.max(initial=0.0, where=np.isfinite(sums))) * step
+    doublings = max(0, math.ceil(math.log2(size / _SMALL))) if size > 0.0 else 0
     flow = discretize(hamiltonian, np.zeros((*shape[:-1], 0)).repeat(2, axis=-2), step / 2.0**doublings).A
     upper, lower = flow[..., :n, :], flow[..., n:, :]
     inverse = np.linalg.inv(lower[..., n:])

@@ -12,7 +12,7 @@ from chasles.model.formats.screws import from_screws
 from chasles.model.formats.spacelib import from_spacelib
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_screws import ScrewTable, to_screws
-from chasles.model.formats.to_toml import to_toml
+from chasles.model.formats.to_toml import TomlForm, to_toml
 from chasles.model.formats.to_urdf import to_urdf
 from chasles.model.formats.toml import from_toml, parse_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
@@ -20,6 +20,7 @@ from chasles.model.formats.urdf import from_urdf, parse_urdf
 __all__ = [
     "DHTable",
     "ScrewTable",
+    "TomlForm",
     "from_dh",
     "from_screws",
     "from_spacelib",

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.description import Description, Frame
+from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.link import Frame
+from chasles.model.merging import simplified
 from chasles.model.placement import FloatArray, compose, inverse
 from chasles.model.record import shortened
 
 
-@dataclass
+@dataclass(frozen=True)
 class ChainBody:
-    """All links that fixed joints hold together; its own frame is that of the first of them.
+    """All links that fixed joints hold together; its own frame is that of the link that a joint moves.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ class ChainBody:
     """
 
     frames: dict[str, FloatArray]
-    inertia: Inertia = field(default_factory=Inertia)
+    inertia: Inertia
 
 
 @dataclass(frozen=True)
@@ -39,20 +41,13 @@ class SerialChain:
     Parameters
     ----------
     joints
-        Moving joints.
-    T_body_joint
-        Placement of each joint in the body before it, (4, 4).
+        Moving joints, each from a body to the next.
     bodies
         From the base to the last one.
     """
 
     joints: tuple[Joint, ...]
-    T_body_joint: tuple[FloatArray, ...]
     bodies: tuple[ChainBody, ...]
-
-    def body_of(self, frame: str) -> int:
-        """Return the number of the body that carries a frame."""
-        return next(index for index, body in enumerate(self.bodies) if frame in body.frames)
 
 
 def serial_chain(description: Description, what: str) -> SerialChain:
@@ -77,33 +72,21 @@ def serial_chain(description: Description, what: str) -> SerialChain:
     >>> [len(body.frames) for body in chain.bodies]  # the flange, the hand and the tool hang on the last link
     [1, 1, 1, 1, 1, 1, 1, 4]
     """
-    bodies = [ChainBody({description.root: np.eye(4)})]
-    joints: list[Joint] = []
-    placements: list[FloatArray] = []
-    place = {description.root: 0}
-    for joint in description.ordered_joints:
-        number = place[joint.parent]
-        T_body_joint = compose(bodies[number].frames[joint.parent], joint.T_parent_joint)
-        if not joint.moves:
-            place[joint.child] = number
-            bodies[number].frames[joint.child] = compose(T_body_joint, joint.T_joint_child)
-            continue
-        if number != len(joints):
+    description = simplified(description)
+    number = {description.root: 0}
+    for index, joint in enumerate(description.ordered_joints):
+        if number[joint.parent] != index:
+            other = description.ordered_joints[number[joint.parent]]
             raise ModelError(
                 f"robot '{description.name}' has no {what}: it is not one chain, because the joints "
-                f"{shortened(joints[number].name)} and {shortened(joint.name)} start from the same body; "
-                "make joints fixed or cut branches off first"
+                f"{shortened(other.name)} and {shortened(joint.name)} start from the same body; "
+                "take one chain of it with sub_chain, or lock joints"
             )
-        joints.append(joint)
-        placements.append(T_body_joint)
-        place[joint.child] = len(joints)
-        bodies.append(ChainBody({joint.child: np.eye(4)}))
-    for body in bodies:
-        body.inertia = combined((description.link(name).inertia, T) for name, T in body.frames.items())
+        number[joint.child] = index + 1
+    bodies = [ChainBody({link: np.eye(4)}, description.link(link).inertia) for link in number]
     for frame in description.frames:
-        frames = bodies[place[frame.link]].frames
-        frames[frame.name] = compose(frames[frame.link], frame.T_link_frame)
-    return SerialChain(tuple(joints), tuple(placements), tuple(bodies))
+        bodies[number[frame.link]].frames[frame.name] = frame.T_link_frame
+    return SerialChain(description.ordered_joints, tuple(bodies))
 
 
 def moved(inertia: Inertia, T: FloatArray) -> Inertia:
@@ -117,23 +100,6 @@ def moved(inertia: Inertia, T: FloatArray) -> Inertia:
     R = T[:3, :3]
     matrix = R @ inertia.matrix @ R.T
     return Inertia(inertia.mass, R @ inertia.center_of_mass + T[:3, 3], (matrix + matrix.T) / 2.0)
-
-
-def combined(parts: Iterable[tuple[Inertia, FloatArray]]) -> Inertia:
-    """Return the inertia of bodies together, each given with the placement of its frame."""
-    placed = [moved(inertia, T) for inertia, T in parts]
-    heavy = [inertia for inertia in placed if not inertia.is_massless]
-    if len(heavy) <= 1:
-        return heavy[0] if heavy else Inertia()
-    mass = sum(inertia.mass for inertia in heavy)
-    if mass == 0.0:
-        return Inertia(0.0, np.zeros(3), np.sum([inertia.matrix for inertia in heavy], axis=0))
-    center = np.sum([inertia.mass * inertia.center_of_mass for inertia in heavy], axis=0) / mass
-    matrix = np.zeros((3, 3))
-    for inertia in heavy:
-        arm = inertia.center_of_mass - center
-        matrix += inertia.matrix + inertia.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Inertia(mass, center, matrix)
 
 
 def frames_besides_links(chain: SerialChain, T_body_links: Sequence[FloatArray]) -> tuple[str, tuple[Frame, ...]]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.model.description import Description, Frame
+from chasles.model.description import Description
 from chasles.model.formats.common_normals import (
     CommonNormal,
     Line,
@@ -31,6 +31,7 @@ from chasles.model.formats.serial_chain import ChainBody, SerialChain, frames_be
 from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.link import Frame
 from chasles.model.placement import FloatArray, compose, inverse
 from chasles.model.record import Record, naming, shortened
 
@@ -142,7 +143,7 @@ def _table(description: Description, convention: Convention) -> DHTable:
     T_body_dh = [normal.T_end if convention == "standard" else normal.T_start for normal in normals]
     rows = []
     for index, joint in enumerate(chain.joints):
-        angle, distance = _along_axis(joint, chain.T_body_joint[index], normals[index], normals[index + 1])
+        angle, distance = _along_axis(joint, normals[index], normals[index + 1])
         across = normals[index + 1] if convention == "standard" else normals[index]
         revolves = joint.kind != "prismatic"
         row = {"kind": joint.kind, "alpha": across.alpha, "a": across.a}
@@ -180,9 +181,9 @@ def _normals(chain: SerialChain, convention: Convention) -> Iterator[CommonNorma
             joint = chain.joints[index - 1]
             T_body_joint = inverse(joint.T_joint_child)
             start = line_of(T_body_joint, joint.axis)
-            x_before = compose(T_body_joint, inverse(chain.T_body_joint[index - 1]))[:3, :3] @ x_before
+            x_before = compose(T_body_joint, inverse(chain.joints[index - 1].T_parent_joint))[:3, :3] @ x_before
         if index < count:
-            end = line_of(chain.T_body_joint[index], chain.joints[index].axis)
+            end = line_of(chain.joints[index].T_parent_joint, chain.joints[index].axis)
         if start is not None and end is not None:
             here = f"joints {shortened(chain.joints[index - 1].name)} and {shortened(chain.joints[index].name)}"
             wishes = [T for T in body.frames.values() if is_z_axis(T, end if convention == "standard" else start)]
@@ -210,9 +211,9 @@ def _end_normal(
     return common_normal(nearest, nearest, towards=towards)
 
 
-def _along_axis(joint: Joint, T_body_joint: FloatArray, before: CommonNormal, after: CommonNormal) -> tuple[float, float]:
+def _along_axis(joint: Joint, before: CommonNormal, after: CommonNormal) -> tuple[float, float]:
     """Angle and distance, at joint position zero, from one common normal to the next on the axis of a joint."""
-    start = compose(inverse(T_body_joint), before.T_end)
+    start = compose(inverse(joint.T_parent_joint), before.T_end)
     end = compose(joint.T_joint_child, after.T_start)
     x_start, x_end = start[:3, 0], end[:3, 0]
     angle = clean_angle(float(joint.axis @ np.cross(x_start, x_end)), float(x_start @ x_end))

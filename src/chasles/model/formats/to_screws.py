@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.model.description import Description, Frame
+from chasles.model.description import Description
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.serial_chain import frames_besides_links, serial_chain
 from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.link import Frame
 from chasles.model.placement import FloatArray, compose, homogeneous, inverse
 from chasles.model.record import Record
 
@@ -103,10 +104,10 @@ def to_screws(description: Description) -> ScrewTable:
     screws, steps, inertias, columns = [], [], [], []
     for index, joint in enumerate(chain.joints):
         body = chain.bodies[index + 1]
-        T_world_joint = compose(T_world_body, chain.T_body_joint[index])
+        T_world_joint = compose(T_world_body, joint.T_parent_joint)
         screws.append(_screw(joint, T_world_joint))
         T_world_body = compose(T_world_joint, joint.T_joint_child)
-        T_body_body = compose(chain.T_body_joint[index], joint.T_joint_child)
+        T_body_body = compose(joint.T_parent_joint, joint.T_joint_child)
         steps.append(compose(inverse(T_body_link[index]), T_body_body, T_body_link[index + 1]))
         T_world_link = compose(T_world_link, steps[-1])
         inertias.append(_spatial_inertia(body.inertia))

@@ -9,20 +9,21 @@ from typing import Any, Literal
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.description import Description, Frame
+from chasles.model.description import Description
 from chasles.model.formats.dh import INERTIA_KEYS
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_screws import ScrewTable, to_screws
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.link import Frame
 from chasles.model.placement import FloatArray
 from chasles.model.record import shortened
 
-Form = Literal["links", "dh", "modified-dh", "screws"]
+TomlForm = Literal["links", "dh", "modified-dh", "screws"]
 
 
-def to_toml(description: Description, form: Form = "links") -> str:
+def to_toml(description: Description, form: TomlForm = "links") -> str:
     """Return the text of a TOML file of a robot.
 
     Parameters

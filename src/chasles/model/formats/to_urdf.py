@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
-from chasles.model.description import STANDARD_GRAVITY, Description, Link
+from chasles.model.description import STANDARD_GRAVITY, Description
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits
+from chasles.model.link import Link
 from chasles.model.placement import FloatArray, compose
 from chasles.model.record import shortened
 
@@ -62,7 +63,11 @@ def to_urdf(description: Description) -> str:
         own["gravity"] = _numbers(description.gravity)
     if description.source:
         own["source"] = description.source
-    lines = ['<?xml version="1.0"?>', f"<robot{_attributes({'name': description.name})}>", f"  {_element('chasles', own)}"]
+    lines = [
+        '<?xml version="1.0"?>',
+        f"<robot{_attributes({'name': description.name})}>",
+        f"  {_element('chasles', own)}",
+    ]
     for link in links:
         lines += _link(link)
     for joint in joints:
@@ -126,7 +131,9 @@ def _joint(joint: Joint) -> list[str]:
     ]
     if joint.kind not in ("fixed", "free"):
         parts.append(_element("axis", {"xyz": _numbers(joint.axis)}))
-    own = {name: _number(getattr(joint, name)) for name in OWN_PARAMETERS if getattr(joint, name) != getattr(_DEFAULT, name)}
+    own = {
+        name: _number(getattr(joint, name)) for name in OWN_PARAMETERS if getattr(joint, name) != getattr(default, name)
+    }
     if joint.kind in ("revolute", "prismatic"):
         limits = {name: _number(_finite(getattr(joint.limits, name))) for name in Limits.field_names()}
         parts.append(_element("limit", limits))
@@ -146,9 +153,6 @@ def _joint(joint: Joint) -> list[str]:
         parts.append(_element("chasles", own))
     head = _attributes({"name": joint.name, "type": TYPES[joint.kind]})
     return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
-
-
-_DEFAULT = Joint("default", "fixed", "a", "b")
 
 
 def roll_pitch_yaw(R: FloatArray) -> tuple[float, float, float]:

@@ -10,8 +10,8 @@ are never opened.
   infinite.
 - An element ``<chasles tool="…" home="…" gravity="…" source="…"/>`` in ``<robot>``, which other readers ignore, may
   name the default frame and say the home configuration, the acceleration of gravity and where the numbers come from.
-- An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio and coulomb_velocity; and lower, upper,
-  velocity and effort limits of a planar or floating joint, one number or one for each freedom.
+- An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio and coulomb_velocity; and the limits
+  lower, upper, velocity and effort of a planar or floating joint, one number or one for each freedom.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ import numpy as np
 
 from chasles.errors import ModelError
 from chasles.model.checks import check_description
-from chasles.model.description import Description, Link
+from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import LARGEST_NUMBER, MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Bound, Joint, Limits, Mimic
+from chasles.model.link import Link
 from chasles.model.placement import FloatArray, from_position_and_angles
 from chasles.model.record import naming, shortened
 

@@ -24,6 +24,7 @@ from chasles.engine.targets.native.writer import Writer, literal
 
 ENTRY = "chasles_riccati"
 _ITEM = 8
+_AARCH64_ALL_EXCEPTIONS = 0x1F
 _ACCUMULATORS = {8: 24}  # by lanes: vectors that a product keeps in registers, of 32; else of 16
 _FEWER_ACCUMULATORS = 12
 #: Sizes up to which this code is written; longer code would take long to compile.
@@ -99,10 +100,22 @@ class _RiccatiWriter(Writer):
             f"declare {self.real} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {self.real})",
             f"declare void @llvm.masked.store.{suffix}({self.real}, ptr, i32, {mask})",
         ]
+        declared += (
+            [
+                "declare void @llvm.x86.sse.stmxcsr(ptr)",
+                "declare void @llvm.x86.sse.ldmxcsr(ptr)",
+            ]
+            if machine.is_x86()
+            else ["declare i32 @feclearexcept(i32)"]
+        )
         return "\n".join([*declared, self.text()])
 
     def _write(self) -> None:
+        """Write the loop, after which floating-point flags are as before: NumPy must not warn of what NaN raises."""
         n, m = self.n, self.m
+        flags = self.value("alloca i32")
+        if machine.is_x86():
+            self.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {flags})")
         bases = [self._word("ptr", "%args", k) for k in range(6)]
         strides = [self._word("i64", "%steps", k) for k in range(6)]
         samples, steps = self._word("i64", "%dims", 0), self._word("i64", "%dims", 1)
@@ -133,6 +146,10 @@ class _RiccatiWriter(Writer):
                     self._store_rows(cost, 0, costs_k, rows=n, columns=n)
             if not self.keep:
                 self._store_rows(cost, 0, costs, rows=n, columns=n)
+        if machine.is_x86():
+            self.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {flags})")
+        else:
+            self.value(f"call i32 @feclearexcept(i32 {_AARCH64_ALL_EXCEPTIONS})")
         self.emit("ret void")
 
     def _word(self, kind: str, base: str, position: int) -> str:

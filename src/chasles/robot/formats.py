@@ -1,0 +1,89 @@
+"""Robots from files and tables, and as files and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from chasles import model
+from chasles.model import Description, DHTable, ScrewTable
+
+
+class Formats:
+    """What a robot can be read from and written as; a part of `Robot`."""
+
+    description: Description
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+
+    @classmethod
+    def from_dh(cls, *args: Any, **keywords: Any) -> Self:
+        """Robot of Denavit–Hartenberg parameters; see `chasles.model.from_dh`."""
+        return cls(model.from_dh(*args, **keywords))
+
+    @classmethod
+    def from_screws(cls, *args: Any, **keywords: Any) -> Self:
+        """Robot of screw axes at the home position; see `chasles.model.from_screws`."""
+        return cls(model.from_screws(*args, **keywords))
+
+    @classmethod
+    def from_urdf(cls, path: str | Path, **keywords: Any) -> Self:
+        """Robot of a URDF file; see `chasles.model.from_urdf`."""
+        return cls(model.from_urdf(path, **keywords))
+
+    @classmethod
+    def from_toml(cls, path: str | Path, **keywords: Any) -> Self:
+        """Robot of a TOML file; see `chasles.model.from_toml`."""
+        return cls(model.from_toml(path, **keywords))
+
+    @classmethod
+    def from_spacelib(cls, path: str | Path, **keywords: Any) -> Self:
+        """Robot of a data file of SpaceLib's program ROB-MAT; see `chasles.model.from_spacelib`."""
+        return cls(model.from_spacelib(path, **keywords))
+
+    @classmethod
+    def from_mjcf(cls, path: str | Path, **keywords: Any) -> Self:
+        """Robot of a MuJoCo model file; see `chasles.model.from_mjcf`."""
+        return cls(model.from_mjcf(path, **keywords))
+
+    def to_dh(self) -> DHTable:
+        """Standard Denavit-Hartenberg table, the arguments of `from_dh`; see `chasles.model.to_dh`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("puma560")
+        >>> ch.Robot.from_dh(**arm.to_dh(), check=False) == arm
+        True
+        """
+        return model.to_dh(self.description)
+
+    def to_modified_dh(self) -> DHTable:
+        """Modified (Craig's) Denavit-Hartenberg table, the arguments of `from_dh`; see `chasles.model.to_modified_dh`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> print(ch.load("scara").to_modified_dh())
+        """
+        return model.to_modified_dh(self.description)
+
+    def to_screws(self) -> ScrewTable:
+        """Screw axes, the arguments of `from_screws`; see `chasles.model.to_screws`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("scara").to_screws().Slist[:, 2]
+        array([ 0.,  0.,  0.,  0.,  0., -1.])
+        """
+        return model.to_screws(self.description)
+
+    def to_urdf(self) -> str:
+        """Text of a URDF file of this robot; see `chasles.model.to_urdf`."""
+        return model.to_urdf(self.description)
+
+    def to_toml(self, form: model.TomlForm = "links") -> str:
+        """Text of a TOML file from which this robot can be read; see `chasles.model.to_toml`."""
+        return model.to_toml(self.description, form)

@@ -1,0 +1,143 @@
+"""Gains by one rule for every kind of controller: the same bandwidth, as far as the sample period allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.robot import Robot
+from chasles.trajectories import JointTrajectory
+
+Floats = NDArray[np.float64]
+
+_MOMENTS = 50  # of the motion that are looked at
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What all controllers of a study are to have in common, and where.
+
+    Attributes
+    ----------
+    model, motion
+        What the controller believes about the robot, and the reference.
+    period
+        Sample period, s.
+    frequency, damping
+        Natural frequency, rad/s, and damping ratio of the error.
+    damping_times_period
+        Bound on the rate at which the damping acts, times the period.
+    """
+
+    model: Robot
+    motion: JointTrajectory
+    period: float
+    frequency: float
+    damping: float
+    damping_times_period: float
+
+    @cached_property
+    def times(self) -> Floats:
+        """Some moments of the motion, s."""
+        return np.linspace(0.0, self.motion.duration, _MOMENTS)
+
+    @cached_property
+    def mass_matrices(self) -> Floats:
+        """Along the motion, shape (k, n, n)."""
+        matrices: Floats = self.model.mass_matrix(self.motion(self.times).q)
+        return matrices
+
+    @cached_property
+    def inertia(self) -> Floats:
+        """Mean inertia of each joint along the motion, if it turned alone, shape (n,)."""
+        inertia: Floats = np.diagonal(self.mass_matrices, axis1=-2, axis2=-1).mean(axis=0)
+        return inertia
+
+    def attainable(self) -> float:
+        """Frequency, rad/s, lowered as far as the period asks for: a loop cannot damp much faster than it samples."""
+        return min(self.frequency, self.attainable_limit)
+
+    def attainable_alone(self) -> float:
+        """The same for gains of single joints, which the coupling by the mass matrix makes faster than each alone."""
+        coupling = np.linalg.eigvals(np.linalg.solve(self.mass_matrices, np.diag(self.inertia))).real.max()
+        return min(self.frequency, self.attainable_limit / float(coupling))
+
+    @property
+    def attainable_limit(self) -> float:
+        """Highest frequency, rad/s, that the period allows."""
+        return self.damping_times_period / (2.0 * self.damping * self.period)
+
+
+Rule = Callable[[Wish], dict[str, Any]]
+
+
+def stiffness(wish: Wish) -> dict[str, Any]:
+    """Each joint as if it turned alone."""
+    frequency = wish.attainable_alone()
+    return {"kp": wish.inertia * frequency**2, "kd": 2.0 * wish.damping * frequency * wish.inertia}
+
+
+def stiffness_with_integral(wish: Wish) -> dict[str, Any]:
+    """Each joint as if it turned alone; the integral acts four times more slowly."""
+    gains = stiffness(wish)
+    return gains | {"ki": 0.25 * wish.attainable_alone() * gains["kp"]}
+
+
+def error_equation(wish: Wish) -> dict[str, Any]:
+    """The error of every joint obeys the equation of a unit mass."""
+    frequency = wish.attainable()
+    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency}
+
+
+def quadratic_weights(wish: Wish) -> dict[str, Any]:
+    """Weights under which the regulator of the mean inertia has the wished frequency and damping.
+
+    The optimal gains of x'' = u for the cost ∫ (x² + b x'² + r u²) dt are kp = 1/sqrt(r) and kd² = b/r + 2/sqrt(r).
+    """
+    frequency, n = wish.attainable(), wish.model.n
+    speed = max(4.0 * wish.damping**2 - 2.0, 0.0) / frequency**2
+    mean = np.linalg.inv(wish.mass_matrices.mean(axis=0))
+    torque = mean.T @ mean / frequency**4
+    return {"Q": np.concatenate([np.ones(n), np.full(n, speed)]), "R": 0.5 * (torque + torque.T)}
+
+
+def perturbation_weights(wish: Wish) -> dict[str, Any]:
+    """Errors decay first to s = qd error + frequency q error = 0 and then along it, at about the same rate."""
+    frequency = wish.attainable()
+    reaching = max(2.0 * wish.damping - 1.0, 0.2) * frequency
+    weight = 1.0 / (wish.inertia**2 * reaching * wish.period)
+    return {"rate": frequency, "torque_weight": weight, "initial_pose": wish.motion(0.0).q}
+
+
+def adaptation(wish: Wish) -> dict[str, Any]:
+    """Errors decay to s = 0 and along it at the same rate, and the estimates settle at half of it.
+
+    Near s = 0, M s' = Y (theta - true) - Kd s and theta' = -Gamma Yᵀ s: with Gamma_k = rate² / (m c_k), where c_k is
+    the mean of Y_kᵀ M⁻¹ Y_k, all m parameters together make s swing at the rate.
+    """
+    from chasles.control.adaptive.unknowns import Unknowns
+
+    frequency, alone = wish.attainable(), wish.attainable_alone()
+    unknowns = Unknowns.of(wish.model, "base")
+    excitation = _excitation(wish, unknowns)
+    known = excitation > 0.0
+    gain = np.where(known, (0.5 * frequency) ** 2 / (known.sum() * np.where(known, excitation, 1.0)), 0.0)
+    return {"rate": frequency, "damping": alone * wish.inertia, "adaptation": gain}
+
+
+def _excitation(wish: Wish, unknowns: Any) -> Floats:
+    """Mean of Y_kᵀ M⁻¹ Y_k of each parameter, over the motion and over states as fast as it all around."""
+    planned = wish.motion(wish.times)
+    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *planned.q.shape))
+    around = [share * np.abs(part).max(axis=0) for share, part in zip(spread, (planned.qd, planned.qdd), strict=True)]
+    total: Any = 0.0
+    for qd, qdd in ((planned.qd, planned.qdd), around):
+        Y = wish.model.passivity_regressor(planned.q, qd, qd, qdd)
+        Y = Y[..., unknowns.columns] if unknowns.to_columns is None else Y[..., unknowns.columns] @ unknowns.to_columns
+        total = total + (Y * np.linalg.solve(wish.mass_matrices, Y)).sum(axis=-2).mean(axis=0)
+    return 0.5 * np.asarray(total)
