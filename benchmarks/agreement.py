@@ -136,8 +136,11 @@ class Pair:
         """Displacements of configurations; not of continuous joints, whose angles Pinocchio takes modulo a turn."""
         robot, model, q, v = self.robot, self.model, self.states["q"], self.states["qd"]
         x = self._x
-        after = np.array([pin.integrate(model, *state) for state in zip(x, self._v, strict=True)])
-        yield Comparison("integrate", self._configurations(robot.integrate(q, v)), after)
+        theirs = np.array([pin.integrate(model, *state) for state in zip(x, self._v, strict=True)])
+        ours = self._configurations(robot.integrate(q, v))
+        if self.free:  # a quaternion and its negative are one orientation
+            ours[:, 3:7] *= np.sign(np.sum(ours[:, 3:7] * theirs[:, 3:7], axis=1, keepdims=True))
+        yield Comparison("integrate", ours, theirs)
         plain = [j.idx_v for j in list(model.joints)[1:] if j.nq == j.nv]
         rows = [*range(6), *plain] if self.free else plain
         v1 = [pin.difference(model, *pair) for pair in zip(x, self._configurations(self.states["q1"]), strict=True)]

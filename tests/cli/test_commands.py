@@ -74,6 +74,35 @@ def test_info_names_every_joint_and_link(name):
     assert data["operations"]["inverse_dynamics"] == robot.inverse_dynamics.program.operation_count
 
 
+def test_info_shows_each_freedom_of_a_joint(tmp_path):
+    path = tmp_path / "craft.toml"
+    links = "".join(f'[[link]]\nname = "{name}"\nmass = 1.0\ninertia = [1, 1, 1]\n' for name in ("sea", "hull", "mast"))
+    path.write_text(
+        '[robot]\nname = "craft"\nhome = [0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.5, 0.25]\n'
+        + links
+        + '[[joint]]\nname = "float"\nkind = "free"\nparent = "sea"\nchild = "hull"\n'
+        + '[[joint]]\nname = "hoist"\nkind = "cylindrical"\nparent = "hull"\nchild = "mast"\n'
+        + "limits = { lower = [-1.0, 0.0], upper = [1.0, 0.3] }\n"
+    )
+    text = run("info", str(path)).stdout
+    assert "craft: 2 joints with 8 freedoms, 3 links" in text
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
+    assert rows["hoist.angle"][:4] == ["cylindrical", "-57.3", "57.3", "28.65"]
+    assert rows["hoist.distance"][:4] == ["cylindrical", "0", "0.3", "0.25"]
+    assert rows["float.wx"][:4] == ["free", "–", "–", "–"]
+    assert "float at home: (1.0000, 2.0000, 3.0000) m, roll, pitch, yaw (0.00, 0.00, 180.00)°" in text
+    facts = json.loads(run("info", str(path), "--json").stdout)
+    assert (facts["coordinates"], facts["velocities"]) == (9, 8)
+    assert facts["home"]["float.qz"] == 1.0
+    assert facts["joints"][1]["upper"] == [1.0, 0.3]
+
+
+def test_commands_for_arms_say_what_to_do_with_a_free_base(tmp_path):
+    path = tmp_path / "free.toml"
+    path.write_text(ch.load("planar2r").with_free_base().to_toml())
+    assert "lock joint 'base' of robot 'planar2r' first" in error_of("simulate", str(path))
+
+
 def test_info_of_a_file_with_names_like_markup(tmp_path):
     path = tmp_path / "bold.urdf"
     path.write_text(
@@ -190,7 +219,7 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--duration", "-1"], "duration"),
         (["--duration", "inf"], "duration"),
         (["--period", "0"], "period"),
-        (["--integrator", "euler"], "rk4"),
+        (["--integrator", "heun"], "rk4"),
         (["--vary", "payload.mass"], "NAME=FROM:TO"),
         (["--vary", "payload.mass=1:2:3"], "FROM:TO"),
         (["--vary", "payload.mass=0:x"], "'x' is not a number"),

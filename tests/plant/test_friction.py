@@ -42,7 +42,7 @@ def test_from_breakaway_over_coulomb_to_viscous() -> None:
     st.floats(-10.0, 10.0),
     speeds,
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
-    st.floats(0.0, 1.0),
+    st.sampled_from([0.0, 1e-6, 0.01, 1.0]),
     st.floats(-3.0, 3.0),
 )
 def test_friction_never_creates_energy(q: float, v: float, shares: list[float], smoothing: float, phase: float) -> None:

@@ -8,6 +8,112 @@ import chasles as ch
 from chasles.simulation.energy_audit import energy_audit
 
 T = np.linspace(0.0, 1.0, 11)
+ARM = ch.load("planar2r")
+MOTION = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.4)
+
+
+def smooth_plant() -> ch.Plant:
+    """Everything that has no corners."""
+    push = ch.ExternalWrench("push", lambda t, _: np.array([0.0, 0.0, 1.0, 20.0 * t, 5.0, 0.0]))
+    return ch.Plant(
+        ARM.with_friction(viscous=0.3),
+        friction=ch.Friction(
+            2, coulomb=1.0, breakaway=1.5, stribeck_velocity=1.0, smoothing_velocity=1.0, position_amplitude=0.3
+        ),
+        motors=ch.Motors(
+            2,
+            resistance=2.0,
+            inductance=0.05,
+            torque_constant=0.05,
+            back_emf_constant=0.06,
+            gear_ratio=50.0,
+            rotor_inertia=1e-5,
+            mode="voltage",
+            compensate_back_emf=True,
+        ),
+        elastic_joints=ch.ElasticJoints(2, stiffness=500.0, damping=2.0, rotor_inertia=0.1),
+        wrenches=[push],
+    )
+
+
+def closed_books(plant: ch.Plant, **options: object) -> ch.simulation.EnergyAudit:
+    controller = ch.PDGravity(ARM, kp=40.0, kd=4.0)
+    return ch.simulate(plant, controller, MOTION, period=0.01, audit=True, **options).energy_audit(
+        electrical=plant.motors is not None
+    )
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1), ("semi-implicit-euler", 1)])
+def test_the_residual_falls_with_the_step_at_the_integrators_order(integrator: str, order: int) -> None:
+    plant = smooth_plant()
+    residuals = [float(closed_books(plant, integrator=integrator, substeps=steps).residual) for steps in (8, 16, 32)]
+    rates = np.log2(np.array(residuals[:-1]) / residuals[1:])
+    assert rates[-1] == pytest.approx(order, abs=0.35), (residuals, rates)
+
+
+def test_the_books_of_a_variable_step_close_to_its_tolerance() -> None:
+    audit = closed_books(smooth_plant(), integrator="DOP853", rtol=1e-10, atol=1e-12)
+    assert float(audit.relative_residual) < 1e-9
+    assert float(audit.balance.loss.isel(time=-1).min()) > 0.0
+
+
+@pytest.mark.parametrize("law", ["spring-damper", "hunt-crossley"])
+def test_the_books_of_an_arm_that_falls_on_the_floor(law: str) -> None:
+    floor = ch.ContactPlane(
+        "floor",
+        "tool",
+        point=[0, -0.2, 0],
+        normal=[0, 1, 0],
+        stiffness=2e3,
+        damping=30.0,
+        friction_coefficient=0.4,
+        slip_velocity=0.05,
+        law=law,
+    )
+    plant = ch.Plant(ARM, contacts=[floor])
+    rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], duration=0.6)
+    runs = [
+        ch.simulate(plant, lambda t, q, qd, reference: 0.0 * q, rest, audit=True, substeps=steps) for steps in (1, 4)
+    ]
+    coarse, fine = (run.energy_audit() for run in runs)
+    assert float(fine.relative_residual) < min(1e-5, 0.5 * float(coarse.relative_residual))
+    at_end = fine.balance.isel(time=-1)
+    assert float(at_end.loss.sel(sink="contacts.floor")) > 1.0
+    assert float(at_end.stored.sel(store="contacts.floor")) > 0.0
+    assert float(at_end.work.sum()) == 0.0
+
+
+def test_a_payload_brings_and_takes_its_energy() -> None:
+    """Picked up at rest at one height and put down at rest at another, it has taken m g h."""
+    box = ch.PickedPayload("box", 2.0, pick_time=0.0, put_time=1.5)
+    model = ARM.with_payload(2.0)
+    way = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    run = ch.simulate(
+        ch.Plant(ARM, payloads=[box]), ch.ComputedTorque(model, kp=400.0, kd=40.0), way, duration=1.6, audit=True
+    )
+    audit = run.energy_audit()
+    assert float(audit.relative_residual) < 1e-8
+    before, after = (audit.balance.work.sel(source="payloads").sel(time=t, method="nearest") for t in (1.4, 1.6))
+    height = float(np.asarray(ARM.forward_kinematics(run.q.sel(time=1.5, method="nearest").values))[1, 3])
+    assert float(after - before) == pytest.approx(-2.0 * 9.80621 * height, rel=1e-4)
+
+
+def test_a_batch_is_audited_run_by_run() -> None:
+    motors = ch.Motors(2, resistance=1.0, torque_constant=0.05, gear_ratio=50.0)
+    plant = ch.Plant(ARM, motors=motors)
+    run = ch.simulate(
+        plant,
+        ch.PDGravity(ARM, kp=400.0, kd=40.0),
+        MOTION,
+        audit=True,
+        vary={"motors.resistance": [[1.0, 1.0], [2.0, 2.0]]},
+    )
+    audit = run.energy_audit(electrical=True)
+    assert audit.residual.shape == (2,)
+    assert (audit.relative_residual < 1e-6).all()
+    heat = audit.balance.loss.sel(sink="motors").isel(time=-1).values
+    assert heat[1] == pytest.approx(2.0 * heat[0], rel=1e-9)  # the same currents through twice the resistance
+    assert heat[0] > 1.0
 
 
 def ledger(runs: bool = False, **changes: np.ndarray) -> xarray.Dataset:

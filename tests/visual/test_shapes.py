@@ -96,6 +96,59 @@ def test_sensors_and_covers_are_left_out_but_branches_are_drawn():
     assert {shape.link for shape in drawn.shapes if shape.role == "link"} >= {"base", "right"}
 
 
+def compound(*kinds, **fields):
+    """A chain of joints of some kinds, a metre apart along x."""
+    ahead = np.eye(4)
+    ahead[0, 3] = 1.0
+    links = tuple(Link(f"l{k}") for k in range(len(kinds) + 1))
+    joints = tuple(
+        Joint(f"j{k}", kind, f"l{k}", f"l{k + 1}", T_parent_joint=ahead, **fields) for k, kind in enumerate(kinds)
+    )
+    return Description("compound", links, joints)
+
+
+@pytest.mark.parametrize("kind", ["universal", "cylindrical", "planar", "spherical", "free", "helical"])
+def test_joints_of_every_kind_are_drawn_where_they_turn(kind):
+    robot = ch.Robot(compound("revolute", kind, "revolute"))
+    drawn = skeleton(robot.description)
+    assert drawn.stands
+    shapes = [shape for shape in drawn.shapes if shape.link in ("l1", "l2") and shape.role != "link"]
+    balls = [shape for shape in drawn.shapes if shape.link == "l2" and shape.form == "capsule" and shape.role == "link"]
+    q = robot.random_configuration(3)
+    joint_at = np.asarray(robot.forward_kinematics(q, target="l1")) @ [1.0, 0.0, 0.0, 1.0]
+    child_at = np.asarray(robot.forward_kinematics(q, target="l2"))[:3, 3]
+    on_joint = [
+        shape for shape in (*shapes, *balls) if distance_to_segment(child_at, *in_world(robot, shape, q)) < 1e-9
+    ]
+    assert on_joint
+    if kind == "universal":  # an axis on each side
+        assert {shape.link for shape in on_joint} == {"l1", "l2"}
+        np.testing.assert_allclose(child_at, joint_at[:3], atol=1e-12)
+    if kind == "cylindrical":
+        assert {shape.role for shape in shapes} >= {"sleeve", "slide"}
+    for shape in drawn.shapes:
+        assert np.isfinite([*shape.start, *shape.end, shape.radius]).all()
+        assert np.linalg.norm(shape.end - shape.start) > 0.0
+
+
+def test_a_free_joint_is_no_rod():
+    """Nothing holds a flying robot to the world: no link is drawn there, and it does not stand on a plate."""
+    flying = skeleton(compound("free", "revolute", "spherical"))
+    assert not flying.stands
+    assert "l0" not in {shape.link for shape in flying.shapes}
+    assert flying.size == pytest.approx(2.0)
+    assert skeleton(compound("free")).shapes[0].form == "capsule"
+    assert not skeleton(ch.load("panda").with_free_base().description).stands
+    assert skeleton(ch.load("panda").description).stands
+
+
+def test_a_cylindrical_joint_is_drawn_along_its_travel():
+    far = skeleton(compound("cylindrical", limits=Limits((-3.0, 0.0), (3.0, 2.5))))
+    assert far.size == pytest.approx(3.5)
+    slide = next(shape for shape in far.shapes if shape.role == "slide")
+    assert np.linalg.norm(slide.end - slide.start) == pytest.approx(2.5)
+
+
 def test_robots_without_any_length_are_drawn():
     joints = (Joint("j", "revolute", "a", "b"),)
     drawn = skeleton(Description("point", links=(Link("a"), Link("b")), joints=joints))

@@ -36,6 +36,14 @@ def test_labels_name_what_varies(panda):
     assert run_labels(stand_in(panda, runs=2).drop_vars("payload.mass")) == ["run 0", "run 1"]
 
 
+def test_labels_name_what_is_the_same_for_all_joints(panda):
+    run = stand_in(panda, runs=2)
+    run["controller.kp"] = ("run", "controller.kp.0"), np.repeat([[100.0], [400.0]], 7, axis=1)
+    run["controller.kd"] = ("run", "controller.kd.0"), np.arange(14.0).reshape(2, 7)
+    run = run.set_coords(["controller.kp", "controller.kd"])
+    assert run_labels(run)[1] == "payload.mass = 5, controller.kp = 400"
+
+
 @pytest.mark.parametrize("count", [1, 2, 20, 21, 1000])
 def test_shown_runs_have_the_first_and_the_last(count):
     shown = shown_runs(count)

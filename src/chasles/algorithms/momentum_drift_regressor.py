@@ -36,7 +36,7 @@ def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (n, 13 bodies), columns as those of `torque_regressor`; those of armature are zero.
+        Shape (n, parameters), columns as those of `torque_regressor`; those of armature are zero.
 
     Notes
     -----

@@ -64,13 +64,13 @@ def power_columns(columns: Columns, twist: Twist) -> Array:
 
 def seen_from_link(tree: Tree, index: int, twist: Twist) -> Twist:
     """Twist of a body about the origin and in the axes of its first link."""
-    R, p = _link_in_body(tree, index)
+    R, p = link_in_body(tree, index)
     return Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
 
 
 def acceleration_seen_from_link(tree: Tree, index: int, acceleration: Acceleration) -> Acceleration:
     """Acceleration of a body about the origin and in the axes of its first link."""
-    R, p = _link_in_body(tree, index)
+    R, p = link_in_body(tree, index)
     omega, omega_dot, U, a = acceleration
     return Acceleration(R.T @ omega, R.T @ omega_dot, R.T @ U @ R, R.T @ (a + U @ p))
 
@@ -124,7 +124,7 @@ def matrix_of_rows(
     return np.array(rows).reshape(tree.n, width)
 
 
-def _link_in_body(tree: Tree, index: int) -> Pose:
+def link_in_body(tree: Tree, index: int) -> Pose:
     """Rotation and origin of a body's first link in the body; of a body without links its own frame."""
     if not tree.bodies[index].carries:
         return np.eye(3), np.zeros(3)

@@ -8,7 +8,7 @@ import numpy as np
 
 from chasles.algorithms.friction import coulomb_direction
 from chasles.algorithms.joint_motion import joint_positions, joint_rates, poses_in_parent
-from chasles.algorithms.parameter_columns import Columns, columns_of_accelerations, matrix_of_rows
+from chasles.algorithms.parameter_columns import Columns, columns_of_accelerations, link_in_body, matrix_of_rows
 from chasles.algorithms.reference_motion import PointAccelerations, reference_accelerations
 from chasles.geometry.elementary import Array
 
@@ -29,7 +29,7 @@ def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qd
     Returns
     -------
     ndarray
-        Shape (n, 13 bodies), columns as those of `torque_regressor`, which it is for qd_reference = qd.
+        Shape (n, parameters), columns as those of `torque_regressor`, which it is for qd_reference = qd.
 
     Notes
     -----
@@ -56,8 +56,7 @@ def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qd
 
 def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Columns:
     """Wrench of a body, about the origin and in the axes of its first link, for unit values of its parameters."""
-    place = tree.frames[tree.bodies[index].name]
-    R, p = place.R_body_frame, place.p_body_frame
+    R, p = link_in_body(tree, index)
     U = R.T @ accelerations.matrix @ R
     a = R.T @ (accelerations.linear + accelerations.matrix @ p)
     lower, upper = np.array([U[2, 1], U[0, 2], U[1, 0]]), np.array([U[1, 2], U[2, 0], U[0, 1]])

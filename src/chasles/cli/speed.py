@@ -62,12 +62,12 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
     'inverse dynamics'
     """
     random = np.random.default_rng(0)
-    batch = random.uniform(-1.0, 1.0, (3, _BATCH, robot.n))
+    batch = [robot.random_configuration(random, (_BATCH,)), *random.uniform(-1.0, 1.0, (2, _BATCH, robot.n))]
     speeds = []
     for title, name, count, keywords in _KERNELS:
         function = getattr(robot, name)
         program = function.specialize(**keywords).program
-        many, one = batch[:count], batch[:count, 0]
+        many, one = batch[:count], [each[0] for each in batch[:count]]
         with threads(1):
             seconds_many = _seconds(partial(function, *many, **keywords), effort)
         seconds_one = _seconds(partial(function, *one, **keywords), effort)

@@ -50,11 +50,11 @@ def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
     """Joint positions within the limits, shape (n,)."""
     values = np.array(numbers(text, option))
     if values.shape != (robot.n,):
-        names = ", ".join(robot.joint_names)
+        names = ", ".join(robot.coordinate_names)
         raise ArgumentError(
             f"{option}: robot '{robot.name}' has {robot.n} joints ({names}): give {robot.n} numbers, not {values.size}"
         )
-    limits = zip(robot.joint_names, values, robot.lower_limits, robot.upper_limits, strict=True)
+    limits = zip(robot.coordinate_names, values, robot.lower_limits, robot.upper_limits, strict=True)
     for name, value, lower, upper in limits:
         if not lower <= value <= upper:
             raise ArgumentError(f"{option}: joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {value:.4g}")

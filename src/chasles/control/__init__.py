@@ -1,9 +1,11 @@
 """Controllers: small objects that are traced and compiled together with the plant."""
 
+from chasles.control.adaptive import CompositeAdaptive, LeeChung, ModelReferenceAdaptive, SlotineLi
 from chasles.control.admittance import Admittance
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, PythonLaw
+from chasles.control.hybrid_force_motion import HybridForceMotion
 from chasles.control.impedance import Impedance
 from chasles.control.linear_quadratic import (
     GainScheduledRegulator,
@@ -19,24 +21,32 @@ from chasles.control.pd_gravity import PDGravity
 from chasles.control.pid import PID
 from chasles.control.pose_reference import pose_reference
 from chasles.control.resolved_acceleration import ResolvedAcceleration
+from chasles.control.robust import DisturbanceObserver, SlidingMode
 
 __all__ = [
     "PD",
     "PID",
     "Admittance",
     "ClosedLoopKinematics",
+    "CompositeAdaptive",
     "ComputedTorque",
     "Controller",
+    "DisturbanceObserver",
     "GainScheduledRegulator",
+    "HybridForceMotion",
     "Impedance",
     "KalmanFilter",
+    "LeeChung",
     "LinearQuadraticGaussian",
     "LinearQuadraticRegulator",
+    "ModelReferenceAdaptive",
     "NominalTorque",
     "OperationalSpace",
     "PDGravity",
     "PythonLaw",
     "ResolvedAcceleration",
+    "SlidingMode",
+    "SlotineLi",
     "TimeVaryingRegulator",
     "pose_reference",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.control.task_dynamics import TaskDynamics, mobility, task_dynamics
+from chasles.control.task_dynamics import TaskDynamics, felt_inertia, task_dynamics
 from chasles.engine import Function, trace
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -87,7 +87,7 @@ class OperationalSpace(CartesianController):
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
-        Lambda, _ = mobility(self.task, self.robot.mass_matrix(q), J)
+        Lambda, _ = felt_inertia(self.task, self.robot.mass_matrix(q), J)
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ (Lambda @ (missing - J @ idle)), state
 
     def dynamics(self, q: Any, qd: Any) -> TaskDynamics:

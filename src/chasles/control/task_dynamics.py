@@ -31,10 +31,11 @@ class TaskDynamics(NamedTuple):
     J_bar: Array
 
 
-def mobility(task: TaskSpace, M: Array, J: Array) -> tuple[Array, Array]:
+def felt_inertia(task: TaskSpace, M: Array, J: Array) -> tuple[Array, Array]:
     """Lambda (k, k), damped near singular configurations, and M⁻¹ Jᵀ (n, k).
 
-    J M⁻¹ Jᵀ gets the damping of J Jᵀ in proportion to the traces of both.
+    They are those of a mass matrix (n, n) and the selected rows of the Jacobian (k, n). J M⁻¹ Jᵀ gets the damping of
+    J Jᵀ in proportion to the traces of both.
     """
     responses = solve(factor(M), J.T)
     A = J @ responses
@@ -46,7 +47,7 @@ def task_dynamics(task: TaskSpace, q: Any, qd: Any) -> TaskDynamics:
     """Dynamics of a task's components at one state, of numbers or traced scalars."""
     frame: TaskMotion = task.motion(q, qd)
     J = task.select(frame.J)
-    Lambda, responses = mobility(task, task.robot.mass_matrix(q), J)
+    Lambda, responses = felt_inertia(task, task.robot.mass_matrix(q), J)
     J_bar = responses @ Lambda
     mu = J_bar.T @ np.asarray(task.robot.coriolis_vector(q, qd)) - Lambda @ task.select(frame.drift)
     return TaskDynamics(Lambda, mu, J_bar.T @ np.asarray(task.robot.gravity_torque(q)), J_bar)

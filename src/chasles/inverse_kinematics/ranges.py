@@ -49,9 +49,13 @@ class Ranges:
         tree = build_tree(robot.description)
         lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)
         if limits:
-            joints = {joint.name: joint for joint in robot.description.joints}
+            limits_of = {
+                name: pair
+                for joint in robot.description.joints
+                for name, *pair in zip(joint.coordinate_names, *joint.position_limits, strict=True)
+            }
             for body in tree.bodies:
-                ends = np.array([joints[body.joint].limits.lower, joints[body.joint].limits.upper])
+                ends = np.array(limits_of[body.joint])
                 low, high = sorted((ends - body.offset) / body.ratio) if body.ratio else (-np.inf, np.inf)
                 lower[body.coordinate] = max(lower[body.coordinate], low)
                 upper[body.coordinate] = min(upper[body.coordinate], high)

@@ -16,7 +16,7 @@ from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
 from chasles.inverse_kinematics.solution import Solution, every
 from chasles.inverse_kinematics.task import Task
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")
@@ -27,6 +27,7 @@ class InverseKinematics:
     """Inverse kinematics of one robot; called as ``robot.inverse_kinematics(T, ...)``."""
 
     def __init__(self, robot: Robot) -> None:
+        require_plain_coordinates(robot, "inverse kinematics")
         if robot.n == 0:
             raise ArgumentError(f"robot '{robot.name}' has no joints to move")
         self._robot = robot

@@ -13,13 +13,16 @@ from chasles.model.description import Description
 from chasles.model.editing import attach, renamed, with_free_base
 from chasles.model.formats import (
     DHTable,
+    MjcfWarning,
     ScrewTable,
     TomlForm,
     from_dh,
+    from_mjcf,
     from_screws,
     from_spacelib,
     from_toml,
     from_urdf,
+    parse_mjcf,
     parse_toml,
     parse_urdf,
     read,
@@ -59,6 +62,7 @@ __all__ = [
     "Limits",
     "Link",
     "Mimic",
+    "MjcfWarning",
     "Placement",
     "ScrewTable",
     "TomlForm",
@@ -67,6 +71,7 @@ __all__ = [
     "build_tree",
     "check_description",
     "from_dh",
+    "from_mjcf",
     "from_screws",
     "from_spacelib",
     "from_toml",
@@ -78,6 +83,7 @@ __all__ = [
     "lock_joints",
     "nearest_consistent",
     "parameter_shapes",
+    "parse_mjcf",
     "parse_toml",
     "parse_urdf",
     "perturbed_values",
@@ -109,7 +115,7 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
     Parameters
     ----------
     name_or_path
-        A name of `shipped()`, or the path of a URDF, TOML or SpaceLib file.
+        A name of `shipped()`, or the path of a URDF, MJCF, TOML or SpaceLib file.
     check
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
@@ -134,4 +140,4 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
         return read(text, check=check)
     if Path(text).suffix or "/" in text or "\\" in text:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
-    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf, .toml or .dat file"])
+    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf, .xml, .toml or .dat file"])

@@ -15,6 +15,8 @@ from chasles.plant.effect import Effect, checked
 
 Axes = Literal["frame", "world"]
 AXES = ("frame", "world")
+#: Times that differ by less than this, relative to themselves, are the same.
+_ROUNDING = 1e-12
 
 
 class ExternalWrench(Effect):
@@ -124,6 +126,9 @@ class ExternalWrench(Effect):
     def at_calls(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Wrenches (..., 6) at times (...), of one that is evaluated beforehand; without its scale."""
         if self.function is None:
+            first, last = self.times[0], self.times[-1]
+            near = _ROUNDING * max(1.0, abs(first), abs(last))
+            t = np.where((t >= first - near) & (t <= last + near), np.clip(t, first, last), t)
             columns = [np.interp(t, self.times, column, left=0.0, right=0.0) for column in self.samples.T]
             return np.stack(columns, axis=-1)
         flat = [np.asarray(self.at(float(time), self.parameters), dtype=float) for time in t.ravel()]

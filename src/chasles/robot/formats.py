@@ -66,6 +66,11 @@ class Formats:
         --------
         >>> import chasles as ch
         >>> print(ch.load("scara").to_modified_dh())
+        joint   kind         alpha      a  theta      d  offset
+        joint1  revolute         0      0      0  0.387       0
+        joint2  revolute         0  0.325      0      0       0
+        joint3  prismatic  3.14159  0.275      0      0       0
+        joint4  revolute         0      0      0      0       0
         """
         return model.to_modified_dh(self.description)
 

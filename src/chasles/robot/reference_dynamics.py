@@ -23,7 +23,7 @@ class ReferenceDynamics:
         """M qdd_r + C(q, qd) qd_r + g + friction(qd): ``passivity_torque(q, qd, qd_reference, qdd_reference)``.
 
         C is the matrix of `coriolis_matrix`, for which dM/dt - 2 C is skew. This is the torque of passivity-based
-        control; see `chasles.SlotineLi` and `chasles.SlidingMode`.
+        control; see `chasles.control.SlotineLi` and `chasles.control.SlidingMode`.
 
         Parameters
         ----------

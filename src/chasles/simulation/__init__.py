@@ -1,7 +1,8 @@
 """Closed-loop simulation."""
 
+from chasles.simulation.energy_audit import EnergyAudit
 from chasles.simulation.simulate import DivergenceWarning, UncompiledWarning, simulate
 from chasles.simulation.stepping import IntegrationError
 from chasles.simulation.stiffness import StiffnessWarning
 
-__all__ = ["DivergenceWarning", "IntegrationError", "StiffnessWarning", "UncompiledWarning", "simulate"]
+__all__ = ["DivergenceWarning", "EnergyAudit", "IntegrationError", "StiffnessWarning", "UncompiledWarning", "simulate"]

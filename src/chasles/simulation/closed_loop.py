@@ -25,6 +25,7 @@ from chasles.simulation.references import LoopReference, recorded_of_reference
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
 
+
 class Stage(NamedTuple):
     """A stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
 

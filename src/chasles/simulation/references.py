@@ -280,10 +280,6 @@ def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReferenc
     ArgumentError
         If it is no motion that the controller can follow.
     """
-    if hasattr(reference, "motion") and not getattr(reference, "batch", ()):
-        return TracedReference(reference)
-    if isinstance(reference, JointTrajectory):
-        return SampledReference(reference)
     if isinstance(reference, CartesianTrajectory):
         if takes_poses:
             return PoseReference(reference)
@@ -291,4 +287,8 @@ def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReferenc
             f"{type(reference).__name__} moves a frame in space, but this controller moves joints: "
             "chasles.follow(robot, trajectory) gives the joint motion that makes the robot follow it"
         )
+    if hasattr(reference, "motion") and not getattr(reference, "batch", ()):
+        return TracedReference(reference)
+    if isinstance(reference, JointTrajectory):
+        return SampledReference(reference)
     raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ Advance = Callable[[float, Floats, Floats, Floats], Floats]
 
 #: Events nearer to each other than this part of a period are one.
 _APART = 1e-9
+#: Evaluations of the derivative from one restart to the next before a variable-step integrator gives up.
+_MOST_EVALUATIONS = 50_000
 
 
 class IntegrationError(ChaslesError, RuntimeError):
@@ -120,11 +122,21 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 if after_events is not None:
                     x = after_events(x, before, clock, *arguments)
                 before = clock
+                left = count(_MOST_EVALUATIONS, -1)
                 inner = begin + _APART * loop.period, end - _APART * loop.period
 
                 def derivative(
-                    s: float, x: Floats, command: Any = command, clock: float = clock, inner: Any = inner
+                    s: float,
+                    x: Floats,
+                    command: Any = command,
+                    clock: float = clock,
+                    inner: Any = inner,
+                    left: Any = left,
                 ) -> Any:
+                    if next(left) == 0:
+                        raise IntegrationError(
+                            f"{method} found no end of the period after t = {t:g} s: it is too stiff"
+                        )
                     instant = instant_after(t, min(max(s, inner[0]), inner[1]), loop.period, wrenches, clock)
                     outside = () if wrenches is None else (instant.sampled,)
                     return derivative_of(x, instant.t, clock, *outside, command, *arguments)

@@ -36,7 +36,7 @@ class Panel:
 def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
     """Errors of all controllers on a robot, against each factor and over time, as a plotly figure in plain dictionaries.
 
-    Lines are medians, bands reach from the 5 % to the 95 % quantile. Lost runs count as the largest error that is drawn.
+    Lines are medians, within the bands lies half of the runs. Lost runs count as the largest error that is drawn.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
             "hoverformat": ".4g",
         }
         if panel is None:
-            x_axis |= {"type": "log", "range": span, "dtick": 1, "exponentformat": "none", "hoverformat": ".3g", "minor": {"ticks": "outside", "ticklen": 3}}
+            x_axis |= {"type": "log", "range": span, "dtick": 1, "tickformat": "~g", "minor": {"ticks": "outside", "ticklen": 3}}
         elif panel.logarithmic:
             ticks = list(panel.ticks or ())
             x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
@@ -205,7 +205,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
         if panel is None:
             y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4}}
         else:
-            y_axis |= {"type": "log", "dtick": 1, "exponentformat": "none"}
+            y_axis |= {"type": "log", "dtick": 1, "tickformat": "~g"}
             y_axis |= {"minor": {"ticks": "outside", "ticklen": 3, "showgrid": True, "gridcolor": "#f3f6f8"}}
             y_axis |= {"title": {"text": f"[{unit}]", "standoff": 4}}
             if number < len(panels) - 1:

@@ -57,17 +57,18 @@ def findings(results: StudyResults) -> Findings:
 def _overall(results: StudyResults, ranked: dict[str, list[Summary]]) -> str:
     names = list(dict.fromkeys(choice.title for choice in results.study.controllers))
     said = [
-        f"{_count(len(names), 'controller')} made the same {_count(len(results.runs), 'run')} "
+        f"{_first_upper(_count(len(names), 'controller'))} made the same {_count(len(results.runs), 'run')} "
         f"on {_listed([robot.title for robot in results.study.robots])}."
     ]
     if len(names) > 1:
         said += _winners(ranked)
         said += _compared(ranked)
-    never = [name for name in names if all(row.lost == 0.0 for own in ranked.values() for row in own if row.controller == name)]
-    if len(never) == len(names):
+    losers = {row.controller for own in ranked.values() for row in own if row.lost > 0.0}
+    never = [name for name in names if name not in losers]
+    if not losers:
         said.append("No run was lost.")
     elif never:
-        said.append(f"{_first_upper(_listed(never))} lost no run on any robot." if len(never) < len(names) else "")
+        said.append(f"{_first_upper(_listed(never))} lost no run on any robot.")
     else:
         said.append("Every controller lost some of its runs.")
     return " ".join(said)
@@ -78,12 +79,12 @@ def _winners(ranked: dict[str, list[Summary]]) -> list[str]:
     for robot, own in ranked.items():
         if math.isfinite(own[0].rms_error.median):
             best.setdefault(own[0].controller, []).append(robot)
-    everywhere = len(best) == 1 and len(next(iter(best.values()))) == len(ranked)
-    if everywhere and len(ranked) > 1:
-        return [f"The smallest median error has {next(iter(best))}, on every robot."]
-    return [
-        f"The smallest median error has {_listed([f'{name} on {_listed(robots)}' for name, robots in best.items()])}."
-    ] if best else ["All controllers lost more than half of their runs."]
+    if not best:
+        return ["All controllers lost more than half of their runs."]
+    if len(best) == 1 and 1 < len(ranked) == len(next(iter(best.values()))):
+        return [f"The smallest median error is that of {next(iter(best))}, on every robot."]
+    entries = [f"{name} on {_listed(robots)}" for name, robots in best.items()]
+    return [f"The smallest median error is that of {_listed(entries)}."]
 
 
 def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
@@ -94,28 +95,32 @@ def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
             best = own[0].rms_error.median
             if row.controller != own[0].controller and math.isfinite(best) and best > 0.0:
                 ratios.setdefault(row.controller, []).append(row.rms_error.median / best)
-    said = []
+    said, hopeless = [], []
     for name, own_ratios in sorted(ratios.items(), key=lambda item: float(np.median(item[1]))):
         low, high = min(own_ratios), max(own_ratios)
         if math.isinf(low):
-            said.append(f"{name} loses more than half of its runs")
+            hopeless.append(name)
         elif math.isinf(high):
-            said.append(f"{name} {_times(low)} at best and loses more than half of its runs at worst")
-        elif _round(low) == _round(high):
-            said.append(f"{name} {_times(low)}")
+            said.append(f"of {name} {_times(low)} at least")
         else:
-            said.append(f"{name} {_round(low)} to {_times(high)}")
-    return [f"Compared with the best of each robot, the others err more: {'; '.join(said)}."] if said else []
+            said.append(f"of {name} {_times(low) if _round(low) == _round(high) else f'{_round(low)} to {_times(high)}'}")
+    texts = []
+    if said:
+        texts.append(f"Compared with the best on a robot, the median error is {_listed(said)} as large.")
+    if hopeless:
+        texts.append(f"{_first_upper(_listed(hopeless))} lost more than half of the runs on every robot.")
+    return texts
 
 
 def _ranking(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:
     unit = results.unit(robot)
-    entries = [f"{row.controller} {_error(row.rms_error.median, unit)}" for row in ranked]
-    said = [f"Median RMS error of the joints: {', '.join(entries)}."]
-    if len(ranked) > 1 and math.isfinite(ranked[0].rms_error.median):
-        first, second = (results.of_pair(robot, row.controller)["rms_error"] for row in ranked[:2])
-        better = float((first < second).mean())
-        said.append(f"In the same run, {ranked[0].controller} does better than {ranked[1].controller} in {_share(better)}.")
+    fit = [row for row in ranked if math.isfinite(row.rms_error.median)]
+    entries = [f"{1e3 * row.rms_error.median:.3g} m{unit} with {row.controller}" for row in fit]
+    said = [f"The median of the RMS joint error is {_listed(entries)}."] if fit else []
+    if len(fit) > 1:
+        first, second = (results.of_pair(robot, row.controller)["rms_error"] for row in fit[:2])
+        share = _share(float((first < second).mean()))
+        said.append(f"{_first_upper(fit[0].controller)} does better than {fit[1].controller} in {share} of the runs.")
     return said
 
 
@@ -127,7 +132,7 @@ def _lost(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[
         text = f"{row.controller} lost {_share(row.lost)} of its runs"
         curve = results.curve(robot, row.controller, "rate", "rms_error")
         worst = int(np.argmax(curve.lost))
-        if len(curve.x) > 1 and curve.lost[worst] >= 1.5 * row.lost:
+        if len(curve.x) > 1 and row.lost > 0.01 and curve.lost[worst] >= 1.5 * row.lost:
             text += f", most often at {curve.x[worst]:g} Hz ({_share(float(curve.lost[worst]))})"
         said.append(text)
     return [f"{_first_upper('; '.join(said))}."] if said else []
@@ -145,14 +150,15 @@ def _factors(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> li
         if most < _NOTABLE:
             calm.append(row.controller)
         else:
-            groups.setdefault(factor, []).append(f"{row.controller} ({_times(most) if math.isfinite(most) else 'lost'})")
+            grown = f"{_times(most)} with" if math.isfinite(most) else "until more than half of the runs are lost with"
+            groups.setdefault(factor, []).append(f"{grown} {row.controller}")
     said = [
-        f"From its lowest to its highest values, {_FACTORS[factor]} raises the median error more than the other unknowns "
-        f"for {_listed(names)}."
-        for factor, names in groups.items()
+        f"The unknown that matters most is the {_FACTORS[factor]}: from its lowest to its highest values the median error "
+        f"grows {_listed(entries)}."
+        for factor, entries in groups.items()
     ]
     if calm:
-        said.append(f"None of the unknowns changes the median error of {_listed(calm)} by more than 10 %.")
+        said.append(f"None of the unknowns raises the median error with {_listed(calm)} by more than 10 %.")
     return said
 
 
@@ -185,12 +191,6 @@ def _merit(row: Summary) -> tuple[float, float]:
     return row.rms_error.median, row.lost
 
 
-def _error(value: float, unit: str) -> str:
-    if math.isinf(value):
-        return "none (more than half of the runs are lost)"
-    return f"{1e3 * value:.3g} m{unit}"
-
-
 def _share(share: float) -> str:
     percent = 100.0 * share
     if 0.0 < percent < 1.0 or 99.0 < percent < 100.0:
@@ -209,9 +209,7 @@ def _times(ratio: float) -> str:
 def _count(number: int, thing: str) -> str:
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     text = words[number] if number < len(words) else f"{number:,}"
-    return _first_upper(text) + f" {thing}{'' if number == 1 else 's'}" if thing != "run" else (
-        f"{text} {thing}{'' if number == 1 else 's'}"
-    )
+    return f"{text} {thing}{'' if number == 1 else 's'}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -107,18 +107,23 @@ def quadratic_weights(wish: Wish) -> dict[str, Any]:
 
 
 def perturbation_weights(wish: Wish) -> dict[str, Any]:
-    """Errors decay first to s = qd error + frequency q error = 0 and then along it, at about the same rate."""
+    """Errors decay at the wished rate along s = qd error + frequency * q error = 0, which is reached ten times as fast.
+
+    The weight of torques is a tenth of what would do that if each joint turned alone: together they are heavier. The
+    constant disturbance, such as a payload's weight, is identified, too.
+    """
     frequency = wish.attainable()
-    reaching = max(2.0 * wish.damping - 1.0, 0.2) * frequency
-    weight = 1.0 / (wish.inertia**2 * reaching * wish.period)
-    return {"rate": frequency, "torque_weight": weight, "initial_pose": wish.motion(0.0).q}
+    reaching = min(10.0 * frequency * wish.period, 1.0)  # in a period
+    weight = 0.1 / (wish.inertia**2 * reaching)
+    return {"rate": frequency, "torque_weight": weight, "offset": True, "initial_pose": wish.motion(0.0).q}
 
 
 def adaptation(wish: Wish) -> dict[str, Any]:
-    """Errors decay to s = 0 and along it at the same rate, and the estimates settle at half of it.
+    """Errors decay to s = 0 and along it at the same rate; the estimates follow as fast as the period allows.
 
-    Near s = 0, M s' = Y (theta - true) - Kd s and theta' = -Gamma Yᵀ s: with Gamma_k = rate² / (m c_k), where c_k is
-    the mean of Y_kᵀ M⁻¹ Y_k, all m parameters together make s swing at the rate.
+    Near s = 0, M s' = Y (theta - true) - Kd s and theta' = -Gamma Yᵀ s. With Gamma_k = w² / (m c_k), where c_k is the
+    mean of Y_kᵀ M⁻¹ Y_k, all m parameters together make s swing at the frequency w. Held for a period h, such a swing
+    is damped by Kd as long as w² h is well below the rate at which Kd acts: a quarter of it is taken.
     """
     from chasles.control.adaptive.unknowns import Unknowns
 
@@ -126,7 +131,8 @@ def adaptation(wish: Wish) -> dict[str, Any]:
     unknowns = Unknowns.of(wish.model, "base")
     excitation = _excitation(wish, unknowns)
     known = excitation > 0.0
-    gain = np.where(known, (0.5 * frequency) ** 2 / (known.sum() * np.where(known, excitation, 1.0)), 0.0)
+    swing = 0.25 * wish.damping_times_period * alone / wish.period
+    gain = np.where(known, swing / (known.sum() * np.where(known, excitation, 1.0)), 0.0)
     return {"rate": frequency, "damping": alone * wish.inertia, "adaptation": gain}
 
 

@@ -16,6 +16,7 @@ from chasles.visual.report import POLICY, asset, plotly_code
 
 _STYLE = """
 main { max-width: 1180px; }
+.lead + .table { margin-top: 16px; }
 .lead { font-size: 17px; line-height: 1.55; max-width: 62em; margin: 14px 0 0; }
 section p { max-width: 66em; margin: 8px 0 14px; }
 td.best { font-weight: 650; }
@@ -114,8 +115,8 @@ def _robot(results: StudyResults, robot: str, text: str) -> str:
 <div class="table">{_table(rows, results.unit(robot))}</div>
 <div class="plots"><div class="plot"></div>
 <script type="application/json">{embedded_json(robot_figure(results, robot))}</script></div>
-<p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), bands reach from the
-5 % to the 95 % quantile over all values of the other unknowns. Lost runs are drawn at the top, at
+<p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), within the bands lies half of
+the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
 {1e3 * results.study.execution.lost_beyond:g} m{results.unit(robot)}. A click on a name hides its curves.</p>
 </section>"""
 
@@ -191,10 +192,12 @@ def _least(rows: list[Summary], name: str = "rms_error") -> float:
 
 
 def _milli(value: float) -> str:
-    return f"{1e3 * value:.3g}" if math.isfinite(value) else "lost"
+    return f"{1e3 * value:.3g}" if math.isfinite(value) else ""
 
 
 def _spread(spread: Spread, scale: float) -> str:
+    if math.isinf(spread.low):
+        return "–"
     low, median, high = (
         f"{_plain(scale * value)}" if math.isfinite(value) else "∞" for value in (spread.low, spread.median, spread.high)
     )

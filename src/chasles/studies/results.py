@@ -27,24 +27,29 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FACTORS = ("payload", "friction", "model_error", "rate")
-#: Quantiles of a measure that summaries and curves show: low, middle, high.
+#: Quantiles of a measure that summaries show: low, middle, high.
 QUANTILES = (0.05, 0.5, 0.95)
+#: Those that curves show: within their band lies half of the runs.
+QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 %. Lost runs count as infinite."""
+    """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 % unless others are asked for.
+
+    Lost runs count as infinite.
+    """
 
     low: float
     median: float
     high: float
 
     @classmethod
-    def of(cls, values: Floats) -> Self:
+    def of(cls, values: Floats, quantiles: tuple[float, float, float] = QUANTILES) -> Self:
         """Of the values of some runs; NaN for none."""
         if not len(values):
             return cls(np.nan, np.nan, np.nan)
-        return cls(*(float(q) for q in np.quantile(values, QUANTILES, method="higher")))
+        return cls(*(float(q) for q in np.quantile(values, quantiles, method="higher")))
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Curve:
     x
         Middle of each class (its median), shape (k,).
     low, median, high
-        Quantiles of the measure, shape (k,); infinite where that many runs were lost.
+        Quartiles of the measure, shape (k,); infinite where that many runs were lost.
     lost
         Share of lost runs, shape (k,).
     """
@@ -194,7 +199,7 @@ class StudyResults:
         values = self.of_pair(robot, controller)
         x: Floats = getattr(self.runs, factor)
         groups = _classes(x, classes)
-        spreads = [Spread.of(values[measure][group]) for group in groups]
+        spreads = [Spread.of(values[measure][group], QUARTILES) for group in groups]
         return Curve(
             np.array([np.median(x[group]) for group in groups]),
             np.array([spread.low for spread in spreads]),
@@ -206,7 +211,7 @@ class StudyResults:
     def profile(self, robot: str, controller: str) -> Curve:
         """Largest joint error over the run, from its start, 0, to its end, 1."""
         values = self.of_pair(robot, controller)["profile"]
-        low, median, high = np.quantile(values, QUANTILES, axis=0, method="higher")
+        low, median, high = np.quantile(values, QUARTILES, axis=0, method="higher")
         return Curve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
 
     def findings(self) -> Findings:

@@ -182,7 +182,7 @@ def check(
     margin[where], time[where] = -np.inf, infinite["time"]
     return CheckReport(
         robot.name,
-        robot.joint_names,
+        robot.coordinate_names,
         units,
         lower,
         upper,
@@ -198,7 +198,7 @@ def _torques(
 ) -> Floats:
     tau = np.asarray(robot.inverse_dynamics(*motion[:3], vary=parameters, wrenches=forces))
     if np.isnan(tau).any():
-        joint = robot.joint_names[int(np.argwhere(np.isnan(tau))[0, -1])]
+        joint = robot.coordinate_names[int(np.argwhere(np.isnan(tau))[0, -1])]
         raise ArgumentError(f"the torque of joint '{joint}' is not a number")
     return tau
 

@@ -144,7 +144,7 @@ class Attempt:
 
     def _samples_findings(self) -> Iterator[Finding]:
         """What is out of reach, jumps from branch to branch, and deviations elsewhere."""
-        times, joints = self.joints.knots, self.tracker.robot.joint_names
+        times, joints = self.joints.knots, self.tracker.robot.coordinate_names
         errors = np.maximum(self.angle, self.distance)
         for lane in _lanes(~self.walk.solved):
             error = of_lane(errors, lane)
@@ -173,8 +173,8 @@ class Attempt:
         robot = self.tracker.robot
         share = np.where(self.sound[..., None], np.abs(self.qd) / robot.velocity_limits, 0.0)
         return [
-            *exceedings("position limit", self.inspection, self.beyond, _BEYOND, robot.joint_names),
-            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.joint_names),
+            *exceedings("position limit", self.inspection, self.beyond, _BEYOND, robot.coordinate_names),
+            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.coordinate_names),
         ]
 
     def _singularities(self, conditioning: Numbers, threshold: float) -> tuple[list[Finding], Numbers, Numbers]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
+from chasles.robot.plain_coordinates import require_plain_coordinates
 from chasles.trajectories.sampling import jumps
 from chasles.trajectories.splines import CubicSpline
 from chasles.trajectories.trajectory import JointTrajectory
@@ -42,6 +43,7 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     ArgumentError
         If it cannot be planned along with this robot; the message says why.
     """
+    require_plain_coordinates(robot, "planning along a path")
     own = path if isinstance(path, JointTrajectory) else _through(path)
     if own.batch:
         raise ArgumentError(f"plan for one path at a time; this batch has shape {own.batch}")

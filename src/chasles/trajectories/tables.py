@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.geometry import quaternion_from_rotation
+from chasles.robot.plain_coordinates import require_plain_coordinates
 
 if TYPE_CHECKING:
     import xarray
@@ -53,7 +54,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
     """
     units = joint_units(robot, trajectory.n)
     times = trajectory.sample_times(dt)
-    names = list(robot.joint_names) if robot is not None else np.arange(trajectory.n)
+    names = list(robot.coordinate_names) if robot is not None else np.arange(trajectory.n)
     dims = [*batch_dims(trajectory.batch), "time", "joint"]
     data = {}
     for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(trajectory, times), strict=True):
@@ -127,9 +128,10 @@ def joint_units(robot: Robot | None, n: int) -> tuple[str, ...]:
     """Units of the joints' positions, "rad" or "m"; without a robot all joints turn."""
     if robot is None:
         return ("rad",) * n
+    require_plain_coordinates(robot, "a trajectory of joints")
     if robot.n != n:
         raise ArgumentError(f"the trajectory moves {n} joints, but robot '{robot.name}' has {robot.n}")
-    return tuple("m" if joint.kind == "prismatic" else "rad" for joint in robot.description.coordinates)
+    return robot.coordinate_units
 
 
 def common_unit(units: list[str]) -> str:

@@ -213,7 +213,8 @@ class _Problem(NamedTuple):
         if excess[place, joint] > 0.0:
             raise PlanningError(
                 f"robot '{robot.name}' cannot hold its weight at s = {self.grid[place]:.6g} of the path: joint "
-                f"'{robot.joint_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} N m"
+                f"'{robot.coordinate_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
+                f"{robot.effort_units[joint]}"
             )
 
     def fastest(self, robot: Robot, limits: dict[str, Floats]) -> Floats:

@@ -14,7 +14,7 @@ from chasles.inverse_kinematics.damped_step import damped_step, free_joints
 from chasles.inverse_kinematics.descent import STEPS, start_of_descent
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.task import NAMED, Task
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.pose_waypoints import Numbers
 from chasles.trajectories.small_inverse import SmallInverse
@@ -99,6 +99,7 @@ class Tracker:
     """
 
     def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
+        require_plain_coordinates(robot, "following a motion in space")
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         solver = NumericSolver(robot, target, self.task, limits, None)
         self.length, self.ranges, self._kinematics = solver.length, solver.ranges, solver.kinematics
@@ -106,8 +107,7 @@ class Tracker:
         self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
-        slides = {joint.name: joint.kind == "prismatic" for joint in robot.description.joints}
-        self._units = np.array([self.length if slides[name] else 1.0 for name in robot.joint_names])
+        self._units = np.array([self.length if unit == "m" else 1.0 for unit in robot.coordinate_units])
         self._integrable = tuple(float(weight > 0.0) for weight in self.task.weights) in _INTEGRABLE
         self._jacobian_derivative = robot.jacobian_derivative.specialize(frame="world-aligned", target=target)
         at, ends = {"q": (robot.n,), "goal": (4, 4)}, {"lower": (robot.n,), "upper": (robot.n,)}

@@ -59,4 +59,4 @@ def energy_figure(balance: xarray.Dataset) -> dict[str, Any]:
                 data.append(style | {"x": typed_array(times[samples]), "y": typed_array(values[0]), "line": line})
             named.add(part)
     ends = float(times[0]), float(np.asarray(times)[-1])
-    return {"data": data, "layout": panel_layout(panels, *ends)}
+    return {"data": data, "layout": panel_layout(panels, *ends, columns=2)}

@@ -83,8 +83,11 @@ def tool_errors(run: xarray.Dataset, samples: NDArray[np.intp]) -> list[tuple[st
     if "robot_toml" not in run.attrs or name not in run or not np.isfinite(run[name].values).any():
         return []
     with np.errstate(all="ignore"):  # of numbers that are not finite, which make gaps
-        reference = {name: by_run(run, name)[:, samples]}
-        distance, angle = pose_errors(run_robot(run), by_run(run, "q")[:, samples], **reference)
+        q, reference = (by_run(run, variable)[:, samples] for variable in ("q", name))
+        as_poses = name == "pose_reference"
+        distance, angle = pose_errors(
+            run_robot(run), q, None if as_poses else reference, pose_reference=reference if as_poses else None
+        )
     return [("position", "mm", distance), ("orientation", "mrad", angle)]
 
 
@@ -103,6 +106,7 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
         ("q", {"rad": ("Joint angle", "rad", 1.0), "m": ("Joint travel", "m", 1.0), "": ("Quaternion", "1", 1.0)}, ""),
         ("error", {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)}, _MANY if many else ""),
         ("tau", {"rad": ("Torque", "N m", 1.0), "m": ("Force", "N", 1.0)}, ""),
+        ("tau_applied", {"rad": ("Torque of the motors", "N m", 1.0), "m": ("Force of the motors", "N", 1.0)}, ""),
     ):
         if variable not in run:
             continue

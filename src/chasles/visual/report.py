@@ -131,7 +131,7 @@ def _section(title: str, run: xarray.Dataset) -> str:
 {words}
 <div class="top">
 {_view([labels[k] for k in shown]) if robot is not None else _NO_ROBOT}
-<div class="table">{joint_table(tracking_summary(run), robot)}
+<div class="table">{joint_table(tracking_summary(run), robot, errors="error" in run)}
 {numbers}</div>
 </div>
 <div class="plots"><div class="plot"></div><div class="cursor" hidden></div></div>

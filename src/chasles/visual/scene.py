@@ -28,21 +28,22 @@ def scene_data(
     robot
         Who moves.
     times, q
-        Shapes (time,) in s and (runs, time, n).
+        Shapes (time,) in s and (runs, time, nq).
     labels
         A name for each run.
 
     Returns
     -------
     dict
-        Shapes with the index of their link; times (frames,) and poses (runs, frames, links, 7), position and quaternion
-        (x, y, z, w) in the world; ground level, middle and extent of the scene, in m.
+        Shapes with the index of their link, and whether the robot stands on its root; times (frames,) and poses
+        (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, middle and extent of
+        the scene, in m.
     """
     drawn = skeleton(robot.description)
     links = tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
     frames = _frames(times, len(q) * len(links))
     where = [robot.frame_names.index(name) for name in links]
-    T_world_link = np.asarray(robot.frame_poses(_held(q[:, frames])))[:, :, where]
+    T_world_link = np.asarray(robot.frame_poses(_held(q[:, frames], robot.neutral)))[:, :, where]
     ground, low, high = _extent(drawn, links, T_world_link)
     p = T_world_link[..., :3, 3]
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
@@ -61,6 +62,7 @@ def scene_data(
             for shape in drawn.shapes
         ],
         "size": drawn.size,
+        "stands": drawn.stands,
         "ground": ground,
         "middle": (0.5 * (low + high)).tolist(),
         "extent": float(np.linalg.norm(high - low)),
@@ -77,14 +79,14 @@ def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
 
 
-def _held(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Configurations (runs, frames, n) with the last finite one held where a run diverged."""
+def _held(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Configurations (runs, frames, nq) with the last finite one held where a run diverged."""
     finite = (np.abs(q) < 1e6).all(axis=-1)  # beyond, angles mean nothing and sliding joints leave every picture
     if finite.all():
         return q
     last = np.maximum.accumulate(np.where(finite, np.arange(q.shape[1]), 0), axis=1)
     held = np.take_along_axis(q, last[..., None], axis=1)
-    return np.where(np.isfinite(held) & (np.abs(held) < 1e6), held, 0.0)
+    return np.where((np.isfinite(held) & (np.abs(held) < 1e6)).all(axis=-1, keepdims=True), held, neutral)
 
 
 def _extent(

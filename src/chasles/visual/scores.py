@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, Panel, axis_name, line_style, panel_layout
-from chasles.visual.summary import joint_units, run_dims
+from chasles.visual.summary import joint_units, run_dims, varied
 
 if TYPE_CHECKING:
     import xarray
@@ -51,7 +51,7 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
         for count, (name, numbers) in enumerate(parameters.items()):
             panel = Panel(name, title, "mm" if unit == "m" else "mrad", 1e3, lines)
             order = np.argsort(numbers, kind="stable")
-            mode = "lines+markers" if len(parameters) == 1 and _is_line(numbers) else "markers"
+            mode = "lines+markers" if _is_line(run, numbers) else "markers"
             for k in lines:
                 color = _TOOL_COLOR if k == tool else COLORS[k % len(COLORS)]
                 y = panel.scale * values.reshape(numbers.size, -1)[order, k if by_joint else 0]
@@ -72,20 +72,13 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
 
 
 def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:
-    """Parameters of one number that vary between the runs, the first three, each for all runs (runs,)."""
-    dims = run_dims(run)
-    shape = [run.sizes[dim] for dim in dims]
-    found = {}
-    for name, coordinate in run.coords.items():
-        if coordinate.dims and set(coordinate.dims) <= set(dims) and np.issubdtype(coordinate.dtype, np.number):
-            own = coordinate.transpose(*[dim for dim in dims if dim in coordinate.dims]).values
-            placed = own.reshape([size if dim in coordinate.dims else 1 for dim, size in zip(dims, shape, strict=True)])
-            numbers = np.broadcast_to(placed, shape).astype(float).ravel()
-            if np.ptp(numbers) > 0.0:
-                found[str(name)] = numbers
-    return dict(list(found.items())[:_MOST_PARAMETERS])
+    """Parameters that are numbers and differ between the runs, the first three, each for all runs (runs,)."""
+    numbers = {name: values for name, values in varied(run).items() if np.issubdtype(values.dtype, np.number)}
+    differing = {name: values.astype(float) for name, values in numbers.items() if np.ptp(values) > 0.0}
+    return dict(list(differing.items())[:_MOST_PARAMETERS])
 
 
-def _is_line(numbers: NDArray[np.float64]) -> bool:
-    """Whether each value stands for one run, so that a line may join them."""
-    return len(np.unique(numbers)) == len(numbers)
+def _is_line(run: xarray.Dataset, numbers: NDArray[np.float64]) -> bool:
+    """Whether nothing else varies and each value stands for one run, so that a line may join them."""
+    given = [name for name, value in run.coords.items() if set(run_dims(run)) & set(value.dims)]
+    return len(given) == 1 and len(np.unique(numbers)) == len(numbers)

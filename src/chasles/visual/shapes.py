@@ -1,4 +1,4 @@
-"""What to draw for a robot that has no meshes: capsules along its links and cylinders on its joint axes.
+"""What to draw for a robot that has no meshes: capsules along its links, cylinders on its joint axes, balls, plates.
 
 A link is drawn along its joint axes and their common normal, as Denavit and Hartenberg measure it, so that offsets show
 as the elbows that real robots have there. All lengths are true; only thicknesses are invented.
@@ -21,6 +21,7 @@ Role = Literal["link", "joint", "sleeve", "slide"]
 
 _THICKNESS = 0.042  # radius of the first link, as a part of the robot's length
 _TAPER = 0.5  # how much thinner the last link is
+_SLIDES = ("prismatic", "cylindrical")
 _DETOUR = 1.75  # a path along the axes may be this much longer than the straight line (three equal right angles: 1.73)
 
 
@@ -35,7 +36,8 @@ class Shape:
     form
         Whether its ends are round ("capsule") or flat ("cylinder").
     role
-        What it stands for: a link, a turning joint, or the sleeve and the slide of a sliding one.
+        What it stands for: a link (also the ball where a free joint has it), a turning or planar joint, or the sleeve
+        and the slide of a sliding one.
     start, end
         In the link's frame, shape (3,), m.
     radius
@@ -64,6 +66,8 @@ class Skeleton:
         Names of the fixed link and of the tool's frame.
     size
         Length along the longest chain of links, m; the scale for everything that has no length of its own.
+    stands
+        Whether something holds the robot to its root, and not free joints alone.
     """
 
     shapes: tuple[Shape, ...]
@@ -71,11 +75,12 @@ class Skeleton:
     root: str
     tool: str
     size: float
+    stands: bool
 
 
 @dataclass(frozen=True)
 class _Port:
-    """Where a link meets a joint, in the link's frame; fixed joints and tools have no axis."""
+    """Where a link meets a joint, in the link's frame; the ends of joints without one axis, and tools, have no axis."""
 
     p: Vector
     axis: Vector | None = None
@@ -107,13 +112,16 @@ def skeleton(description: Description) -> Skeleton:
         if link in incoming:
             depth[link] = depth[incoming[link].parent] + incoming[link].moves
         for joint, exit_port in _exits(description, link, joints):
+            if joint is not None and joint.kind == "free":
+                reach[joint.child] = reach[link]
+                continue
             path = _path(_entry(incoming.get(link)), exit_port)
             length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
             paths.append((link, path))
             if joint is None:
                 reach[link] = max(reach[link], reach[link] + length)
             else:
-                travel = max(map(abs, _travel(joint)), default=0.0) if joint.kind == "prismatic" else 0.0
+                travel = max(map(abs, _travel(joint)), default=0.0) if joint.kind in _SLIDES else 0.0
                 reach[joint.child] = reach[link] + length + travel
     size = max(*reach.values(), 0.0)
     size = size if np.isfinite(size) and size > 1e-9 else 1.0
@@ -128,7 +136,9 @@ def skeleton(description: Description) -> Skeleton:
     for joint in joints:
         if joint.moves:
             shapes.extend(_joint_shapes(joint, radius[joint.child], size))
-    return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size)
+    held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
+    stands = any(held) or not held
+    return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size, stands)
 
 
 def _links_to_draw(description: Description) -> set[str]:
@@ -148,7 +158,8 @@ def _entry(joint: Joint | None) -> _Port:
     if joint is None:
         return _Port(np.zeros(3))
     T_child_joint: NDArray[np.float64] = np.linalg.inv(joint.T_joint_child).astype(np.float64)
-    return _Port(T_child_joint[:3, 3], T_child_joint[:3, :3] @ joint.axis if joint.moves else None)
+    axis = joint.second_axis if joint.kind == "universal" else joint.axis
+    return _Port(T_child_joint[:3, 3], T_child_joint[:3, :3] @ axis if _has_axis(joint) else None)
 
 
 def _exits(description: Description, link: str, joints: list[Joint]) -> list[tuple[Joint | None, _Port]]:
@@ -157,7 +168,7 @@ def _exits(description: Description, link: str, joints: list[Joint]) -> list[tup
     for joint in joints:
         if joint.parent == link:
             T = joint.T_parent_joint if joint.moves else joint.T_parent_joint @ joint.T_joint_child
-            exits.append((joint, _Port(T[:3, 3], T[:3, :3] @ joint.axis if joint.moves else None)))
+            exits.append((joint, _Port(T[:3, 3], T[:3, :3] @ joint.axis if _has_axis(joint) else None)))
     for frame in description.frames:
         if frame.name == description.tool and frame.link == link:
             exits.append((None, _Port(frame.T_link_frame[:3, 3])))
@@ -204,18 +215,34 @@ def _path(start: _Port, end: _Port) -> list[Vector]:
     return corners if length <= _DETOUR * float(np.linalg.norm(between)) else straight
 
 
+def _has_axis(joint: Joint) -> bool:
+    """Whether a joint moves along or about one line, at each of its ends."""
+    return joint.moves and joint.kind != "planar" and not joint.has_quaternion
+
+
 def _travel(joint: Joint) -> tuple[float, ...]:
-    """Finite limits of a sliding joint."""
-    return tuple(value for value in (joint.limits.lower, joint.limits.upper) if np.isfinite(value))
+    """Finite limits of the slide of a prismatic or cylindrical joint."""
+    return tuple(bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1]))
 
 
 def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
-    """A cylinder on the axis of a turning joint; a sleeve and a rod for a sliding one."""
+    """A cylinder on each axis of a turning joint, a sleeve and a rod for a sliding one, a plate or a ball."""
     entry = _entry(joint)
-    axis = entry.axis if entry.axis is not None else joint.axis
-    if joint.kind != "prismatic":
+    axis = np.array([0.0, 0.0, 1.0]) if entry.axis is None else entry.axis
+    if joint.has_quaternion:
+        half = 0.01 * radius * axis
+        role: Role = "link" if joint.kind == "free" else "joint"
+        return [Shape(joint.child, "capsule", role, entry.p - half, entry.p + half, 1.7 * radius)]
+    if joint.kind == "planar":
+        half = 0.3 * radius * np.linalg.inv(joint.T_joint_child)[:3, :3] @ joint.axis
+        return [Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 2.2 * radius)]
+    if joint.kind not in _SLIDES:
         half = 1.5 * radius * axis
-        return [Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)]
+        own = Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)
+        if joint.kind != "universal":
+            return [own]
+        p, first = joint.T_parent_joint[:3, 3], 1.5 * radius * joint.T_parent_joint[:3, :3] @ joint.axis
+        return [Shape(joint.parent, "cylinder", "joint", p - first, p + first, 1.3 * radius), own]
     direction = joint.T_parent_joint[:3, :3] @ joint.axis
     place = joint.T_parent_joint[:3, 3]
     half = 1.8 * radius * direction

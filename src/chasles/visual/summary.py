@@ -133,16 +133,31 @@ def peak(values: NDArray[np.float64]) -> float:
 
 def run_labels(run: xarray.Dataset) -> list[str]:
     """A name for each run of a batch, made of what varies between them."""
-    dims = run_dims(run)
-    shape = tuple(run.sizes[dim] for dim in dims)
+    numbers = varied(run)
+    count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     labels = []
-    for count, index in enumerate(np.ndindex(shape)):
-        place = dict(zip(dims, index, strict=True))
-        parts = []
-        for name, coordinate in run.coords.items():
-            if coordinate.dims and set(coordinate.dims) <= set(dims):
-                value = coordinate.values[tuple(place[str(dim)] for dim in coordinate.dims)]
-                shown = f"{value:.4g}" if isinstance(value, (float, np.floating)) else value
-                parts.append(f"{name} = {shown}")
-        labels.append(", ".join(parts) or (f"run {count}" if dims else "run"))
+    for k in range(count):
+        parts = [f"{name} = {_shown(values[k])}" for name, values in numbers.items()]
+        labels.append(", ".join(parts) or (f"run {k}" if run_dims(run) else "run"))
     return labels
+
+
+def varied(run: xarray.Dataset) -> dict[str, NDArray[np.generic]]:
+    """What varies between the runs, by name, a value for each: of what is one number, or the same for all joints."""
+    dims = run_dims(run)
+    shape = [run.sizes[dim] for dim in dims]
+    found = {}
+    for name, coordinate in run.coords.items():
+        own = [dim for dim in dims if dim in coordinate.dims]
+        if not own or "time" in coordinate.dims or coordinate.size == 0:
+            continue
+        values = coordinate.transpose(*own, ...).values
+        inner = values.reshape(*values.shape[: len(own)], -1)
+        if (inner == inner[..., :1]).all():
+            placed = inner[..., 0].reshape([run.sizes[dim] if dim in own else 1 for dim in dims])
+            found[str(name)] = np.broadcast_to(placed, shape).ravel()
+    return found
+
+
+def _shown(value: np.generic) -> str:
+    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)

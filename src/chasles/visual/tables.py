@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Metrics of whole runs: name, what to make of the joints' numbers (None: there are none), title.
 _ROWS = (
-    ("rms_error", np.max, "RMS error, worst joint"),
-    ("peak_error", np.max, "peak error, worst joint"),
+    ("rms_error", np.max, "RMS error, joints"),
+    ("peak_error", np.max, "peak error, joints"),
     ("rms_position_error", None, "RMS error, tool"),
     ("peak_position_error", None, "peak error, tool"),
     ("rms_rotation_error", None, "RMS turn, tool"),
@@ -31,20 +31,19 @@ _SHARES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "largest": 1.0}
 _SMALL = {"rad": ("mrad", 1e3), "m": ("mm", 1e3), "s": ("ms", 1e3), "J": ("J", 1.0)}
 
 
-def joint_table(rows: Sequence[JointTracking], robot: Robot | None) -> str:
-    """How each joint followed its reference, and how far its torque was from its limit."""
-    limits = dict(zip(robot.joint_names, robot.effort_limits, strict=True)) if robot is not None else {}
+def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: bool = True) -> str:
+    """How each joint followed its reference, where it had one, and how far its torque was from its limit."""
+    limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True)) if robot is not None else {}
     with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
-    head = ["joint", "RMS error", "peak error", "peak torque", *(["of its limit"] if with_limits else [])]
+    tracking = ["RMS error", "peak error"] if errors else []
+    head = ["joint", *tracking, "peak torque", *(["of its limit"] if with_limits else [])]
     body = []
     for row in rows:
         unit, scale = _SMALL[row.unit]
-        cells = [
-            html.escape(row.joint),
-            quantity(row.rms_error * scale, unit),
-            quantity(row.peak_error * scale, unit),
-            quantity(row.peak_effort, row.effort_unit),
-        ]
+        cells = [html.escape(row.joint)]
+        if errors:
+            cells += [quantity(row.rms_error * scale, unit), quantity(row.peak_error * scale, unit)]
+        cells.append(quantity(row.peak_effort, row.effort_unit))
         if with_limits:
             limit = limits.get(row.joint, np.inf)
             cells.append(quantity(100.0 * row.peak_effort / limit, "%") if np.isfinite(limit) and limit > 0 else "–")
@@ -53,7 +52,7 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None) -> str:
 
 
 def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
-    """Metrics of whole runs: the number of a single run; of a batch the least, the median, and the largest of each."""
+    """Metrics of whole runs, of the worst of the joints: one number, or of a batch the least, median and largest."""
     units = set(joint_units(run))
     count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     body = []

@@ -79,7 +79,7 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
 def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> dict[str, Any]:
     """The figure of `joint_plot` as plotly's plain dictionaries."""
     units = joint_units(robot, trajectory.n)
-    names = robot.joint_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
+    names = robot.coordinate_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
     times = _times(trajectory, dt)
     parts = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
     limits: dict[str, tuple[Floats, Floats]] = {}

@@ -159,7 +159,8 @@ class RobotView {
 
   // Plate and pedestal under the first link, in world coordinates.
   base() {
-    const { size, ground } = this.scene, [x, y, z] = this.pose(0, 0, 0);
+    const { size, ground, stands } = this.scene, [x, y, z] = this.pose(0, 0, 0);
+    if (!stands) return [];
     const parts = [this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, ground + 0.012 * size], 0.115 * size)];
     if (z > ground + 0.03 * size) parts.push(this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, z], 0.06 * size));
     return parts;

@@ -78,9 +78,8 @@ def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
     for unit, joints in (_by_unit(run) if "peak_error" in numbers else {}).items():
         peak, joint = _worst(numbers["peak_error"].values[joints], run["joint"].values[joints])
         rms = float(numbers["rms_error"].values[joints].max())
-        kind = "" if len(_by_unit(run)) == 1 else "turning " if unit == "rad" else "sliding "
         sentences.append(
-            f"The {kind}joints stayed within {in_words(peak, unit)} of their reference ({joint} at worst), "
+            f"The {_kind(run, unit)}joints stayed within {in_words(peak, unit)} of their reference ({joint} at worst), "
             f"{in_words(rms, unit)} RMS."
         )
     if "peak_position_error" in numbers:
@@ -106,7 +105,7 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
         scored.append(("RMS error of the tool", "m", numbers["rms_position_error"].values.ravel()))
     for unit, joints in (_by_unit(run) if "rms_error" in numbers else {}).items():
         errors = numbers["rms_error"].values.reshape(len(labels), -1)[:, joints].max(axis=-1)
-        scored.append(("RMS tracking error of the worst joint", unit, errors))
+        scored.append((f"RMS tracking error of the worst {_kind(run, unit)}joint", unit, errors))
     for title, unit, values in scored:
         best, worst = int(np.nanargmin(values)), int(np.nanargmax(values))
         sentences.append(
@@ -128,6 +127,11 @@ def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
     """Indices of the joints by the units of their positions."""
     units = joint_units(run)
     return {unit: np.flatnonzero([own == unit for own in units]) for unit in dict.fromkeys(units)}
+
+
+def _kind(run: xarray.Dataset, unit: str) -> str:
+    """What tells joints with a unit from the others, if there are others."""
+    return "" if len(_by_unit(run)) == 1 else "turning " if unit == "rad" else "sliding "
 
 
 def _worst(values: Any, names: Any) -> tuple[float, str]:

@@ -59,7 +59,8 @@ def describe(robot: Robot) -> dict[str, Any]:
     return {
         "name": robot.name,
         "source": " ".join(description.source.split()),
-        "coordinates": robot.n,
+        "coordinates": robot.nq,
+        "velocities": robot.nv,
         "joints": [_joint(joint) for joint in description.ordered_joints],
         "links": [
             {"name": link.name, "mass": link.inertia.mass, "center_of_mass": link.inertia.center_of_mass}
@@ -69,7 +70,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "tool": description.tool,
         "gravity": description.gravity,
         "mass": sum(link.inertia.mass for link in description.links),
-        "home": dict(zip(robot.joint_names, robot.home, strict=True)),
+        "home": dict(zip(robot.coordinate_names, robot.home, strict=True)),
         "tool_at_home": {
             "position": T_world_tool[:3, 3],
             "roll_pitch_yaw": _roll_pitch_yaw(T_world_tool[:3, :3]),
@@ -99,11 +100,28 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "coulomb_friction": joint.coulomb_friction,
         "armature": joint.gear_ratio**2 * joint.motor_inertia,
         "mimic": joint.mimic.joint if joint.mimic else None,
+        "freedoms": _freedoms(joint),
     }
 
 
+def _freedoms(joint: Joint) -> list[dict[str, Any]]:
+    """Name, unit, coordinate and limits of each freedom; those of a quaternion have no coordinate of their own."""
+    count = len(joint.velocity_names)
+    coordinates = [None] * count if joint.has_quaternion else list(joint.coordinate_names)
+    names = ("lower", "upper", "velocity", "effort")
+    limits = zip(*(joint.limits.each(name, count) for name in names), strict=True)
+    return [
+        {"name": name, "unit": unit, "coordinate": coordinate, **dict(zip(names, own, strict=True))}
+        for name, unit, coordinate, own in zip(
+            joint.velocity_names, joint.displacement_units, coordinates, limits, strict=True
+        )
+    ]
+
+
 def _show(facts: dict[str, Any], console: Console) -> None:
-    say(f"{facts['name']}: {facts['coordinates']} joints, {len(facts['links'])} links, {number(facts['mass'])} kg")
+    count = sum(joint["kind"] != "fixed" and not joint["mimic"] for joint in facts["joints"])
+    freedoms = "" if facts["velocities"] == count else f" with {facts['velocities']} freedoms"
+    say(f"{facts['name']}: {count} joints{freedoms}, {len(facts['links'])} links, {number(facts['mass'])} kg")
     if facts["source"]:
         say(facts["source"])
     say("")
@@ -127,6 +145,15 @@ def _show(facts: dict[str, Any], console: Console) -> None:
     console.print(programs)
 
 
+def _pose(joint: str, home: dict[str, float]) -> str:
+    """Where a spherical or free joint has its link."""
+    quaternion = [home[f"{joint}.{label}"] for label in ("qw", "qx", "qy", "qz")]
+    R = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
+    angles = f"roll, pitch, yaw ({', '.join(f'{x:.2f}' for x in np.degrees(_roll_pitch_yaw(R)))})°"
+    position = [home[name] for name in (f"{joint}.{axis}" for axis in "xyz") if name in home]
+    return f"({', '.join(f'{x:.4f}' for x in position)}) m, {angles}" if position else angles
+
+
 def _show_joints(facts: dict[str, Any], console: Console) -> None:
     moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
     joints = table(
@@ -134,22 +161,26 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
         *("joint", "type", ">from", ">to", ">home", ">speed", ">effort", ">viscous", ">Coulomb", ">armature"),
     )
     for joint in moving:
-        scale = 1.0 if joint["kind"] == "prismatic" else 180.0 / np.pi
         kind = f"follows {joint['mimic']}" if joint["mimic"] else joint["kind"]
-        add_row(
-            joints,
-            joint["name"],
-            kind,
-            number(scale * joint["lower"]),
-            number(scale * joint["upper"]),
-            number(scale * facts["home"].get(joint["name"], np.nan)),
-            number(scale * joint["velocity"]),
-            number(joint["effort"]),
-            number(joint["viscous_friction"]),
-            number(joint["coulomb_friction"]),
-            number(joint["armature"]),
-        )
+        for freedom in joint["freedoms"]:
+            scale = 1.0 if freedom["unit"] == "m" else 180.0 / np.pi
+            add_row(
+                joints,
+                freedom["name"],
+                kind,
+                number(scale * freedom["lower"]),
+                number(scale * freedom["upper"]),
+                number(scale * facts["home"].get(freedom["coordinate"], np.nan)),
+                number(scale * freedom["velocity"]),
+                number(freedom["effort"]),
+                number(joint["viscous_friction"]),
+                number(joint["coulomb_friction"]),
+                number(joint["armature"]),
+            )
     console.print(joints)
+    for joint in moving:
+        if joint["kind"] in ("spherical", "free"):
+            say(f"{joint['name']} at home: {_pose(joint['name'], facts['home'])}")
     fixed = [joint["name"] for joint in facts["joints"] if joint["kind"] == "fixed"]
     if fixed:
         say("Fixed joints: " + ", ".join(fixed))

@@ -17,7 +17,7 @@ from chasles.cli.output import errors, results, say, show_json
 from chasles.cli.values import configuration, joint_values, random_configuration, varied
 from chasles.control import ComputedTorque, Controller, PDGravity
 from chasles.errors import ArgumentError
-from chasles.robot import Robot, load
+from chasles.robot import Robot, load, require_plain_coordinates
 from chasles.simulation import simulate as closed_loop
 from chasles.trajectories import PointToPoint
 from chasles.visual.summary import tracking_summary
@@ -97,6 +97,7 @@ def simulate(
         chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
     """
     model = load(robot)
+    require_plain_coordinates(model, "this simulation")
     law = _controller(model, controller, kp, kd, ki, period)
     plant = _plant(model, payload, viscous, coulomb)
     target = _goal(model, goal, goal_random)

@@ -13,7 +13,7 @@ from chasles.control.adaptive.memory import Layout, packed, unpacked
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
 from chasles.control.sliding_variable import sliding
-from chasles.engine import exp, sqrt
+from chasles.engine import exp, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -50,7 +50,7 @@ class CompositeAdaptive(SlotineLi):
     --------
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.CompositeAdaptive(arm, rate=20.0, damping=40.0, adaptation=5.0, bandwidth=50.0)
+    >>> controller = ch.control.CompositeAdaptive(arm, rate=20.0, damping=40.0, adaptation=5.0, bandwidth=50.0)
     """
 
     name = "composite adaptive"
@@ -92,6 +92,7 @@ class CompositeAdaptive(SlotineLi):
         self.parameters = {**self.parameters, **{name: np.array(value, dtype=float) for name, value in numbers.items()}}
         n, m = robot.n, len(self.unknowns)
         start = {"estimate": self.initial_state, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
+        start["started"] = np.zeros(1)
         if forgetting is not None:
             start["gain"] = packed(np.eye(m))
         self._layout = Layout({name: array.shape for name, array in start.items()})
@@ -117,6 +118,7 @@ class CompositeAdaptive(SlotineLi):
         rates = {
             "filter": a * (signals.filtered - memory["filter"]),
             "torque_filter": a * (tau + signals.known_filtered - memory["torque_filter"]),
+            "started": np.zeros(1),
         }
         if "gain" in memory:
             m, scale = len(self.unknowns), sqrt(parameters["adaptation"])
@@ -135,7 +137,8 @@ class CompositeAdaptive(SlotineLi):
         """Torques of the law, and the memory one period later.
 
         The filters are exact for torques that are held and signals that change linearly in a period; every joint's
-        error of prediction is a sample of recursive least squares, which is stable at every period.
+        error of prediction is a sample of recursive least squares, which is stable at every period. At the first call
+        the filters begin with signals that have been constant.
         """
         memory = self._layout.split(state)
         tau, tracking = self._track(q, qd, reference, memory["estimate"], parameters)
@@ -144,8 +147,9 @@ class CompositeAdaptive(SlotineLi):
         mean = (1.0 - decay) / (a * period)
         now, before = 1.0 - mean, mean - decay
         signals = self._signals(q, qd, a)
-        filtered = now * signals.filtered + memory["filter"]
-        torque = now * signals.known_filtered + memory["torque_filter"]
+        started = memory["started"][0] > 0.5
+        filtered = where(started, now * signals.filtered + memory["filter"], signals.direct)
+        torque = where(started, now * signals.known_filtered + memory["torque_filter"], signals.known_direct)
         W, V = signals.direct - filtered, scale * (signals.direct - filtered)
         missed = torque - signals.known_direct - W @ (memory["estimate"] - self._origin)
         m, weight = len(self.unknowns), period * parameters["prediction"]
@@ -162,6 +166,7 @@ class CompositeAdaptive(SlotineLi):
             "estimate": projected(memory["estimate"] + scale * (step + correction), parameters),
             "filter": decay * filtered + before * signals.filtered,
             "torque_filter": decay * torque + before * signals.known_filtered + (1.0 - decay) * tau,
+            "started": np.ones(1),
         }
         if P is not None:
             following["gain"] = packed((1.0 + period * self._forgetting(P, parameters)) * P)

@@ -62,7 +62,7 @@ class LeeChung:
     --------
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.LeeChung(arm, rate=20.0, torque_weight=20.0)
+    >>> controller = ch.control.LeeChung(arm, rate=20.0, torque_weight=20.0)
     """
 
     name = "Lee-Chung"

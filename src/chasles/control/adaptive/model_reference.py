@@ -59,7 +59,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
     Examples
     --------
     >>> import chasles as ch
-    >>> controller = ch.ModelReferenceAdaptive(ch.load("planar2r"), frequency=10.0, adaptation=100.0)
+    >>> controller = ch.control.ModelReferenceAdaptive(ch.load("planar2r"), frequency=10.0, adaptation=100.0)
     >>> controller.memory_names[2:4]
     ('position[joint1]', 'position[joint2]')
     """

@@ -58,7 +58,7 @@ class SlotineLi(ContinuousLaw):
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.SlotineLi(arm, rate=20.0, damping=40.0, adaptation=5.0, unknown=["link2.m", "link2.mx"])
+    >>> controller = ch.control.SlotineLi(arm, rate=20.0, damping=40.0, adaptation=5.0, unknown=["link2.m", "link2.mx"])
     >>> controller.parameter_names, controller.initial_state
     (('link2.m', 'link2.mx'), array([ 5.   , -0.625]))
     """

@@ -114,7 +114,7 @@ class Unknowns:
             robot,
             tuple(f"payload.{name}" for name in OF_BODY),
             np.asarray(inertial_parameters_from_pseudo_inertia(moments), dtype=np.float64),
-            np.arange(10 * tool.body, 10 * tool.body + 10, dtype=np.intp),
+            10 * tree.carriers.index(tool.body) + np.arange(10),
             np.asarray(to_link, dtype=np.float64),
             complete=False,
         )

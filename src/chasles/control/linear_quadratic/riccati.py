@@ -150,9 +150,9 @@ def _dense(array: Floats) -> Floats:
 
 def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
     if native_available():
-        from chasles.engine.targets.native.riccati import LARGEST, compile_riccati
+        from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES, compile_riccati
 
-        if 0 < m <= LARGEST and 0 < n <= LARGEST:
+        if 0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS:
             return compile_riccati(n, m, keep=every_cost)
     return lambda *arguments: plain_recursion(*arguments, every_cost=every_cost)
 

@@ -52,7 +52,7 @@ class DisturbanceObserver:
     --------
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.DisturbanceObserver(ch.ComputedTorque(arm, kp=400.0, kd=40.0), bandwidth=50.0)
+    >>> controller = ch.control.DisturbanceObserver(ch.ComputedTorque(arm, kp=400.0, kd=40.0), bandwidth=50.0)
     >>> controller.name, list(controller.parameters)
     ('computed torque + disturbance observer', ['kp', 'kd', 'ki', 'bandwidth', 'compensation'])
     """

@@ -55,7 +55,7 @@ class SlidingMode:
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.SlidingMode(
+    >>> controller = ch.control.SlidingMode(
     ...     arm, rate=20.0, reaching=5.0, layer=0.2, uncertain="payload", uncertainty=[2.0] + 9 * [0.0]
     ... )
     """

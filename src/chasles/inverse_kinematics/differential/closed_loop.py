@@ -22,7 +22,7 @@ from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 
 class ClosedLoopInverseKinematics:
@@ -73,6 +73,7 @@ class ClosedLoopInverseKinematics:
         for name, value in given.items():
             if not (np.isfinite(value) and value >= 0.0):
                 raise ArgumentError(f"{name} must be a number that is not negative, not {value!r}")
+        require_plain_coordinates(robot, type(self).__name__)
         self.robot, self.target = robot, target
         self.position_gain, self.orientation_gain = float(position_gain), float(orientation_gain)
         self.threshold, self.largest_damping = float(threshold), float(largest_damping)

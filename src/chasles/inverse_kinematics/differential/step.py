@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.inverse_kinematics.differential.limits import ConfigurationLimit, Limit, VelocityLimit
 from chasles.inverse_kinematics.differential.tasks import Task
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 Vector = NDArray[np.float64]
 _SOLVED = 1
@@ -96,6 +96,7 @@ def solve_rates(
         import daqp
     except ImportError:
         raise MissingExtraError("daqp", "qp", "differential inverse kinematics with limits") from None
+    require_plain_coordinates(robot, "solve_rates")
     position = _vector(q, robot.n, "q")
     rates = np.zeros(robot.n) if qd is None else _vector(qd, robot.n, "qd")
     if not (np.isfinite(dt) and dt > 0.0):
@@ -119,7 +120,7 @@ def solve_rates(
         if np.isnan(lower + upper).any():
             raise ArgumentError(f"the bounds of {type(limit).__name__} are not numbers")
     if (lower > upper).any():
-        names = ", ".join(name for name, bad in zip(robot.joint_names, lower > upper, strict=True) if bad)
+        names = ", ".join(name for name, bad in zip(robot.coordinate_names, lower > upper, strict=True) if bad)
         message = f"the limits contradict each other at {names}: no rate keeps all of them in this step"
         return JointRates(np.zeros(robot.n), False, message, lower > upper)
     solution, _, flag, _ = daqp.solve(

@@ -63,7 +63,7 @@ def serial_chain(description: Description, what: str) -> SerialChain:
     Raises
     ------
     ModelError
-        Its moving bodies branch; the message names the joints.
+        Its moving bodies branch, and the message names the joints; or nothing moves.
 
     Examples
     --------
@@ -73,6 +73,8 @@ def serial_chain(description: Description, what: str) -> SerialChain:
     [1, 1, 1, 1, 1, 1, 1, 4]
     """
     description = simplified(description)
+    if not description.joints:
+        raise ModelError(f"robot '{description.name}' has no {what}: nothing of it moves")
     number = {description.root: 0}
     for index, joint in enumerate(description.ordered_joints):
         if number[joint.parent] != index:

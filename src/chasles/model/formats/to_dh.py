@@ -52,7 +52,10 @@ class DHTable(Record):
     Examples
     --------
     >>> from chasles.model import load
-    >>> print(to_dh(load("scara")))
+    >>> print(to_dh(load("planar2r")))
+    joint   kind      theta  d     a  alpha  offset
+    joint1  revolute      0  0   0.5      0       0
+    joint2  revolute      0  0  0.25      0       0
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -116,6 +119,13 @@ def to_dh(description: Description) -> DHTable:
     >>> robot = load("puma560")
     >>> table = to_dh(robot)
     >>> print(table)
+    joint   kind      theta        d       a    alpha  offset
+    joint1  revolute      0        0       0   1.5708       0
+    joint2  revolute      0        0  0.4318        0       0
+    joint3  revolute      0  0.15005  0.0203  -1.5708       0
+    joint4  revolute      0   0.4318       0   1.5708       0
+    joint5  revolute      0        0       0  -1.5708       0
+    joint6  revolute      0        0       0        0       0
     >>> from_dh(**table, check=False).joints == robot.joints
     True
     """
@@ -129,6 +139,14 @@ def to_modified_dh(description: Description) -> DHTable:
     --------
     >>> from chasles.model import load
     >>> print(to_modified_dh(load("panda")))
+    joint         kind        alpha        a  theta      d  offset
+    panda_joint1  revolute        0        0      0  0.333       0
+    panda_joint2  revolute  -1.5708        0      0      0       0
+    panda_joint3  revolute   1.5708        0      0  0.316       0
+    panda_joint4  revolute   1.5708   0.0825      0      0       0
+    panda_joint5  revolute  -1.5708  -0.0825      0  0.384       0
+    panda_joint6  revolute   1.5708        0      0      0       0
+    panda_joint7  revolute   1.5708    0.088      0      0       0
     """
     return _table(description, "modified")
 
@@ -173,40 +191,41 @@ def _table(description: Description, convention: Convention) -> DHTable:
 
 def _normals(chain: SerialChain, convention: Convention) -> Iterator[CommonNormal]:
     """Common normals of the joint axes next to each body, in the frame of the body."""
-    count = len(chain.joints)
-    x_before = np.array([1.0, 0.0, 0.0])
-    for index, body in enumerate(chain.bodies):
-        start = end = None
-        if index > 0:
-            joint = chain.joints[index - 1]
-            T_body_joint = inverse(joint.T_joint_child)
-            start = line_of(T_body_joint, joint.axis)
-            x_before = compose(T_body_joint, inverse(chain.joints[index - 1].T_parent_joint))[:3, :3] @ x_before
-        if index < count:
-            end = line_of(chain.joints[index].T_parent_joint, chain.joints[index].axis)
-        if start is not None and end is not None:
-            here = f"joints {shortened(chain.joints[index - 1].name)} and {shortened(chain.joints[index].name)}"
-            wishes = [T for T in body.frames.values() if is_z_axis(T, end if convention == "standard" else start)]
-            with naming(here):
-                normal = common_normal(start, end, wishes, x_before)
-        else:
-            normal = _end_normal(body, start, end, convention, x_before)
-        x_before = normal.T_end[:3, 0]
+    joints = chain.joints
+    ends = [line_of(joint.T_parent_joint, joint.axis) for joint in joints]
+    starts = [line_of(inverse(joint.T_joint_child), joint.axis) for joint in joints]
+    first, *middle, last = chain.bodies
+    normal = _end_normal(first, ends[0], free="start" if convention == "modified" else None, towards=np.eye(3)[0])
+    yield normal
+    for index, body in enumerate(middle):
+        start, end = starts[index], ends[index + 1]
+        wishes = [T for T in body.frames.values() if is_z_axis(T, end if convention == "standard" else start)]
+        with naming(f"joints {shortened(joints[index].name)} and {shortened(joints[index + 1].name)}"):
+            normal = common_normal(start, end, wishes, _carried(joints[index], normal))
         yield normal
+    free: Literal["end"] | None = "end" if convention == "standard" else None
+    yield _end_normal(last, starts[-1], free=free, towards=_carried(joints[-1], normal))
+
+
+def _carried(joint: Joint, normal: CommonNormal) -> FloatArray:
+    """Direction of the normal before a joint, in the body after it, at joint position zero."""
+    T_child_parent = compose(inverse(joint.T_joint_child), inverse(joint.T_parent_joint))
+    direction: FloatArray = T_child_parent[:3, :3] @ normal.T_end[:3, 0]
+    return direction
 
 
 def _end_normal(
-    body: ChainBody, start: Line | None, end: Line | None, convention: Convention, towards: FloatArray
+    body: ChainBody, axis: Line, *, free: Literal["start", "end"] | None, towards: FloatArray
 ) -> CommonNormal:
-    """Common normal of the first or the last joint axis and the z axis of a frame of the body, best of one it has."""
+    """Common normal of the first or last joint axis and the z axis of a frame of the body, best one that it has.
+
+    The z axis may be another line than the joint axis at the `free` end of the normal only.
+    """
     for T in body.frames.values():
-        own = line_of(T)
-        first = start or (own if convention == "modified" or end is None else end)
-        last = end or (own if convention == "standard" or start is None else start)
-        if is_z_axis(T, last if convention == "standard" else first) and crosses(T, first) and crosses(T, last):
-            return common_normal(first, last, [T])
-    axis = start or end
-    assert axis is not None  # a body without joints next to it has a frame, which is taken above
+        start = line_of(T) if free == "start" else axis
+        end = line_of(T) if free == "end" else axis
+        if (free or is_z_axis(T, axis)) and crosses(T, start) and crosses(T, end):
+            return common_normal(start, end, [T])
     nearest = Line(axis.nearest(np.zeros(3)), axis.direction)
     return common_normal(nearest, nearest, towards=towards)
 

@@ -131,6 +131,7 @@ def _joint(joint: Joint) -> list[str]:
     ]
     if joint.kind not in ("fixed", "free"):
         parts.append(_element("axis", {"xyz": _numbers(joint.axis)}))
+    default = Joint("default", "fixed", "a", "b")
     own = {
         name: _number(getattr(joint, name)) for name in OWN_PARAMETERS if getattr(joint, name) != getattr(default, name)
     }

@@ -5,15 +5,15 @@ columns of matrices instead, and a single recursion keeps them busy.
 
 With the joined matrix [B A], the weights W of (u, x) and the cost-to-go P, one step backward is one symmetric matrix
 
-    G = W + [B A]ᵀ P [B A],
+    G = W + [B A]ᵀ P [B A] = [[S, F], [Fᵀ, H]],
 
-of which the inputs' rows are eliminated: what is left of the states' block is the cost-to-go of the step before, and
-the eliminated rows, solved backward, are the gains.
+of which the inputs' rows [S F] are eliminated, S = L D Lᵀ: the Schur complement that is left of H is the cost-to-go of
+the step before, and the eliminated rows, solved backward, are the gains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -27,9 +27,8 @@ _ITEM = 8
 _AARCH64_ALL_EXCEPTIONS = 0x1F
 _ACCUMULATORS = {8: 24}  # by lanes: vectors that a product keeps in registers, of 32; else of 16
 _FEWER_ACCUMULATORS = 12
-#: Sizes up to which this code is written; longer code would take long to compile.
-LARGEST = 64
-_UNROLLED = 32  # states and inputs, up to which steps of the elimination are written one after another
+#: States and inputs up to which this code is written; longer code would take long to compile.
+LARGEST_STATES, LARGEST_INPUTS = 64, 32
 
 
 @cache
@@ -72,12 +71,11 @@ _alive: list[object] = []  # machine code and what its ufuncs point to, as long 
 
 
 class _Matrix:
-    """Rows of padded vectors in memory: address, number of vectors in a row."""
+    """Rows of padded vectors in memory: where they begin and how many vectors a row has."""
 
-    def __init__(self, address: str, vectors: int, lanes: int) -> None:
+    def __init__(self, address: str, vectors: int) -> None:
         self.address = address
         self.vectors = vectors
-        self.stride = vectors * lanes * _ITEM
 
 
 class _RiccatiWriter(Writer):
@@ -100,14 +98,10 @@ class _RiccatiWriter(Writer):
             f"declare {self.real} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {self.real})",
             f"declare void @llvm.masked.store.{suffix}({self.real}, ptr, i32, {mask})",
         ]
-        declared += (
-            [
-                "declare void @llvm.x86.sse.stmxcsr(ptr)",
-                "declare void @llvm.x86.sse.ldmxcsr(ptr)",
-            ]
-            if machine.is_x86()
-            else ["declare i32 @feclearexcept(i32)"]
-        )
+        if machine.is_x86():
+            declared += ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"]
+        else:
+            declared.append("declare i32 @feclearexcept(i32)")
         return "\n".join([*declared, self.text()])
 
     def _write(self) -> None:
@@ -122,7 +116,8 @@ class _RiccatiWriter(Writer):
         # Core strides follow in the order of the arrays' axes; only those of the steps are not known.
         places = [6, 9, 12, None, 17, 20 if self.keep else None]
         by_step = [self._word("i64", "%steps", place) if place is not None else "0" for place in places]
-        joined, product, eliminated = (self._matrix(rows) for rows in (n, n, m + n))
+        joined, product = self._matrix(n, self.vectors), self._matrix(n, self.vectors)
+        F, scaled = self._matrix(m, self.state_vectors), self._matrix(m, self.state_vectors)
         cost = self._matrix(n, self.state_vectors)
         with self.loop(samples) as sample:
             A, B, weights, terminal, gains, costs = (
@@ -137,28 +132,148 @@ class _RiccatiWriter(Writer):
                 )
                 self._read(B_k, joined, 0, rows=n, columns=m)
                 self._read(A_k, joined, self.input_vectors, rows=n, columns=n)
-                self._product(cost, 0, n, joined, product, lambda row: [None] * self.vectors)
-                self._add_products(joined, product, weights_k, eliminated)
-                self._eliminate(eliminated)
-                self._give(eliminated, gains_k)
-                self._mirror(eliminated, cost)
+                self._write_product(cost, joined, product)
+                rows = self._input_rows(joined, product, weights_k)
+                self._give(self._eliminate(rows, F, scaled), gains_k)
+                self._write_cost(joined, product, F, scaled, weights_k, cost)
                 if self.keep:
-                    self._store_rows(cost, 0, costs_k, rows=n, columns=n)
+                    self._store_rows(cost, costs_k, rows=n, columns=n)
             if not self.keep:
-                self._store_rows(cost, 0, costs, rows=n, columns=n)
+                self._store_rows(cost, costs, rows=n, columns=n)
         if machine.is_x86():
             self.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {flags})")
         else:
             self.value(f"call i32 @feclearexcept(i32 {_AARCH64_ALL_EXCEPTIONS})")
         self.emit("ret void")
 
-    def _word(self, kind: str, base: str, position: int) -> str:
-        return self.value(f"load {kind}, ptr {self.address(base, (position, 8))}")
+    def _write_product(self, cost: _Matrix, joined: _Matrix, product: _Matrix) -> None:
+        """P [B A]; P is symmetric, so that its rows serve as its columns."""
+        for rows in _blocks(range(self.n), self.accumulators // self.vectors):
+            sums = ["zeroinitializer"] * (len(rows) * self.vectors)
+            self._store_block(self._add_product(cost, 0, joined, 0, self.n, rows, sums), product, rows, 0)
 
-    def _matrix(self, rows: int, vectors: int | None = None) -> _Matrix:
-        vectors = self.vectors if vectors is None else vectors
-        address = self.value(f"alloca [{rows * vectors} x {self.real}], align 64")
-        return _Matrix(address, vectors, self.lanes)
+    def _input_rows(self, joined: _Matrix, product: _Matrix, weights: str) -> list[list[str]]:
+        """The rows [S F] of G."""
+        result: list[list[str]] = []
+        for rows in _blocks(range(self.m), self.accumulators // self.vectors):
+            sums = [vector for row in rows for vector in self._weights(weights, row)]
+            sums = self._add_product(joined, 0, product, 0, self.n, rows, sums)
+            result += [sums[k : k + self.vectors] for k in range(0, len(sums), self.vectors)]
+        return result
+
+    def _eliminate(self, rows: list[list[str]], F: _Matrix, scaled: _Matrix) -> list[list[str]]:
+        """Eliminate the inputs' rows in registers; return them times -1/pivot, and leave both forms of F in memory."""
+        one, nan = literal(1.0), literal(float("nan"))
+        eliminated: list[list[str]] = []
+        for p, row in enumerate(rows):
+            pivot = self.value(f"extractelement {self.real} {row[p // self.lanes]}, i32 {p % self.lanes}")
+            positive = self.value(f"fcmp ogt double {pivot}, 0.0")
+            pivot = self.value(f"select i1 {positive}, double {pivot}, double {nan}")
+            factor = self._splat(self.value(f"fdiv double {self.value(f'fneg double {one}')}, {pivot}"))
+            multiples = [self.value(f"fmul {self.real} {vector}, {factor}") for vector in row]
+            for other in rows[p + 1 :]:
+                share = self._lane(row, rows.index(other))
+                for k in range((p + 1) // self.lanes, self.vectors):
+                    other[k] = self._fma(share, multiples[k], other[k])
+            for k in range(self.state_vectors):
+                self._store(row[self.input_vectors + k], self._at(F, p, k))
+                self._store(multiples[self.input_vectors + k], self._at(scaled, p, k))
+            eliminated.append(multiples)
+        return eliminated
+
+    def _give(self, rows: list[list[str]], gains: str) -> None:
+        """Solve the eliminated rows -Lᵀ and -D⁻¹ L⁻¹ F backward for the gains, Lᵀ K = D⁻¹ L⁻¹ F, and store these."""
+        negative = [row[self.input_vectors :] for row in rows]
+        for p in reversed(range(self.m)):
+            for q in range(p):
+                share = self._lane(rows[q], p)
+                negative[q] = [self._fma(share, x, total) for x, total in zip(negative[p], negative[q], strict=True)]
+            for k, vector in enumerate(negative[p]):
+                place = self.address(gains, (p * self.n + k * self.lanes, _ITEM))
+                self._masked_store(self.value(f"fneg {self.real} {vector}"), place, self.n - k * self.lanes)
+
+    def _write_cost(
+        self, joined: _Matrix, product: _Matrix, F: _Matrix, scaled: _Matrix, weights: str, cost: _Matrix
+    ) -> None:
+        """Write the Schur complement: of each row the vectors from the diagonal on, and then their mirror image."""
+        for rows in self._cost_blocks():
+            first = rows.start // self.lanes
+            sums = [vector for i in rows for vector in self._weights(weights, self.m + i)[self.input_vectors + first :]]
+            column, vector = self.input_vectors * self.lanes, self.input_vectors + first
+            sums = self._add_product(joined, column, product, vector, self.n, rows, sums)
+            sums = self._add_product(F, 0, scaled, first, self.m, rows, sums)
+            self._store_block(sums, cost, rows, first)
+        for i in range(1, self.n):
+            for j in range(i):
+                number = self._number(cost, j, i)
+                self.emit(f"store double {number}, ptr {self.address(self._at(cost, i, 0), (j, _ITEM))}")
+
+    def _cost_blocks(self) -> Iterator[range]:
+        """Rows of the cost-to-go whose diagonal lies in the same vector, in blocks for which there are registers."""
+        for first in range(self.state_vectors):
+            rows = range(first * self.lanes, min((first + 1) * self.lanes, self.n))
+            yield from _blocks(rows, self.accumulators // (self.state_vectors - first))
+
+    def _add_product(
+        self, left: _Matrix, column: int, right: _Matrix, vector: int, count: int, rows: range, sums: list[str]
+    ) -> list[str]:
+        """Add Σ_j left[j, column + i] · right[j], from a vector of it on, for each i of the rows; kept in registers."""
+        self._count += 1
+        k, before = self._count, self._block
+        index, following = f"%i{k}", f"%next{k}"
+        self.emit(f"br label %head{k}")
+        self.block(f"head{k}")
+        start = len(self._lines)
+        names = [f"%sum{k}.{i}" for i in range(len(sums))]
+        terms = [self._load(self._at(right, index, v)) for v in range(vector, right.vectors)]
+        results = []
+        for position, row in enumerate(rows):
+            factor = self._splat(self._number(left, index, column + row))
+            totals = names[position * len(terms) : (position + 1) * len(terms)]
+            results += [self._fma(factor, term, total) for term, total in zip(terms, totals, strict=True)]
+        self.emit(f"{following} = add i64 {index}, 1")
+        goes_on = self.value(f"icmp slt i64 {following}, {count}")
+        self._lines[start:start] = [
+            f"  {index} = phi i64 [0, %{before}], [{following}, %head{k}]",
+            *(
+                f"  {name} = phi {self.real} [{initial}, %{before}], [{result}, %head{k}]"
+                for name, initial, result in zip(names, sums, results, strict=True)
+            ),
+        ]
+        self.emit(f"br i1 {goes_on}, label %head{k}, label %exit{k}")
+        self.block(f"exit{k}")
+        return results
+
+    def _weights(self, weights: str, row: int) -> list[str]:
+        """A row of the weights, inputs and states each padded."""
+        first = self.address(weights, (row * (self.m + self.n), _ITEM))
+        return [
+            self._masked_load(self.address(first, (offset + k, _ITEM)), columns - k)
+            for columns, offset in ((self.m, 0), (self.n, self.m))
+            for k in range(0, columns, self.lanes)
+        ]
+
+    def _read(self, source: str, target: _Matrix, vector: int, *, rows: int, columns: int) -> None:
+        """Copy a dense matrix into padded rows."""
+        with self.loop(rows) as row:
+            first = self.address(source, (row, columns * _ITEM))
+            for k in range(-(-columns // self.lanes)):
+                part = self._masked_load(self.address(first, (k, self.size)), columns - k * self.lanes)
+                self._store(part, self._at(target, row, vector + k))
+
+    def _store_rows(self, source: _Matrix, target: str, *, rows: int, columns: int) -> None:
+        """Copy padded rows into a dense matrix."""
+        with self.loop(rows) as row:
+            first = self.address(target, (row, columns * _ITEM))
+            for k in range(-(-columns // self.lanes)):
+                place = self.address(first, (k, self.size))
+                self._masked_store(self._load(self._at(source, row, k)), place, columns - k * self.lanes)
+
+    def _store_block(self, vectors: list[str], target: _Matrix, rows: range, first: int) -> None:
+        """Store vectors as rows, from the vector ``first`` of each on."""
+        width = target.vectors - first
+        for k, vector in enumerate(vectors):
+            self._store(vector, self._at(target, rows[k // width], first + k % width))
 
     def address(self, base: str, *terms: tuple[str | int, str | int]) -> str:
         """Return base + Σ index · stride, in bytes; what is known is added up here."""
@@ -167,8 +282,17 @@ class _RiccatiWriter(Writer):
         base = super().address(base, *unknown)
         return self.value(f"getelementptr i8, ptr {base}, i64 {known}") if known else base
 
+    def _word(self, kind: str, base: str, position: int) -> str:
+        return self.value(f"load {kind}, ptr {self.address(base, (position, 8))}")
+
+    def _matrix(self, rows: int, vectors: int) -> _Matrix:
+        return _Matrix(self.value(f"alloca [{rows * vectors} x {self.real}], align 64"), vectors)
+
     def _at(self, matrix: _Matrix, row: str | int, vector: int) -> str:
-        return self.address(matrix.address, (row, matrix.stride), (vector, self.size))
+        return self.address(matrix.address, (row, matrix.vectors * self.size), (vector, self.size))
+
+    def _number(self, matrix: _Matrix, row: str | int, column: int) -> str:
+        return self.value(f"load double, ptr {self.address(self._at(matrix, row, 0), (column, _ITEM))}")
 
     def _load(self, address: str) -> str:
         return self.value(f"load {self.real}, ptr {address}")
@@ -177,15 +301,15 @@ class _RiccatiWriter(Writer):
         self.emit(f"store {self.real} {vector}, ptr {address}")
 
     def _splat(self, number: str) -> str:
-        single = self.value(f"insertelement {self.real} undef, double {number}, i32 0")
-        return self.value(
-            f"shufflevector {self.real} {single}, {self.real} undef, <{self.lanes} x i32> zeroinitializer"
-        )
+        return self._repeated(self.value(f"insertelement {self.real} undef, double {number}, i32 0"), 0)
 
-    def _number(self, matrix: _Matrix, row: int | str, column: int | str, vector: int = 0) -> str:
-        """One number of a row, counted from the start of a vector."""
-        place = self.address(self._at(matrix, row, vector), (column, _ITEM))
-        return self.value(f"load double, ptr {place}")
+    def _lane(self, row: list[str], column: int) -> str:
+        """One number of a row of vectors in all lanes."""
+        return self._repeated(row[column // self.lanes], column % self.lanes)
+
+    def _repeated(self, vector: str, lane: int) -> str:
+        picks = ", ".join([f"i32 {lane}"] * self.lanes)
+        return self.value(f"shufflevector {self.real} {vector}, {self.real} undef, <{self.lanes} x i32> <{picks}>")
 
     def _fma(self, a: str, b: str, c: str) -> str:
         v = self.real
@@ -208,181 +332,7 @@ class _RiccatiWriter(Writer):
         intrinsic = f"@llvm.masked.store.v{self.lanes}f64.p0"
         self.emit(f"call void {intrinsic}({self.real} {vector}, ptr {address}, i32 8, {self._mask(count)})")
 
-    def _read(self, source: str, target: _Matrix, vector: int, *, rows: int, columns: int) -> None:
-        """Copy a dense matrix into padded rows."""
-        with self.loop(rows) as row:
-            first = self.address(source, (row, columns * _ITEM))
-            for k in range(-(-columns // self.lanes)):
-                place = self.address(first, (k, self.size))
-                self._store(self._masked_load(place, columns - k * self.lanes), self._at(target, row, vector + k))
 
-    def _store_rows(self, source: _Matrix, vector: int, target: str, *, rows: int, columns: int) -> None:
-        """Copy padded rows into a dense matrix."""
-        with self.loop(rows) as row:
-            first = self.address(target, (row, columns * _ITEM))
-            for k in range(-(-columns // self.lanes)):
-                place = self.address(first, (k, self.size))
-                self._masked_store(self._load(self._at(source, row, vector + k)), place, columns - k * self.lanes)
-
-    def _product(
-        self,
-        left: _Matrix,
-        first_column: int,
-        columns: int,
-        right: _Matrix,
-        target: _Matrix,
-        start: Callable[[int], Sequence[str | None]],
-        first_row: int = 0,
-        first_vector: Callable[[int], int] = lambda row: 0,
-    ) -> None:
-        """Rows ``first_row + i`` of the target: start + Σ_j left[j, first_column + i] · right[j], for all columns i."""
-        row = 0
-        while row < columns:
-            vector = first_vector(row)
-            count = max(1, self.accumulators // (right.vectors - vector))
-            block = range(row, min(row + count, columns))
-            self._block_of_rows(left, first_column, block, right, target, start, first_row, vector)
-            row = block.stop
-
-    def _block_of_rows(
-        self,
-        left: _Matrix,
-        first_column: int,
-        rows: range,
-        right: _Matrix,
-        target: _Matrix,
-        start: Callable[[int], Sequence[str | None]],
-        first_row: int,
-        vector: int,
-    ) -> None:
-        width = right.vectors - vector
-        sums = [initial or "zeroinitializer" for row in rows for initial in start(row)[vector:]]
-
-        def add(j: str, sums: list[str]) -> list[str]:
-            factors = [self._splat(self._number(left, j, first_column + row)) for row in rows]
-            terms = [self._load(self._at(right, j, vector + k)) for k in range(width)]
-            return [self._fma(factors[k // width], terms[k % width], total) for k, total in enumerate(sums)]
-
-        for k, total in enumerate(self._accumulated(self.n, sums, add)):
-            place = self._at(target, first_row + rows[k // width], vector + k % width)
-            self._store(total, place)
-
-    def _accumulated(self, count: int, initial: list[str], add: Callable[[str, list[str]], list[str]]) -> list[str]:
-        """Sums that a loop keeps in registers."""
-        self._count += 1
-        k, before = self._count, self._block
-        self.emit(f"br label %head{k}")
-        self.block(f"head{k}")
-        position = len(self._lines)
-        sums = [f"%sum{k}.{i}" for i in range(len(initial))]
-        index, following = f"%i{k}", f"%next{k}"
-        results = add(index, sums)
-        self.emit(f"{following} = add i64 {index}, 1")
-        goes_on = self.value(f"icmp slt i64 {following}, {count}")
-        phis = [f"  {index} = phi i64 [0, %{before}], [{following}, %head{k}]"]
-        phis += [
-            f"  {name} = phi {self.real} [{start}, %{before}], [{result}, %head{k}]"
-            for name, start, result in zip(sums, initial, results, strict=True)
-        ]
-        self._lines[position:position] = phis
-        self.emit(f"br i1 {goes_on}, label %head{k}, label %exit{k}")
-        self.block(f"exit{k}")
-        return results
-
-    def _add_products(self, joined: _Matrix, product: _Matrix, weights: str, target: _Matrix) -> None:
-        """G = weights + joinedᵀ product; of the states' rows only the vectors that reach the diagonal."""
-        n, m, w = self.n, self.m, self.n + self.m
-
-        def weight(row: int) -> list[str]:
-            first = self.address(weights, (row * w, _ITEM))
-            vectors = []
-            for columns, offset in ((m, 0), (n, m)):
-                for k in range(0, columns, self.lanes):
-                    place = self.address(first, (offset + k, _ITEM))
-                    vectors.append(self._masked_load(place, columns - k))
-            return vectors
-
-        self._product(joined, 0, m, product, target, weight)
-        self._product(
-            joined,
-            self.input_vectors * self.lanes,
-            n,
-            product,
-            target,
-            lambda row: weight(m + row),
-            first_row=m,
-            first_vector=lambda row: self.input_vectors + row // self.lanes,
-        )
-
-    def _each(self, rows: range, visit: Callable[[int | str], None]) -> None:
-        """Visit rows, one after another in the code, or in a loop where there are many."""
-        if self.n + self.m <= _UNROLLED:
-            for row in rows:
-                visit(row)
-        elif rows:
-            with self.loop(len(rows)) as i:
-                visit(self.value(f"add i64 {i}, {rows.start}"))
-
-    def _eliminate(self, G: _Matrix) -> None:
-        """Eliminate the inputs' rows, which keep -1/pivot times themselves; states' rows only where they are kept."""
-        one, nan = literal(1.0), literal(float("nan"))
-        for p in range(self.m):
-            pivot = self._number(G, p, p)
-            positive = self.value(f"fcmp ogt double {pivot}, 0.0")
-            pivot = self.value(f"select i1 {positive}, double {pivot}, double {nan}")
-            factor = self._splat(self.value(f"fdiv double {self.value(f'fneg double {one}')}, {pivot}"))
-            first = (p + 1) // self.lanes if p + 1 < self.m else self.input_vectors
-            scaled = {
-                k: self.value(f"fmul {self.real} {self._load(self._at(G, p, k))}, {factor}")
-                for k in range(first, self.vectors)
-            }
-
-            def eliminate(i: int | str, p: int = p, scaled: Mapping[int, str] = scaled) -> None:
-                self._add_multiple(G, i, self._number(G, p, i), scaled)
-
-            self._each(range(p + 1, self.m), eliminate)
-            for begin in range(0, self.n, self.lanes):
-                kept = {k: x for k, x in scaled.items() if k >= self.input_vectors + begin // self.lanes}
-
-                def reduce(i: int | str, p: int = p, kept: Mapping[int, str] = kept) -> None:
-                    row = self.m + i if isinstance(i, int) else self.value(f"add i64 {i}, {self.m}")
-                    self._add_multiple(G, row, self._number(G, p, i, self.input_vectors), kept)
-
-                self._each(range(begin, min(begin + self.lanes, self.n)), reduce)
-            for k, vector in scaled.items():
-                self._store(vector, self._at(G, p, k))
-
-    def _add_multiple(self, G: _Matrix, row: int | str, number: str, vectors: Mapping[int, str]) -> None:
-        """Add a multiple of vectors to those of a row."""
-        factor = self._splat(number)
-        for k, vector in vectors.items():
-            place = self._at(G, row, k)
-            self._store(self._fma(factor, vector, self._load(place)), place)
-
-    def _give(self, G: _Matrix, gains: str) -> None:
-        """Solve the inputs' rows backward and store them: they hold -U and -D⁻¹ L⁻¹ F, and U K = D⁻¹ L⁻¹ F."""
-        for p in reversed(range(self.m)):
-            negative = {k: self._load(self._at(G, p, k)) for k in range(self.input_vectors, self.vectors)}
-
-            def substitute(q: int | str, p: int = p, negative: Mapping[int, str] = negative) -> None:
-                self._add_multiple(G, q, self._number(G, q, p), negative)
-
-            self._each(range(p), substitute)
-            for k, vector in enumerate(negative.values()):
-                place = self.address(gains, (p * self.n + k * self.lanes, _ITEM))
-                self._masked_store(self.value(f"fneg {self.real} {vector}"), place, self.n - k * self.lanes)
-
-    def _mirror(self, G: _Matrix, cost: _Matrix) -> None:
-        """Copy the Schur complement: the upper triangle by vectors, and its mirror image number by number."""
-        for i in range(self.n):
-            for k in range(i // self.lanes, self.state_vectors):
-                vector = self._load(self._at(G, self.m + i, self.input_vectors + k))
-                self._store(vector, self._at(cost, i, k))
-        for i in range(1, self.n):
-
-            def mirror(j: int | str, i: int = i) -> None:
-                row = self.m + j if isinstance(j, int) else self.value(f"add i64 {j}, {self.m}")
-                number = self._number(G, row, i, self.input_vectors)
-                self.emit(f"store double {number}, ptr {self.address(self._at(cost, i, 0), (j, _ITEM))}")
-
-            self._each(range(i), mirror)
+def _blocks(rows: range, size: int) -> list[range]:
+    """Cut rows into blocks of a size, at least 1."""
+    return [rows[k : k + max(1, size)] for k in range(0, len(rows), max(1, size))]

@@ -1,0 +1,150 @@
+"""Hybrid motion–force control: along some axes a force is controlled, along the others the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.impedance import measured_in_world
+from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
+from chasles.control.robot_controller import nonnegative
+from chasles.control.task_dynamics import felt_inertia
+from chasles.control.task_space import COMPONENTS
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.geometry import rotation_distance
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+
+class HybridForceMotion(CartesianController):
+    """tau = Jᵀ (Λ a + Aᵀ λ + μ + p), λ = f_d + kf (f_d - f) + kfi ∫(f_d - f) dt - D A twist.
+
+    The rows of A are the axes of force: along them the frame exerts the force f on its environment, and λ is what the
+    controller puts behind it. a is the acceleration with which the error of motion decays, without its part along A; so
+    Λ a neither presses nor gives way. With the inertia m = (A Λ⁻¹ Aᵀ)⁻¹ of the frame along an axis,
+    m x'' + D x' = (1 + kf) (f_d - f) + kfi ∫(f_d - f) dt: it moves until it meets something, no faster than
+    (1 + kf) f_d / D without kfi, and then f goes to f_d. Motion along the other axes has the errors' equations of
+    `ResolvedAcceleration`, disturbed by Λ⁻¹ Aᵀ (λ - f) until the force is right. Λ, μ and p are those of
+    `OperationalSpace`.
+
+    It needs to know the robot's kinematics and whole dynamics, and which axes the environment blocks. Sources: Lynch
+    and Park, Modern Robotics, section 11.6, Hybrid Motion–Force Control; Raibert and Craig, "Hybrid position/force
+    control of manipulators" (1981).
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    forces
+        Wanted forces (N) and moments (N m) of the frame on the environment, by the component that each takes the place
+        of: ``{"z": -20.0}`` presses down. They may be varied as the vector ``"controller.force"``.
+    kp, kd, kp_orientation, kd_orientation
+        Gains of the motion in 1/s² and 1/s, as of `ResolvedAcceleration`.
+    kf, kfi
+        Gains of the force, without unit and in 1/s, not negative, one number or one for each axis of force.
+    force_damping
+        D, N s/m or N m s/rad, not negative, one number or one for each axis of force.
+    R_world_task
+        Rotation whose columns are the axes x, y, z of the components of force; default the world's.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``.
+    **task
+        ``target``, ``components``, ``nullspace_damping``, ``nullspace_stiffness``, ``posture``, ``threshold``,
+        ``largest_damping``: see `CartesianController`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> controller = ch.control.HybridForceMotion(
+    ...     ch.load("panda"), {"z": -20.0}, kp=100.0, kd=20.0, kf=1.0, kfi=5.0, force_damping=200.0
+    ... )
+    """
+
+    name = "hybrid force-motion"
+
+    def __init__(
+        self,
+        robot: Robot,
+        forces: Mapping[str, float],
+        *,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        kf: ArrayLike,
+        kfi: ArrayLike = 0.0,
+        force_damping: ArrayLike,
+        kp_orientation: ArrayLike | None = None,
+        kd_orientation: ArrayLike | None = None,
+        R_world_task: ArrayLike | None = None,
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        self.orientation_error: OrientationError = orientation_error
+        count = len(_checked_forces(forces))
+        gains = {
+            "force": np.array([forces[name] for name in forces], dtype=float),
+            "kp": six(kp_orientation, kp, "kp"),
+            "kd": six(kd_orientation, kd, "kd"),
+            "kf": nonnegative(kf, (count,), "kf"),
+            "kfi": nonnegative(kfi, (count,), "kfi"),
+            "force_damping": nonnegative(force_damping, (count,), "force_damping"),
+        }
+        super().__init__(robot, gains, np.zeros(count), **task)
+        self.axes = _axes(forces, R_world_task)[:, self.task.rows]
+        if np.abs(self.axes @ self.axes.T - np.eye(count)).max() > 1e-9:
+            raise ArgumentError(
+                f"the axes of force are not among the controlled components {', '.join(self.task.components)}"
+            )
+        self.measured_wrench = self.target
+
+    def law(
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
+    ) -> tuple[Any, Any]:
+        """Torques of the law; the memory is the integral of the force's error by the rectangle rule."""
+        frame, wanted, A = self.task.motion(q, qd), self.wanted(reference), self.axes
+        a = self.task.select(
+            acceleration_feedback(
+                frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
+            )
+        )
+        missing = parameters["force"] + A @ self.task.select(measured_in_world(frame.pose, parameters))
+        integral = state + period * missing
+        pressing = parameters["force"] + parameters["kf"] * missing + parameters["kfi"] * integral
+        pressing = pressing - parameters["force_damping"] * (A @ self.task.select(frame.twist))
+
+        J, idle = self.task.select(frame.J), self.idle(q, qd, parameters)
+        Lambda, _ = felt_inertia(self.task, self.robot.mass_matrix(q), J)
+        wrench = Lambda @ (a - A.T @ (A @ a) - self.task.select(frame.drift) - J @ idle) + A.T @ pressing
+        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ wrench, integral
+
+
+def _checked_forces(forces: Mapping[str, float]) -> Mapping[str, float]:
+    if not forces:
+        raise ArgumentError("there is no axis of force; without any: OperationalSpace")
+    for name, value in forces.items():
+        if name not in COMPONENTS:
+            raise UnknownNameError("component", name, COMPONENTS)
+        if not np.isfinite(value):
+            raise ArgumentError(f"the force along {name} must be finite, not {value!r}")
+    return forces
+
+
+def _axes(forces: Mapping[str, float], R_world_task: ArrayLike | None) -> NDArray[np.float64]:
+    """Axes of force as rows (k, 6) in world axes."""
+    R = np.eye(3) if R_world_task is None else np.array(R_world_task, dtype=float)
+    if R.shape != (3, 3) or not rotation_distance(R) < 1e-9:
+        raise ArgumentError("R_world_task must be a rotation, shape (3, 3)")
+    both = np.zeros((6, 6))
+    both[:3, :3] = both[3:, 3:] = R.T
+    return both[[COMPONENTS.index(name) for name in forces]]

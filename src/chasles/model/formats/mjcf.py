@@ -1,0 +1,159 @@
+"""Robots from MJCF, the model format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html).
+
+The file is read by MuJoCo's own parser and compiler (the extra `mujoco`), so defaults, angle units, frames, replicas and
+inertias from geoms are what they are there. Taken are
+
+- bodies as links: masses and inertias, also those that MuJoCo finds from geoms;
+- joints: hinge, slide, ball and free become revolute (continuous without a range), prismatic, spherical and free; the
+  joints of a body with several become a chain with massless links between, called after the joints; bodies without
+  joints are fixed. With position ranges, `armature` (as motor inertia with a gear ratio of 1), `damping` (viscous
+  friction) and `frictionloss` (Coulomb friction; for MuJoCo it is a constraint, which also holds a joint at rest);
+- torque limits: `actuatorfrcrange`, and the range of the only actuator of a joint;
+- equality constraints between two joints that are linear: the first joint mimics the second;
+- sites as frames, gravity, and as home the key frame "home", else the initial configuration `qpos0`.
+
+The world body is the root link. Coordinates q are those of `qpos`, in the same order, but for free joints, where ours
+are the quaternion first, then the position; `chasles.interop.mujoco` converts states and forces.
+
+Contacts, sensors and looks are not part of a description. What else would change the motion and has no place in a
+description is named in one `MjcfWarning`. Flexible bodies, composites and plugins are errors.
+
+Files that a model names: other MJCF files are included from the model's folder only. Meshes are opened only if the
+inertia of a body comes from one. Textures and height fields are never opened.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chasles.errors import MissingExtraError, ModelError
+from chasles.model.checks import check_description
+from chasles.model.description import Description
+from chasles.model.formats.files import read_bytes
+from chasles.model.formats.mjcf_ignored import ignored
+from chasles.model.formats.mjcf_model import describe
+from chasles.model.formats.mjcf_source import file_inside, mesh_files, safe_xml, with_includes
+from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
+from chasles.model.record import naming, shortened
+
+MAX_MESH_BYTES = 200_000_000
+
+
+class MjcfWarning(UserWarning):
+    """An MJCF model holds what changes its motion and has no place in a description."""
+
+
+def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True) -> Description:
+    """Read a robot from an MJCF file of MuJoCo.
+
+    Parameters
+    ----------
+    path
+        The file.
+    tool
+        The default frame: the name of a body or site. Empty: as for a `Description`.
+    check
+        Whether to check that the inertias are physical.
+
+    Raises
+    ------
+    MissingExtraError
+        The package mujoco is not installed.
+    ModelError
+        MuJoCo cannot compile the model, or it holds what is not supported; the message names the file and the reason.
+
+    Warns
+    -----
+    MjcfWarning
+        Something that would change the motion is left out; the message lists it.
+    """
+    with naming(str(path)):
+        return _description(read_bytes(path, MAX_BYTES), Path(path).parent, tool, check)
+
+
+def parse_mjcf(text: str | bytes, *, file: str = "MJCF text", tool: str = "", check: bool = True) -> Description:
+    """Read a robot from the text of an MJCF file; `file` is its name in messages.
+
+    Examples
+    --------
+    >>> text = '''<mujoco model="door"><worldbody><body name="leaf"><joint name="hinge"/>
+    ... <geom type="box" size="0.4 0.02 1" pos="0.4 0 0" mass="20"/></body></worldbody></mujoco>'''
+    >>> door = parse_mjcf(text)
+    >>> door.link_names, door.joints[0].kind, door.link("leaf").inertia.mass
+    (('world', 'leaf'), 'continuous', 20.0)
+    """
+    with naming(file):
+        return _description(text.encode() if isinstance(text, str) else text, None, tool, check)
+
+
+def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> Description:
+    root = parse_xml(data)
+    if root.tag != "mujoco":
+        raise ModelError(f"the root element is {root}, not <mujoco>")
+    root = with_includes(root, folder)
+    model = compiled(root, folder)
+    for name in ("body_pos", "body_mass", "body_inertia", "jnt_axis", "jnt_range", "qpos0", "site_pos"):
+        if not np.isfinite(getattr(model, name)).all():
+            raise ModelError(f"not all numbers of the model are finite (see {name})")
+    description, followers = describe(model, root.attributes.get("model", "robot"), tool)
+    left_out = ignored(model, followers)
+    if left_out:
+        # Called by _description, parse_mjcf or from_mjcf, and a user's line.
+        warnings.warn(
+            f"robot '{description.name}' goes without what no description can hold: {'; '.join(left_out)}",
+            MjcfWarning,
+            stacklevel=4,
+        )
+    return check_description(description) if check else description
+
+
+def compiled(root: Element, folder: Path | None) -> Any:
+    """Return MuJoCo's compiled model of an XML document without opening files that do not matter.
+
+    The model is compiled with tetrahedra of two sizes in place of the meshes. If the inertias come out the same, the
+    meshes do not matter. Else they are read.
+    """
+    files = mesh_files(root)
+    if not files:
+        return _compile(safe_xml(root, lambda name: {}), {})
+    models = [_compile(safe_xml(root, lambda name, size=size: _tetrahedron(size)), {}) for size in (1.0, 2.0)]
+    heavy = _bodies_that_differ(*models)
+    if not heavy:
+        return models[0]
+    contents, renamed = {}, {}
+    for index, (mesh, file) in enumerate(files.items()):
+        with naming(f"the inertia of body {shortened(heavy[0])} comes from meshes, but mesh {shortened(mesh)}"):
+            path = file_inside(folder, file, "its file")
+            renamed[mesh] = f"mesh{index}{path.suffix}"
+            contents[renamed[mesh]] = read_bytes(path, MAX_MESH_BYTES)
+    return _compile(safe_xml(root, lambda name: {"file": renamed[name]}), contents)
+
+
+def _compile(xml: str, files: dict[str, bytes]) -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError("mujoco", "mujoco", "reading MJCF") from None
+    try:
+        return mujoco.MjModel.from_xml_string(xml, files)
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"MuJoCo cannot compile it: {' '.join(str(error).split())[:400]}") from None
+
+
+def _tetrahedron(size: float) -> dict[str, str]:
+    return {"vertex": f"0 0 0 {size} 0 0 0 {size} 0 0 0 {size}", "scale": "1 1 1"}
+
+
+def _bodies_that_differ(model: Any, other: Any) -> list[str]:
+    return [
+        model.body(index).name
+        for index in range(1, model.nbody)
+        if any(
+            not np.array_equal(getattr(model, name)[index], getattr(other, name)[index])
+            for name in ("body_mass", "body_ipos", "body_inertia")
+        )
+    ]

@@ -1,0 +1,185 @@
+"""The XML of MJCF files made safe to compile: bounded, in one piece, and without any file that it names.
+
+MuJoCo's parser would open every file that a model names, and allocate what it asks for. So files are included here, from
+the folder of the model only; what is but looks, sensors or memory is left out; and every mesh file is replaced by a
+tetrahedron. Most models give the inertias of their bodies, and then meshes change nothing. See `compiled`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from chasles.errors import ModelError
+from chasles.model.formats.files import read_bytes
+from chasles.model.formats.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
+from chasles.model.record import naming, shortened
+
+#: Sections with no say in the motion of bodies, or whose effect is not taken (contacts).
+LEFT_OUT = ("contact", "custom", "sensor", "size", "statistic", "visual")
+#: Elements that would make what is no tree of rigid bodies, and why they are refused.
+REFUSED = {
+    "composite": "composite objects are not supported",
+    "extension": "plugins are not supported",
+    "flex": "flexible bodies are not supported",
+    "flexcomp": "flexible bodies are not supported",
+    "model": "attached models are not supported; save the whole model as one file first (mujoco.mj_saveLastXML)",
+    "plugin": "plugins are not supported",
+}
+FOLDERS = ("assetdir", "meshdir", "texturedir", "strippath")
+
+
+def with_includes(root: Element, folder: Path | None) -> Element:
+    """Replace every ``<include file="..."/>`` by what the file holds.
+
+    Parameters
+    ----------
+    root
+        The model.
+    folder
+        Where its files are; files outside are refused. None: there are no files.
+    """
+    seen: set[Path] = set()
+    count = 0
+
+    def filled(element: Element, depth: int) -> list[Element]:
+        nonlocal count
+        count += 1
+        if count > MAX_ELEMENTS or depth > MAX_DEPTH:
+            raise ModelError(f"with its included files the model has more than {MAX_ELEMENTS} elements or is too deep")
+        if element.tag != "include":
+            inner = [part for child in element.children for part in filled(child, depth + 1)]
+            return [Element(element.tag, element.attributes, element.line, inner)]
+        path = file_inside(folder, element.text("file"), str(element))
+        if path in seen:
+            raise ModelError(f"{element}: the file {shortened(element.text('file'))} is included twice")
+        seen.add(path)
+        with naming(str(element)):
+            included = parse_xml(read_bytes(path, MAX_BYTES))
+        return [part for child in included.children for part in filled(_at_line(child, element.line), depth + 1)]
+
+    return filled(root, 0)[0]
+
+
+def file_inside(folder: Path | None, name: str, what: str) -> Path:
+    """Return the path of a file that a model names; a ModelError if that is not in the model's folder."""
+    if folder is None:
+        raise ModelError(f"{what}: the text of a model cannot use the file {shortened(name)}; load the model as a file")
+    if "\0" in name:
+        raise ModelError(f"{what}: the file name {shortened(name)} is not a path")
+    base = folder.resolve()
+    path = (base / name).resolve()
+    if not path.is_relative_to(base):
+        raise ModelError(f"{what}: the file {shortened(name)} is outside the folder of the model, and is not opened")
+    return path
+
+
+def mesh_files(root: Element) -> dict[str, str]:
+    """Return the files of a model's meshes, relative to its folder, by the names of the meshes."""
+    folders = dict.fromkeys(FOLDERS, "")
+    for compiler in root.all("compiler"):
+        folders |= {name: compiler.attributes[name] for name in FOLDERS if name in compiler.attributes}
+    folder = folders["meshdir"] or folders["assetdir"]
+    files = {}
+    for asset in root.all("asset"):
+        for mesh in asset.all("mesh"):
+            file = mesh.attributes.get("file")
+            if file is not None:
+                file = Path(file).name if folders["strippath"] == "true" else file
+                files[_mesh_name(mesh)] = str(Path(folder) / file)
+    return files
+
+
+def safe_xml(root: Element, mesh: Callable[[str], Mapping[str, str]]) -> str:
+    """Return the text of a model without what is left out, its mesh files replaced.
+
+    Parameters
+    ----------
+    root
+        The model, its includes filled in.
+    mesh
+        Attributes that stand for the file of a mesh, from the name of the mesh.
+
+    Raises
+    ------
+    ModelError
+        The model holds what is not supported, or repeats elements too often.
+    """
+    _check_size(root)
+    lines: list[str] = []
+    written = 1
+
+    def write(element: Element, section: str) -> None:
+        nonlocal written
+        if element.tag in REFUSED and section != "default":
+            raise ModelError(f"{element}: {REFUSED[element.tag]}")
+        kept = _kept(element, section, mesh)
+        if kept is None:
+            return
+        # Each element stays in its line, so that MuJoCo's messages name the right one.
+        lines.append("\n" * max(0, element.line - written))
+        written = max(written, element.line)
+        attributes = "".join(f" {name}={quoteattr(value, _SPACES)}" for name, value in kept.items())
+        lines.append(f"<{element.tag}{attributes}>")
+        for child in element.children:
+            write(child, section or child.tag)
+        lines.append(f"</{element.tag}>")
+
+    write(root, "")
+    return "".join(lines)
+
+
+_SPACES = {"\t": " ", "\n": " ", "\r": " "}
+
+
+def _kept(element: Element, section: str, mesh: Callable[[str], Mapping[str, str]]) -> dict[str, str] | None:
+    """Attributes of an element as they are compiled; None if it is left out."""
+    attributes = dict(element.attributes)
+    if element.tag in LEFT_OUT and section == element.tag:
+        return None
+    if element.tag == "compiler":
+        return {name: value for name, value in attributes.items() if name not in FOLDERS}
+    if element.tag == "material":
+        attributes.pop("texture", None)
+    if section == "asset":
+        if element.tag in ("texture", "skin", "layer"):
+            return None
+        if element.tag == "hfield":
+            flat = {name: attributes[name] for name in ("name", "size") if name in attributes}
+            return {**flat, "nrow": "2", "ncol": "2"}
+        if element.tag == "mesh" and "file" in attributes:
+            name = _mesh_name(element)
+            own = {key: attributes[key] for key in ("class", "inertia") if key in attributes}
+            return {"name": name, **own, **mesh(name)}
+    if section == "deformable" and element.tag == "skin":
+        return None
+    for name in attributes:
+        if name.startswith("file"):
+            raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(attributes[name])}")
+    return attributes
+
+
+def _mesh_name(mesh: Element) -> str:
+    return mesh.attributes.get("name") or Path(mesh.attributes.get("file", "")).stem
+
+
+def _check_size(element: Element, times: int = 1) -> int:
+    """Number of elements after repetition; a ModelError when it is beyond all reason."""
+    if element.tag == "replicate":
+        count = element.number("count", 1.0)
+        if not (count >= 0.0 and math.floor(count) == count):
+            raise ModelError(f"{element}: count must be a whole number")
+        times *= max(1, int(min(count, float(MAX_ELEMENTS + 1))))
+    total = times
+    for child in element.children:
+        if total <= MAX_ELEMENTS:
+            total += _check_size(child, times)
+    if total > MAX_ELEMENTS:
+        raise ModelError(f"{element}: repeated, the model has more than {MAX_ELEMENTS} elements")
+    return total
+
+
+def _at_line(element: Element, line: int) -> Element:
+    return Element(element.tag, element.attributes, line, [_at_line(child, line) for child in element.children])

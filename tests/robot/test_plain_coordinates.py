@@ -1,0 +1,140 @@
+"""What works on configurations as vectors: with joints of several freedoms it works, with quaternions it says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics import ClosedLoopKinematics, DampingTask, FrameTask, solve_rates
+from chasles.model import Description, Inertia, Joint, Limits, Link
+from chasles.robot import require_plain_coordinates
+from chasles.visual.trajectories import trajectory_figure
+
+
+def ahead(distance: float) -> np.ndarray:
+    T = np.eye(4)
+    T[0, 3] = distance
+    return T
+
+
+def compound_arm() -> ch.Robot:
+    """A trolley on a floor, with a mast that is a cylinder joint and an arm on a universal joint and a hinge."""
+    box = Inertia(2.0, [0.1, 0.0, 0.0], np.diag([0.02, 0.03, 0.03]))
+    links = (Link("floor"), *(Link(name, box) for name in ("trolley", "mast", "arm", "hand")))
+    joints = (
+        Joint(
+            "roll",
+            "planar",
+            "floor",
+            "trolley",
+            limits=Limits((-1.0, -2.0, -3.0), (1.0, 2.0, 3.0), (1.0, 2.0, 3.0), (100.0, 200.0, 300.0)),
+        ),
+        Joint("lift", "cylindrical", "trolley", "mast", limits=Limits((-2.0, 0.1), (2.0, 0.9), 1.5)),
+        Joint("shoulder", "universal", "mast", "arm", ahead(0.2), limits=Limits((-1.5, -0.5), (1.5, 2.0), 2.0)),
+        Joint(
+            "elbow", "revolute", "arm", "hand", ahead(0.4), ahead(0.3), [0.0, 1.0, 0.0], limits=Limits(-2.0, 2.0, 3.0)
+        ),
+    )
+    return ch.Robot(Description("trolley", links, joints))
+
+
+ROBOT = compound_arm()
+FREE = ch.load("panda").with_free_base()
+
+
+def nowhere(robot: ch.Robot) -> np.ndarray:
+    return np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: FREE.inverse_kinematics(np.eye(4)), "inverse kinematics"),
+        (lambda: solve_rates(FREE, FREE.home, [DampingTask()], 0.01), "solve_rates"),
+        (lambda: ClosedLoopKinematics(FREE), "ClosedLoopKinematics"),
+        (
+            lambda: ch.follow(ch.StraightLine(np.eye(4), ahead(0.1), duration=1.0), FREE),
+            "following a motion in space",
+        ),
+        (lambda: ch.time_optimal([np.zeros(13), np.ones(13)], FREE, acceleration=1.0), "planning along a path"),
+        (lambda: ch.PointToPoint(np.zeros(13), np.ones(13)).check(FREE), "a trajectory of joints"),
+        (
+            lambda: ch.PointToPoint(np.zeros(13), np.ones(13)).to_dataset(0.1, robot=FREE),
+            "a trajectory of joints",
+        ),
+    ],
+)
+def test_quaternions_are_refused_with_the_way_out(call: Callable[[], Any], what: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^{what} takes robots .* lock joint 'base' of robot 'panda' first"):
+        call()
+
+
+def test_several_joints_are_named() -> None:
+    joints = (Joint("a", "spherical", "x", "y"), Joint("b", "spherical", "y", "z"))
+    with pytest.raises(ArgumentError, match="lock joints 'a', 'b' of robot 'two' first"):
+        require_plain_coordinates(ch.Robot(Description("two", tuple(map(Link, "xyz")), joints)), "this")
+    require_plain_coordinates(ROBOT, "this")
+
+
+def test_a_locked_base_is_the_way_out() -> None:
+    locked = FREE.lock_joints(["base"])
+    T = locked.forward_kinematics(locked.home + 0.1)
+    assert locked.inverse_kinematics(T, locked.home).success
+
+
+def test_inverse_kinematics_within_the_limits_of_each_freedom() -> None:
+    q = ROBOT.random_configuration(0, (40,))
+    T = ROBOT.forward_kinematics(q)
+    solution = ROBOT.inverse_kinematics(T)
+    assert solution.success.all()
+    assert np.allclose(ROBOT.forward_kinematics(solution.q), T, rtol=0.0, atol=1e-5)
+    assert (solution.q >= ROBOT.lower_limits).all()
+    assert (solution.q <= ROBOT.upper_limits).all()
+
+
+def test_rates_keep_the_limits_of_each_freedom() -> None:
+    q = ROBOT.random_configuration(1)
+    goal = ROBOT.forward_kinematics(ROBOT.random_configuration(2))
+    for _ in range(100):
+        step = solve_rates(ROBOT, q, [FrameTask(goal), DampingTask(1e-3)], 0.02)
+        assert step.success
+        assert (np.abs(step.qd) <= ROBOT.velocity_limits + 1e-12).all()
+        q = q + 0.02 * step.qd
+    assert (q >= ROBOT.lower_limits).all()
+    assert (q <= ROBOT.upper_limits).all()
+
+
+def test_motions_in_space_are_followed() -> None:
+    q = np.array([0.2, -0.3, 0.4, 0.5, 0.5, 0.3, 0.4, 0.6])
+    start = ROBOT.forward_kinematics(q)
+    end = start.copy()
+    end[:3, 3] += [0.1, 0.2, 0.05]
+    joints = ch.follow(ch.StraightLine(start, end, duration=2.0), ROBOT, q0=q)
+    assert np.allclose(ROBOT.forward_kinematics(joints(2.0).q), end, rtol=0.0, atol=1e-5)
+
+
+def test_tables_checks_and_figures_name_each_coordinate() -> None:
+    motion = ch.PointToPoint(ROBOT.home, ROBOT.home + 0.3, duration=0.2)
+    table = motion.to_dataset(0.1, robot=ROBOT)
+    assert tuple(table["joint"].values) == ROBOT.coordinate_names
+    assert tuple(table["unit"].values) == ("m", "m", "rad", "rad", "m", "rad", "rad", "rad")
+    report = motion.check(ROBOT)
+    assert not report.ok
+    broken = {(violation.quantity, violation.joint) for violation in report.violations}
+    assert ("velocity", "lift.distance") in broken
+    assert ("velocity", "roll.angle") not in broken
+    text = str(trajectory_figure(motion, robot=ROBOT))
+    assert "lift.distance" in text
+
+
+def test_the_fastest_motion_uses_the_limits_of_each_freedom() -> None:
+    pytest.importorskip("toppra")
+    start = np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.5, 0.5])
+    fast = ch.time_optimal([start, start + 0.3, start + 0.2], ROBOT, acceleration=20.0, torque=1000.0)
+    assert fast.report.ok
+    assert (fast.report.share > 0.999).any()
