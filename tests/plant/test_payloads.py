@@ -36,7 +36,8 @@ def stitched(carrying: ch.Robot, **options: Any) -> dict[str, np.ndarray]:
         state = {"q0": run.q.values[-1], "qd0": run.qd.values[-1]}
         pieces.append(run)
     return {
-        name: np.concatenate([pieces[0][name][:-1], pieces[1][name][:-1], pieces[2][name]]) for name in ("q", "qd", "tau")
+        name: np.concatenate([pieces[0][name][:-1], pieces[1][name][:-1], pieces[2][name]])
+        for name in ("q", "qd", "tau")
     }
 
 
@@ -63,9 +64,7 @@ def test_variable_steps_are_restarted_at_the_event_wherever_it_falls() -> None:
     box = ch.PickedPayload("box", 5.0, **BODY, pick_time=0.053, put_time=0.127)
     plant = ch.Plant(ARM, payloads=[box])
     exact = ch.simulate(plant, CONTROL, motion, period=0.02, substeps=20, audit=True)  # steps of 1 ms
-    run = ch.simulate(
-        plant, CONTROL, motion, period=0.02, integrator="DOP853", rtol=1e-11, atol=1e-12, audit=True
-    )
+    run = ch.simulate(plant, CONTROL, motion, period=0.02, integrator="DOP853", rtol=1e-11, atol=1e-12, audit=True)
     for name in ("q", "qd", "tau", "work.payloads", "work.motors", "energy.kinetic"):
         np.testing.assert_allclose(run[name], exact[name], rtol=1e-7, atol=1e-7, err_msg=name)
 

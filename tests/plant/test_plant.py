@@ -41,9 +41,7 @@ def effects(**changes: Any) -> dict[str, Any]:
             rotor_inertia=numbers["motors_rotor_inertia"],
             mode="voltage",
         ),
-        "elastic_joints": ch.ElasticJoints(
-            ARM, stiffness=numbers["elastic_stiffness"], damping=5.0, rotor_inertia=0.2
-        ),
+        "elastic_joints": ch.ElasticJoints(ARM, stiffness=numbers["elastic_stiffness"], damping=5.0, rotor_inertia=0.2),
         "payloads": [ch.PickedPayload("box", numbers["box_mass"], pick_time=0.03, put_time=0.07)],
         "wrenches": [
             ch.ExternalWrench(
@@ -63,7 +61,9 @@ def effects(**changes: Any) -> dict[str, Any]:
                 damping=20.0,
             )
         ],
-        "sensors": ch.Sensors(ARM, position_noise=numbers["position_noise"], velocity="differentiated", filter_time=0.01),
+        "sensors": ch.Sensors(
+            ARM, position_noise=numbers["position_noise"], velocity="differentiated", filter_time=0.01
+        ),
     }
 
 
@@ -126,9 +126,11 @@ def test_everything_varies_at_once_and_equals_single_runs() -> None:
 def test_energy_is_accounted_for_through_everything() -> None:
     plant = ch.Plant(ARM, **effects())
     run = ch.simulate(plant, CONTROL, MOTION, substeps=4, audit=True)
-    total = {kind: sum(run[name] for name in run if name.startswith(kind)) for kind in ("energy.", "work.", "loss.")}
-    balance = total["energy."] - total["energy."][0] - total["work."] + total["loss."]
-    assert float(np.abs(balance).max()) < 2e-7
+    mechanical = [name for name in run if name != "energy.motors"]
+    energy, work, loss = (
+        sum(run[name] for name in mechanical if name.startswith(kind)) for kind in ("energy.", "work.", "loss.")
+    )
+    assert float(np.abs(energy - energy[0] - work + loss).max()) < 1e-6 * float(np.abs(work).max())
     for name in run:
         if name.startswith(("work.", "loss.")):
             assert float(np.abs(run[name]).max()) > (1e-3 if name != "loss.robot_friction" else -1.0), name
@@ -136,8 +138,31 @@ def test_energy_is_accounted_for_through_everything() -> None:
             if name.startswith("loss."):
                 assert float(run[name].diff("time").min()) >= -1e-12, name
     electrical = run["electrical.work"] - run["electrical.loss"]
-    magnetic = (0.5 * 0.02 * run.current**2).sum("joint")
+    magnetic = run["energy.motors"]
+    np.testing.assert_allclose(magnetic, (0.5 * 0.02 * run.current**2).sum("joint"), rtol=1e-12)
     np.testing.assert_allclose(electrical - (magnetic - magnetic[0]), run["work.motors"], atol=1e-5)
+
+
+def test_rotors_of_motors_are_on_the_motors_side_of_elastic_joints() -> None:
+    """N² J at the motor or B at the spring: the same. The softer the spring, the less the links feel of it."""
+    rotor, gear = 2e-4, 30.0
+    common: dict[str, Any] = {"stiffness": 3000.0, "damping": 5.0}
+    runs = [
+        ch.simulate(
+            ch.Plant(
+                ARM,
+                motors=ch.Motors(ARM, gear_ratio=gear, rotor_inertia=own),
+                elastic_joints=ch.ElasticJoints(ARM, rotor_inertia=0.2 + rest, **common),
+            ),
+            CONTROL,
+            MOTION,
+        )
+        for own, rest in ((rotor, 0.0), (0.0, gear**2 * rotor))
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-12)
+    alone = ch.simulate(ch.Plant(ARM, motors=ch.Motors(ARM, gear_ratio=gear, rotor_inertia=rotor)), CONTROL, MOTION)
+    inertia = {f"joints.{name}.motor_inertia": gear**2 * rotor for name in ARM.joint_names}
+    np.testing.assert_allclose(alone.q, ch.simulate(ARM.with_values(inertia), CONTROL, MOTION).q, atol=1e-12)
 
 
 def test_a_robot_is_a_plant_without_effects() -> None:
@@ -208,7 +233,9 @@ def test_what_is_no_plant_is_refused() -> None:
     with pytest.raises(UnknownNameError, match=r"'friction\.colomb'. Did you mean 'friction\.coulomb'"):
         ch.simulate(ch.Plant(ARM, friction=ch.Friction(ARM)), CONTROL, MOTION, vary={"friction.colomb": 1.0})
     with pytest.raises(ArgumentError, match=r"vary\['friction\.coulomb'\] must have shape"):
-        ch.simulate(ch.Plant(ARM, friction=ch.Friction(ARM)), CONTROL, MOTION, vary={"friction.coulomb": [1.0, 2.0, 3.0]})
+        ch.simulate(
+            ch.Plant(ARM, friction=ch.Friction(ARM)), CONTROL, MOTION, vary={"friction.coulomb": [1.0, 2.0, 3.0]}
+        )
 
 
 def test_it_says_what_it_is() -> None:

@@ -199,7 +199,7 @@ def test_bad_sensors_are_refused(arguments: dict[str, Any], error: type[Exceptio
 
 
 def test_what_does_not_fit_the_simulation_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="must be a whole number of periods of 0.01 s"):
+    with pytest.raises(ArgumentError, match=r"must be a whole number of periods of 0\.01 s"):
         measured(ch.Sensors(ROBOT, delay=0.015))
     with pytest.raises(ArgumentError, match="seed of sensors must be a whole number"):
         measured(ch.Sensors(ROBOT, position_noise=1.0), vary={"sensors.seed": [0.5]})

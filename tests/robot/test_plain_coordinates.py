@@ -1,4 +1,4 @@
-"""What works on configurations as vectors: with joints of several freedoms it works, with quaternions it says why not."""
+"""What takes configurations as vectors: it works with joints of several freedoms; with quaternions it says why not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 import chasles as ch
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics import ClosedLoopKinematics, DampingTask, FrameTask, solve_rates
+from chasles.inverse_kinematics import ClosedLoopInverseKinematics, DampingTask, FrameTask, solve_rates
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.robot import require_plain_coordinates
-from chasles.visual.trajectories import trajectory_figure
+from chasles.visual.trajectories import joint_figure
 
 
 def ahead(distance: float) -> np.ndarray:
@@ -47,24 +47,20 @@ ROBOT = compound_arm()
 FREE = ch.load("panda").with_free_base()
 
 
-def nowhere(robot: ch.Robot) -> np.ndarray:
-    return np.eye(4)
-
-
 @pytest.mark.parametrize(
     ("call", "what"),
     [
         (lambda: FREE.inverse_kinematics(np.eye(4)), "inverse kinematics"),
         (lambda: solve_rates(FREE, FREE.home, [DampingTask()], 0.01), "solve_rates"),
-        (lambda: ClosedLoopKinematics(FREE), "ClosedLoopKinematics"),
+        (lambda: ClosedLoopInverseKinematics(FREE), "ClosedLoopInverseKinematics"),
         (
-            lambda: ch.follow(ch.StraightLine(np.eye(4), ahead(0.1), duration=1.0), FREE),
+            lambda: ch.follow(FREE, ch.StraightLine(np.eye(4), ahead(0.1), duration=1.0)),
             "following a motion in space",
         ),
         (lambda: ch.time_optimal([np.zeros(13), np.ones(13)], FREE, acceleration=1.0), "planning along a path"),
-        (lambda: ch.PointToPoint(np.zeros(13), np.ones(13)).check(FREE), "a trajectory of joints"),
+        (lambda: ch.PointToPoint(np.zeros(13), np.ones(13), duration=1.0).check(FREE), "a trajectory of joints"),
         (
-            lambda: ch.PointToPoint(np.zeros(13), np.ones(13)).to_dataset(0.1, robot=FREE),
+            lambda: ch.PointToPoint(np.zeros(13), np.ones(13), duration=1.0).to_dataset(0.1, robot=FREE),
             "a trajectory of joints",
         ),
     ],
@@ -114,7 +110,7 @@ def test_motions_in_space_are_followed() -> None:
     start = ROBOT.forward_kinematics(q)
     end = start.copy()
     end[:3, 3] += [0.1, 0.2, 0.05]
-    joints = ch.follow(ch.StraightLine(start, end, duration=2.0), ROBOT, q0=q)
+    joints = ch.follow(ROBOT, ch.StraightLine(start, end, duration=2.0), q)
     assert np.allclose(ROBOT.forward_kinematics(joints(2.0).q), end, rtol=0.0, atol=1e-5)
 
 
@@ -128,7 +124,7 @@ def test_tables_checks_and_figures_name_each_coordinate() -> None:
     broken = {(violation.quantity, violation.joint) for violation in report.violations}
     assert ("velocity", "lift.distance") in broken
     assert ("velocity", "roll.angle") not in broken
-    text = str(trajectory_figure(motion, robot=ROBOT))
+    text = str(joint_figure(motion, robot=ROBOT))
     assert "lift.distance" in text
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -76,7 +78,7 @@ def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
 
     class Own:
         name, initial_state = "own", np.zeros(0)
-        parameters: dict[str, Any] = {}
+        parameters: Mapping[str, Any] = MappingProxyType({})
 
         def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
             return STIFFNESS["value"] * (reference.q - q), state

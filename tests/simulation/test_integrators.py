@@ -55,7 +55,13 @@ def stiff_plant() -> ch.Plant:
         ARM,
         friction=ch.Friction(ARM, coulomb=1.0, viscous=0.5, smoothing_velocity=0.5),
         motors=ch.Motors(
-            ARM, resistance=1.0, inductance=0.05, torque_constant=0.1, gear_ratio=50.0, rotor_inertia=1e-4, mode="voltage"
+            ARM,
+            resistance=1.0,
+            inductance=0.05,
+            torque_constant=0.1,
+            gear_ratio=50.0,
+            rotor_inertia=1e-4,
+            mode="voltage",
         ),
         elastic_joints=ch.ElasticJoints(ARM, stiffness=2000.0, damping=5.0, rotor_inertia=0.3),
     )

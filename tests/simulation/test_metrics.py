@@ -5,7 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chasles as ch
+from chasles.model import Description, Inertia, Joint, Link
 from chasles.simulation.metrics import joint_metrics, overshoots, run_robot, settling_times, tool_metrics
+from chasles.trajectories.motion import Motion
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
@@ -195,3 +197,81 @@ def test_a_run_in_words() -> None:
     batch = ch.simulate(ARM, ch.PDGravity(ARM, kp=400.0, kd=60.0), MOTION, vary={"payload.mass": [0.0, 1.0, 3.0]})
     assert "3 runs over payload.mass." in batch.summary()
     assert "(payload.mass = 3)" in batch.summary()
+
+
+def test_torques_are_those_of_the_motors() -> None:
+    """Motors with nine tenths of the torque that their drives expect do 0.81 of the effort of what was asked for."""
+    motors = ch.Motors(2, torque_constant=0.05, gear_ratio=100.0)
+    weak = {"motors.torque_constant": [0.045, 0.045]}
+    run = ch.simulate(ch.Plant(ARM, motors=motors), ch.PDGravity(ARM, kp=400.0, kd=40.0), MOTION, vary=weak)
+    numbers = run.metrics()
+    asked = (run.tau**2).isel(time=slice(0, -1)).sum("time") * 1e-3
+    np.testing.assert_allclose(numbers.effort, 0.81 * asked, rtol=1e-9)
+    np.testing.assert_allclose(numbers.peak_torque, 0.9 * np.abs(run.tau).max("time"), rtol=1e-9)
+
+
+def test_a_motion_in_space_has_errors_of_the_tool_alone(tmp_path) -> None:
+    arm = ch.load("panda")
+    start = np.asarray(arm.forward_kinematics(arm.home))
+    goal = start.copy()
+    goal[:3, 3] += [0.05, 0.05, -0.05]
+    line = ch.StraightLine(start, goal, duration=0.2)
+    run = ch.simulate(arm.with_payload(1.0), ch.control.ResolvedAcceleration(arm, kp=400.0, kd=40.0), line)
+    numbers = run.metrics()
+    assert "rms_error" not in numbers
+    assert "settling_time" not in numbers
+    T = np.asarray(arm.forward_kinematics(run.q.values))
+    distance = np.linalg.norm(T[:, :3, 3] - run.pose_reference.values[:, :3, 3], axis=-1)
+    assert float(numbers.peak_position_error) == pytest.approx(distance.max(), rel=1e-12)
+    assert float(numbers.rms_position_error) == pytest.approx(np.sqrt(np.mean(distance**2)), rel=1e-12)
+    assert "The tool stayed within" in run.summary()
+    assert "joints stayed" not in run.summary()
+    assert len(run.plot().data) == 2 * arm.n + 2
+    assert run.report(tmp_path / "run.html").exists()
+    run.to_netcdf(tmp_path / "run.nc")
+    assert type(run).open(tmp_path / "run.nc").identical(run)
+
+
+def test_four_samples_of_four_joints_are_no_poses() -> None:
+    scara = ch.load("scara")
+    way = np.zeros((4, 4)) + scara.home
+    assert tool_metrics(scara, way, way)["peak_position_error"] == 0.0
+
+
+class Floating:
+    """A reference of a free body and a ball joint that stay where they are."""
+
+    duration, parameters, n = 0.1, {}, 11
+
+    def motion(self, t, parameters):
+        rest = np.zeros(9) + 0.0 * t
+        return Motion(np.array([1.0, 0, 0, 0, 0, 0, 0, 1.0, 0, 0, 0]) + 0.0 * t, rest, rest)
+
+
+def test_joints_with_several_freedoms(tmp_path) -> None:
+    """A free body that falls is g t² / 2 away; its potential energy becomes kinetic."""
+    inertia = Inertia(1.0, [0.0, 0.0, 0.1], np.diag([0.1, 0.1, 0.1]))
+    links = tuple(Link(name, inertia) for name in ("ground", "body", "head"))
+    joints = (Joint("fly", "free", "ground", "body"), Joint("neck", "spherical", "body", "head"))
+    home = [1.0, 0, 0, 0, 0, 0, 0, 1.0, 0, 0, 0]
+    robot = ch.Robot(Description("falling", links, joints, home=home))
+    run = ch.simulate(robot, lambda t, q, qd, reference: 0.0 * qd, Floating(), audit=True)
+    numbers = run.metrics()
+    assert numbers.rms_error.sizes == {"joint": 9}
+    assert "settling_time" not in numbers
+    assert float(numbers.peak_position_error) == pytest.approx(0.5 * 9.81 * 0.1**2, rel=1e-9)
+    assert float(numbers.peak_error.sel(joint="fly.vz")) == pytest.approx(0.5 * 9.81 * 0.1**2, rel=1e-9)
+    assert float(run.energy_audit().relative_residual) < 1e-12
+    assert "The sliding joints stayed within" in run.summary()
+    names = {trace.name for trace in run.plot().data}
+    assert set(run.coordinate.values) | set(run.joint.values) <= names
+    assert run.report(tmp_path / "run.html").exists()
+
+
+def test_motors_behind_springs_do_their_work_at_their_own_position() -> None:
+    joints = ch.ElasticJoints(2, stiffness=500.0, damping=2.0, rotor_inertia=0.1)
+    run = ch.simulate(
+        ch.Plant(ARM, elastic_joints=joints), ch.PDGravity(ARM, kp=40.0, kd=8.0), MOTION, substeps=4, audit=True
+    )
+    worked = run.energy_audit().balance.work.isel(time=-1).sel(source="motors")
+    assert float(run.metrics().work.sum()) == pytest.approx(float(worked), rel=1e-8)

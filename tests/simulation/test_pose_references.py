@@ -94,9 +94,9 @@ def test_it_starts_where_the_tool_is_at_the_start() -> None:
     run = ch.simulate(arm, Still(), Shift(start, [0.1, 0.0, 0.0]), duration=0.01)
     np.testing.assert_allclose(arm.forward_kinematics(run.q.values[0]), start, atol=1e-8)
     np.testing.assert_allclose(run.qd[0], 0.0, atol=1e-12)
+    far = start.copy()
+    far[:3, 3] += 5.0
     with pytest.raises(ArgumentError, match="robot 'puma560' does not reach the start of the reference"):
-        far = start.copy()
-        far[:3, 3] += 5.0
         ch.simulate(arm, Still(), Shift(far, [0.1, 0.0, 0.0]))
 
 

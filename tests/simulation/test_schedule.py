@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ class Scheduled:
     """Torques that its schedule holds: a matrix times the planned motion, and the time."""
 
     name = "scheduled"
-    parameters: dict[str, Any] = {}
+    parameters: Mapping[str, Any] = MappingProxyType({})
     initial_state = np.zeros(0)
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Regressor of passivity-based adaptive control: the matrix that takes parameters to M qdd_r + C qd_r + g + friction."""
+"""Regressor of passivity-based adaptive control: the matrix that takes parameters to `passivity_torque`."""
 
 from __future__ import annotations
 

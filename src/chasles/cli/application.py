@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from chasles._version import __version__
-from chasles.cli.commands import cache, demo, info, robots, simulate, study
+from chasles.cli.commands import cache, convert, demo, info, robots, simulate, study
 from chasles.cli.output import errors, show_warning
 from chasles.errors import ChaslesError
 
@@ -61,6 +61,7 @@ def chasles(
 application.command("demo")(demo.demo)
 application.command("robots")(robots.robots)
 application.command("info")(info.info)
+application.command("convert")(convert.convert)
 application.command("simulate")(simulate.simulate)
 application.command("study")(study.study)
 application.add_typer(cache.cache, name="cache")

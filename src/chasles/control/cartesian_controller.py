@@ -67,8 +67,8 @@ class CartesianController(RobotController):
         nullspace_damping: ArrayLike = 10.0,
         nullspace_stiffness: ArrayLike = 0.0,
         posture: ArrayLike | None = None,
-        threshold: float = 0.04,
-        largest_damping: float = 0.04,
+        threshold: float = 0.06,
+        largest_damping: float = 0.1,
     ) -> None:
         own = {
             "nullspace_damping": nonnegative(nullspace_damping, (), "nullspace_damping"),

@@ -118,14 +118,15 @@ class HybridForceMotion(CartesianController):
                 frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
             )
         )
-        missing = parameters["force"] + A @ self.task.select(measured_in_world(frame.pose, parameters))
-        integral = state + period * missing
-        pressing = parameters["force"] + parameters["kf"] * missing + parameters["kfi"] * integral
+        short = parameters["force"] + A @ self.task.select(measured_in_world(frame.pose, parameters))
+        integral = state + period * short
+        pressing = parameters["force"] + parameters["kf"] * short + parameters["kfi"] * integral
         pressing = pressing - parameters["force_damping"] * (A @ self.task.select(frame.twist))
 
         J, idle = self.task.select(frame.J), self.idle(q, qd, parameters)
-        Lambda, _ = felt_inertia(self.task, self.robot.mass_matrix(q), J)
-        wrench = Lambda @ (a - A.T @ (A @ a) - self.task.select(frame.drift) - J @ idle) + A.T @ pressing
+        Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J)
+        missing = a - A.T @ (A @ a) - self.task.select(frame.drift) - J @ idle
+        wrench = Lambda @ self.task.achievable(J, missing) + A.T @ pressing
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ wrench, integral
 
 

@@ -154,7 +154,7 @@ class Impedance(CartesianController):
         bend = self.task.select(np.asarray(Jdot) @ qd_d)
         qdd_d = self.task.inverted(J, self.task.select(wanted.acceleration) - bend, still)
         carried = self.robot.coriolis_vector(q, qd + qd_d) - self.robot.coriolis_vector(q, qd - qd_d)
-        Lambda, _ = felt_inertia(self.task, self.robot.mass_matrix(q), J)
+        Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J, self.task.damping(J))
         force = self.task.select(world_wrench(push, wanted, self.axes)) - Lambda @ (J @ idle)
         return np.asarray(self.robot.inverse_dynamics(q, still, qdd_d + idle) + 0.25 * carried + J.T @ force)
 

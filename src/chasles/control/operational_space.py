@@ -23,7 +23,8 @@ class OperationalSpace(CartesianController):
     J̄ = M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 behind 1 - Jᵀ J̄ᵀ move the joints of a redundant
     arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error's
     equations are those of `ResolvedAcceleration`, and for arms without redundant joints the two laws are the same. With
-    redundant ones this law spends the least energy. Λ is damped near singular configurations.
+    redundant ones this law spends the least energy. Near singular configurations a is reduced to what the damped inverse
+    of `ResolvedAcceleration` would achieve.
 
     It needs to know the robot's kinematics and whole dynamics. Source: Khatib, "A unified approach for motion and force
     control of robot manipulators: the operational space formulation" (1987).
@@ -87,8 +88,9 @@ class OperationalSpace(CartesianController):
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
-        Lambda, _ = felt_inertia(self.task, self.robot.mass_matrix(q), J)
-        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ (Lambda @ (missing - J @ idle)), state
+        Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J)
+        force = Lambda @ self.task.achievable(J, missing - J @ idle)
+        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ force, state
 
     def dynamics(self, q: Any, qd: Any) -> TaskDynamics:
         """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.

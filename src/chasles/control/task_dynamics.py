@@ -31,23 +31,23 @@ class TaskDynamics(NamedTuple):
     J_bar: Array
 
 
-def felt_inertia(task: TaskSpace, M: Array, J: Array) -> tuple[Array, Array]:
-    """Lambda (k, k), damped near singular configurations, and M⁻¹ Jᵀ (n, k).
+def felt_inertia(M: Array, J: Array, damping: Any = 0.0) -> tuple[Array, Array]:
+    """Lambda (k, k) and M⁻¹ Jᵀ (n, k) of a mass matrix (n, n) and the selected rows of the Jacobian (k, n).
 
-    They are those of a mass matrix (n, n) and the selected rows of the Jacobian (k, n). J M⁻¹ Jᵀ gets the damping of
-    J Jᵀ in proportion to the traces of both.
+    Damping of J Jᵀ goes to J M⁻¹ Jᵀ in proportion to the traces of both. Lambda is symmetric, and Jᵀ Lambda J at most M.
     """
     responses = solve(factor(M), J.T)
-    A = J @ responses
-    share = np.trace(A) / (np.trace(J @ J.T) + 1e-300)
-    return inverse(factor(A + task.damping(J) * share * np.eye(len(A)))), responses
+    mobility = J @ responses
+    share = np.trace(mobility) / (np.trace(J @ J.T) + 1e-300)
+    least = 1e-13 * np.trace(mobility) + 1e-300  # where rounding would leave a singular matrix no positive factors
+    return inverse(factor(mobility + (damping * share + least) * np.eye(len(J)))), responses
 
 
 def task_dynamics(task: TaskSpace, q: Any, qd: Any) -> TaskDynamics:
     """Dynamics of a task's components at one state, of numbers or traced scalars."""
     frame: TaskMotion = task.motion(q, qd)
     J = task.select(frame.J)
-    Lambda, responses = felt_inertia(task, task.robot.mass_matrix(q), J)
+    Lambda, responses = felt_inertia(task.robot.mass_matrix(q), J, task.damping(J))
     J_bar = responses @ Lambda
     mu = J_bar.T @ np.asarray(task.robot.coriolis_vector(q, qd)) - Lambda @ task.select(frame.drift)
     return TaskDynamics(Lambda, mu, J_bar.T @ np.asarray(task.robot.gravity_torque(q)), J_bar)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor, inverse
+from chasles.algorithms.linear_solve import factor, inverse, solve
 from chasles.control.robot_controller import positive
 from chasles.engine import maximum
 from chasles.errors import ArgumentError, UnknownNameError
@@ -76,8 +76,8 @@ class TaskSpace:
         target: str = "tool",
         components: Sequence[str] | None = None,
         *,
-        threshold: float = 0.04,
-        largest_damping: float = 0.04,
+        threshold: float = 0.06,
+        largest_damping: float = 0.1,
     ) -> None:
         chosen = COMPONENTS if components is None else tuple(components)
         for name in chosen:
@@ -116,6 +116,14 @@ class TaskSpace:
         that do the task, where it can be done.
         """
         return damped_step(J, wanted, self.damping(J), idle)
+
+    def achievable(self, J: Array, wanted: Array) -> Array:
+        """What `inverted` gives the selected rows (k,) of what is wanted of them: all, but near singularities.
+
+        It is J Jᵀ (J Jᵀ + damping)⁻¹ wanted.
+        """
+        gram, damping = J @ J.T, self.damping(J)
+        return np.asarray(wanted - damping * solve(factor(gram + damping * np.eye(len(gram))), wanted))
 
     def _require_reach(self) -> None:
         rng = np.random.default_rng(0)

@@ -127,6 +127,14 @@ class Equations:
         own = self.plant.effects[effect].parameters
         return {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
 
+    def elastic_numbers(self, values: Values) -> dict[str, Any]:
+        """Parameters of the elastic joints, whose rotors have the inertia of the motors' too."""
+        numbers, motors = self.numbers("elastic_joints", values), self.plant.motors
+        if motors is not None:
+            reflected = motors.reflected_inertia(self.numbers("motors", values))
+            numbers["rotor_inertia"] = numbers["rotor_inertia"] + reflected
+        return numbers
+
     def part(self, x: Any, name: str) -> Any:
         """A part of the state; empty where there is none."""
         return x[..., self.layout[name]] if name in self.layout else x[..., :0]
@@ -147,7 +155,7 @@ class Equations:
             numbers = self.numbers("motors", values)
             rates.append(self.plant.motors.derivative(self.part(x, "motors"), self._motor_speed(x), command, numbers))
         if self.plant.elastic_joints is not None:
-            numbers = self.numbers("elastic_joints", values)
+            numbers = self.elastic_numbers(values)
             rates.append(self.plant.elastic_joints.derivative(self.part(x, "elastic_joints"), q, qd, torque, numbers))
         if self.audit:
             rates.append(np.array(self._powers(x, command, acting, instant, values)))
@@ -218,7 +226,7 @@ class Equations:
         potential = self.robot.potential_energy.specialize(vary=tuple(robot_values))(q, *robot_values.values())
         energies = [kinetic, potential]
         if self.plant.elastic_joints is not None:
-            numbers, state = self.numbers("elastic_joints", values), self.part(x, "elastic_joints")
+            numbers, state = self.elastic_numbers(values), self.part(x, "elastic_joints")
             energies[0] = kinetic + self.plant.elastic_joints.rotor_energy(state, numbers).sum()
             energies.append(self.plant.elastic_joints.elastic_energy(q, state, numbers).sum())
         if self.plant.motors is not None:
@@ -284,7 +292,7 @@ class Equations:
                 acting[name].T_world_frame, acting[name].twist, self.numbers(name, values)
             )
         if plant.elastic_joints is not None:
-            numbers = self.numbers("elastic_joints", values)
+            numbers = self.elastic_numbers(values)
             powers["loss.elastic_joints"] = plant.elastic_joints.loss(qd, self.part(x, "elastic_joints"), numbers).sum()
         if plant.motors is not None:
             electrical = (self.part(x, "motors"), speed, command, self.numbers("motors", values))
@@ -294,7 +302,7 @@ class Equations:
 
     def _spring_torque(self, x: Any, values: Values) -> Any:
         assert self.plant.elastic_joints is not None
-        numbers, state = self.numbers("elastic_joints", values), self.part(x, "elastic_joints")
+        numbers, state = self.elastic_numbers(values), self.part(x, "elastic_joints")
         return self.plant.elastic_joints.torque(self.part(x, "q"), self.part(x, "qd"), state, numbers)
 
     def _motor_position(self, x: Any) -> Any:
@@ -315,9 +323,12 @@ class Equations:
 
     @cached_property
     def _has_rotors(self) -> bool:
+        """Whether motors add inertia to the joints themselves; that behind springs is of the elastic joints."""
         motors = self.plant.motors
-        return motors is not None and (
-            bool(motors.parameters["rotor_inertia"].any()) or "motors.rotor_inertia" in self.varied
+        return (
+            motors is not None
+            and self.plant.elastic_joints is None
+            and (bool(motors.parameters["rotor_inertia"].any()) or "motors.rotor_inertia" in self.varied)
         )
 
     @cached_property

@@ -40,7 +40,8 @@ class Plant:
     motors
         Motors, gears and drives between the controller's torques and those of the joints; default ideal ones.
     elastic_joints
-        Springs between the motors and the joints; default stiff ones.
+        Springs between the motors and the joints; default stiff ones. The inertia of the motors' rotors then adds to
+        that of the elastic joints, on the motors' side.
     payloads
         Bodies that are picked up and put down on the way.
     wrenches

@@ -20,7 +20,7 @@ from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.fixed_steps import INSIDE, Felt, FixedSteps, Start, instant_after
 from chasles.simulation.integrators import ADAPTIVE
-from chasles.simulation.recording import Variable, energy_variable, joint_variable, position_axis
+from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
@@ -88,6 +88,8 @@ class ClosedLoop:
         What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``.
     schedule_shape
         Shape of the schedule's numbers for one call.
+    record_memory
+        Whether the controller's memory is recorded.
     """
 
     plant: Plant
@@ -101,6 +103,7 @@ class ClosedLoop:
     audit: bool
     further: Mapping[str, CallInput]
     schedule_shape: tuple[int, ...] = ()
+    record_memory: bool = False
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
@@ -186,6 +189,8 @@ class ClosedLoop:
         for name in (*plant.wrenches, *plant.contacts):
             words = f"wrench on the robot: {name.partition('.')[2]}, moment and force in world axes"
             variables.append(Variable(name, (6,), ("component",), "N m, N", words))
+        if self.record_memory:
+            variables.append(memory_variable(self.controller.initial_state.size))
         if self.audit:
             variables += [energy_variable(name) for name in (*self.equations.stored, *self.equations.audited)]
         return tuple(variables)
@@ -280,7 +285,7 @@ class ClosedLoop:
                     f"controller '{self.controller.name}' gave {name} of shape {np.shape(value)} instead of {shape}"
                 )
         queue = self._queue(t, state[self.layout["torques"]], np.asarray(tau))
-        recorded = self._recorded(t, x, queue, motion, (q, qd), acting, values)
+        recorded = self._recorded(t, x, queue, motion, (q, qd), memory, acting, values)
         return Sample(t, queue, np.concatenate([sensed, following, *queue[1:]]), recorded)
 
     def advance(self, t: Any, x: Any, queue: list[Any], wrenches: Any, values: Mapping[str, Any]) -> Any:
@@ -323,7 +328,15 @@ class ClosedLoop:
         return [*(where(first, tau, row) for row in waiting.reshape(self.late, self.plant.n)), tau]
 
     def _recorded(
-        self, t: Any, x: Any, queue: list[Any], motion: Motion | PoseMotion, seen: Any, acting: Any, values: Any
+        self,
+        t: Any,
+        x: Any,
+        queue: list[Any],
+        motion: Motion | PoseMotion,
+        seen: Any,
+        memory: Any,
+        acting: Any,
+        values: Any,
     ) -> list[Any]:
         plant, equations = self.plant, self.equations
         recorded = [equations.part(x, "q"), equations.part(x, "qd"), queue[-1], motion[0], motion[1]]
@@ -336,6 +349,8 @@ class ClosedLoop:
         if plant.elastic_joints is not None:
             recorded += plant.elastic_joints.split(equations.part(x, "elastic_joints"))
         recorded += [acting[name].world for name in (*plant.wrenches, *plant.contacts)]
+        if self.record_memory:
+            recorded.append(memory)
         if self.audit:
             recorded += equations.energies(x, self.clock_before(t), values)
             recorded += list(equations.part(x, "audit"))

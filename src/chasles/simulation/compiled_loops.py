@@ -59,6 +59,7 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
         *(loop.varied, loop.period, loop.substeps, loop.integrator, loop.delay, loop.audit),
         *((name, source.size) for name, source in loop.further.items()),
         loop.schedule_shape,
+        loop.record_memory,
     ]
     return tuple(parts), kept
 

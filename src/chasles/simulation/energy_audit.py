@@ -78,7 +78,7 @@ class EnergyAudit:
         for kind, word in (("work", "work of"), ("loss", "lost in"), ("stored", "stored as")):
             part = first[kind]
             for name, value in zip(part[part.dims[0]].values, part.values, strict=True):
-                lines.append(f"{word} {str(name).replace('_', ' '):<24} {value:12.6g} J")
+                lines.append(f"{word} {str(name).replace('_', ' '):<24} {value:12.4f} J")
         worst = float(np.max(self.relative_residual))
         lines.append(f"residual at most {float(np.max(self.residual)):.3g} J, {worst:.2g} of the turnover")
         return "\n".join(lines)

@@ -37,7 +37,7 @@ def initial_state(
         if "motors" in equations.layout and loop.plant.motors is not None:
             parts.append(loop.plant.motors.initial_state(holding))
         if loop.plant.elastic_joints is not None:
-            numbers = equations.numbers("elastic_joints", values)
+            numbers = equations.elastic_numbers(values)
             parts.append(np.concatenate(np.broadcast_arrays(q + holding / numbers["stiffness"], qd), axis=-1))
         parts.append(np.zeros(len(equations.audited) if loop.audit else 0))
         if loop.plant.sensors is not None:

@@ -26,6 +26,7 @@ def make_run(
     varied: Mapping[str, Floats],
     shapes: Mapping[str, tuple[int, ...]],
     attributes: Mapping[str, Any],
+    memory_names: Sequence[str] | None = None,
 ) -> Run:
     """Label recorded arrays of shape (*batch, time, *variable.shape).
 
@@ -41,6 +42,8 @@ def make_run(
         Values that were varied, (*batch, *shape), and the shapes of one each.
     attributes
         Further attributes of the result.
+    memory_names
+        Of the elements of the controller's memory, if they have names.
     """
     labels = _labels(robot)
     arrays = dict(zip((variable.name for variable in variables), recorded, strict=True))
@@ -75,6 +78,8 @@ def make_run(
         coordinates["coordinate"] = ("coordinate", list(robot.coordinate_names))
     if any("component" in variable.dims for variable in variables):
         coordinates["component"] = ("component", list(_COMPONENTS))
+    if "memory" in arrays and memory_names is not None:
+        coordinates["element"] = ("element", list(memory_names))
     for name, value in varied.items():
         own = value.shape[: value.ndim - len(shapes[name])]
         dims = runs[len(runs) - len(own) :]

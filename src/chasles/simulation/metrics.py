@@ -58,7 +58,7 @@ def run_metrics(
     band = None if settling_band is None else _band(settling_band, len(units))
     arrays = {
         name: np.asarray(run[name].transpose(*batch, "time", ...).values, dtype=float)
-        for name in ("q", "qd", "q_reference", "error", "pose_reference")
+        for name in ("q", "qd", "q_reference", "error", "pose_reference", "motor_position")
         if name in run
     }
     arrays["tau"] = run["tau_applied" if "tau_applied" in run else "tau"].transpose(*batch, "time", "joint").values
@@ -79,7 +79,7 @@ def run_metrics(
     for name, values in tool.items():
         long_name, unit = _TOOL_METRICS[name]
         data[name] = (batch, np.where(whole, values, np.nan), {"units": unit, "long_name": long_name})
-    known = {"time", "coordinate", "component"}
+    known = {"time", "coordinate", "component", "element"}
     coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
     attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
     return xarray.Dataset(data, coords=coordinates, attrs=attributes)
@@ -93,9 +93,12 @@ def joint_metrics(
     tau: Floats,
     q_reference: Floats | None = None,
     error: Floats | None = None,
+    motor_position: Floats | None = None,
     settling_band: Floats | None = None,
 ) -> dict[str, Floats]:
     """Metrics (..., n) of joint motions (..., time, n), by name; see `Run.metrics`.
+
+    The torques do their work at the motors, whose positions elastic joints have of their own.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def joint_metrics(
     steps, duration = np.diff(times)[:, None], times[-1] - times[0]
     held = tau[..., :-1, :]
     if q.shape[-1] == tau.shape[-1]:
-        works = held * np.diff(q, axis=-2)
+        works = held * np.diff(q if motor_position is None else motor_position, axis=-2)
     else:
         works = held * steps * 0.5 * (np.asarray(qd)[..., :-1, :] + np.asarray(qd)[..., 1:, :])
     metrics = {}

@@ -43,6 +43,11 @@ def position_axis(nq: int, n: int) -> str:
     return "joint" if nq == n else "coordinate"
 
 
+def memory_variable(size: int) -> Variable:
+    """What a controller remembers."""
+    return Variable("memory", (size,), ("element",), "", "memory of the controller")
+
+
 def energy_variable(name: str) -> Variable:
     """An energy of an audit, J, from its name ``"work.motors"``, ``"loss.friction"``, ``"energy.kinetic"``, …."""
     kind, _, source = name.partition(".")

@@ -46,14 +46,15 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             Of the frame by the plant's forward kinematics: the distance of its origin from where the reference has it,
             m, and the angle of the rotation between the two, rad.
 
-        Torques are those of the controller, taken as held from one sample to the next, for h seconds:
+        Torques are those on the joints: of the controller, or of the motors of a plant that has some (``tau_applied``).
+        They are taken as held from one sample to the next, for h seconds:
 
         ``effort``, ``mean_torque``, ``peak_torque`` (joint)
             Σ τₖ² h, (N m)² s; Σ |τₖ| h over the duration, N m; max |τₖ|, N m.
         ``work``, ``absolute_work`` (joint)
             Σ τₖ (qₖ₊₁ - qₖ), J, and the sum of the absolute values: what a drive without recuperation takes and brakes.
-            Exact if every period is recorded and torques act at once; see `energy_audit` for the work of the motors
-            of a plant that has some.
+            Exact if every period is recorded and torques are held; see `energy_audit` for plants with motors. Of elastic
+            joints q is here the position of the motor.
 
         The goal is the last place of the reference, and the way that from the robot's first place to it:
 
@@ -66,7 +67,8 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             How far the joint goes beyond the farthest place of its reference in the direction of its way, rad. NaN if
             it has no way to go.
 
-        All are NaN for a run that diverged.
+        All are NaN for a run that diverged. Of a reference in space there are neither errors of joints nor settling time
+        nor overshoot; these two are also missing where joints have several freedoms.
 
         Parameters
         ----------

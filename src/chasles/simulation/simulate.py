@@ -55,6 +55,7 @@ def simulate(
     vary: Mapping[str, ArrayLike] | None = None,
     save_every: int = 1,
     audit: bool = False,
+    memory: bool = False,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     progress: bool | None = None,
@@ -105,6 +106,9 @@ def simulate(
         Whether energies are integrated along with the state and recorded, J: works of what drives the plant
         (``"work.motors"``, …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …).
         The stored energies change by the works less the losses, up to the error of the integrator.
+    memory
+        Whether the controller's memory is recorded: the variable ``memory`` with the axis ``element``, whose names are
+        the controller's ``memory_names``. So one sees what adaptive controllers have learnt.
     rtol, atol
         Tolerances of variable-step integrators.
     progress
@@ -159,6 +163,7 @@ def simulate(
         bool(audit),
         further,
         schedule_shape,
+        bool(memory) and controller.initial_state.size > 0,
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
@@ -262,7 +267,8 @@ def _label(
         "plant": repr(loop.plant),
     }
     shapes = {**loop.shapes, setup.SEED: ()}
-    run = make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes)
+    names = getattr(loop.controller, "memory_names", None)
+    run = make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)
     diverged = np.isfinite(run["diverged_at"].values)
     if diverged.any():
         first = np.nanargmin(run["diverged_at"].values)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from chasles.errors import UnknownNameError
+from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
-from chasles.studies.definition import Design, Execution, Factors, Study, StudyController, StudyRobot
+from chasles.studies.definition import Design, Execution, Factors, Study
 from chasles.studies.running import DamagedResultsWarning
 from chasles.studies.workers import WorkerError
 

@@ -26,6 +26,7 @@ def placed(where: str) -> Iterator[None]:
 
 
 def number(value: Any, name: str, *, least: float = 0.0, above: float | None = None, most: float = 1e9) -> float:
+    """Return a finite number within bounds; at least ``least``, or above ``above``."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ArgumentError(f"'{name}' must be a number, not {shortened(value)}")
     given = float(value)
@@ -38,11 +39,13 @@ def number(value: Any, name: str, *, least: float = 0.0, above: float | None = N
 
 
 def check_whole(value: Any, name: str, least: int, most: int) -> None:
+    """Refuse what is not a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ArgumentError(f"'{name}' must be a whole number from {least} to {most}, not {shortened(value)}")
 
 
 def ends(value: Any, name: str, most: float) -> tuple[float, float]:
+    """Return the ends of a range, given as two numbers or as one."""
     both = (value, value) if isinstance(value, int | float) else value
     if not isinstance(both, Sequence) or isinstance(both, str) or len(both) != 2:
         raise ArgumentError(f"'{name}' must be a number or a range [from, to], not {shortened(value)}")
@@ -53,6 +56,7 @@ def ends(value: Any, name: str, most: float) -> tuple[float, float]:
 
 
 def sample_rates(value: Any) -> tuple[float, ...]:
+    """Return distinct rates in order."""
     values = (value,) if isinstance(value, int | float) else value
     if not isinstance(values, Iterable) or isinstance(values, str) or not (listed := list(values)):
         raise ArgumentError(f"'rates' must be a list of sample rates in Hz, not {shortened(value)}")
@@ -62,6 +66,7 @@ def sample_rates(value: Any) -> tuple[float, ...]:
 
 
 def array_of(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    """Return finite numbers of a shape."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -75,17 +80,20 @@ def array_of(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float6
 
 
 def line_of_text(value: Any, name: str) -> str:
+    """Return a text that is one short line."""
     if not isinstance(value, str) or not value.strip() or len(value) > 200 or re.search(r"[\x00-\x1f\x7f]", value):
         raise ArgumentError(f"'{name}' must be a line of text of at most 200 characters, not {shortened(value)}")
     return value
 
 
 def check_distinct(values: Sequence[Any], complaint: str) -> None:
+    """Refuse values that occur twice."""
     twice = [value for value in values if list(values).count(value) > 1]
     if twice:
         raise ArgumentError(f"{complaint} {shortened(twice[0])}")
 
 
 def shortened(value: Any) -> str:
+    """Return the repr of a value, cut so that a hostile one cannot flood a message."""
     text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 80 else text[:77] + "..."

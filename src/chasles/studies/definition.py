@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.robot import Robot, load
 from chasles.studies.checks import array_of, check_distinct, check_whole, ends, line_of_text, number, sample_rates
-from chasles.studies.controllers import KINDS, check_settings
+from chasles.studies.choices import StudyController, StudyRobot
 
 if TYPE_CHECKING:
     from chasles.studies.results import StudyResults
@@ -23,136 +19,6 @@ if TYPE_CHECKING:
 METHODS = ("latin-hypercube", "sobol", "random", "grid")
 MOST_RUNS = 1_000_000
 Range = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class StudyRobot:
-    """A robot and its planned motion.
-
-    Use `StudyRobot.of`, which takes names, files and defaults.
-
-    Attributes
-    ----------
-    title
-        What tables call it.
-    toml
-        The robot's description as text.
-    times
-        Times of the waypoints, s, from 0.
-    waypoints
-        Configurations, rad or m. The motion rests at the first and the last.
-    """
-
-    title: str
-    toml: str
-    times: tuple[float, ...]
-    waypoints: tuple[tuple[float, ...], ...]
-
-    @classmethod
-    def of(
-        cls,
-        robot: Robot | str | Path,
-        *,
-        goal: ArrayLike | None = None,
-        duration: float | None = None,
-        start: ArrayLike | None = None,
-        waypoints: ArrayLike | None = None,
-        times: ArrayLike | None = None,
-        title: str | None = None,
-    ) -> Self:
-        """Robot that moves from a start to a goal, or through waypoints.
-
-        Parameters
-        ----------
-        robot
-            A robot, the name of a shipped one, or a file.
-        start, goal
-            Configurations, shape (n,), rad or m; the start is the robot's home unless given.
-        duration
-            Time from start to goal, s.
-        waypoints, times
-            Instead of these: configurations, shape (k, n), and their times, shape (k,), from 0, s.
-        title
-            What tables call it; default its name.
-
-        Raises
-        ------
-        ArgumentError
-            If numbers are missing, not finite, of a wrong shape or outside of the joints' limits.
-        """
-        made = robot if isinstance(robot, Robot) else load(robot)
-        if waypoints is None:
-            if goal is None or duration is None:
-                raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
-            if times is not None:
-                raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
-            first = array_of(made.home if start is None else start, (made.n,), "start")
-            points = np.stack([first, array_of(goal, (made.n,), "goal")])
-            moments = np.array([0.0, number(duration, "duration", above=0.0)])
-        else:
-            if any(value is not None for value in (goal, start, duration)):
-                raise ArgumentError("give 'waypoints' and 'times', or 'goal' and 'duration', not both")
-            if times is None:
-                raise ArgumentError("'waypoints' need 'times'")
-            count = len(waypoints) if isinstance(waypoints, Sequence | np.ndarray) else 0
-            points = array_of(waypoints, (count, made.n), "waypoints")
-            moments = array_of(times, (count,), "times")
-            if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
-                raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
-        for name, values, lower, upper in zip(
-            made.joint_names, points.T, made.lower_limits, made.upper_limits, strict=True
-        ):
-            if values.min() < lower or values.max() > upper:
-                outside = values[(values < lower) | (values > upper)][0]
-                raise ArgumentError(f"joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {outside:.4g}")
-        return cls(
-            line_of_text(title if title is not None else made.name, "title"),
-            made.to_toml(),
-            tuple(moments.tolist()),
-            tuple(map(tuple, points.tolist())),
-        )
-
-
-@dataclass(frozen=True)
-class StudyController:
-    """A controller with its settings.
-
-    Attributes
-    ----------
-    title
-        What tables call it.
-    kind
-        A name of `chasles.studies.kinds`, or a function ``make(model, motion, period) -> controller`` of your own that
-        can be pickled. Results on disk are kept apart by its source text and what is bound with `functools.partial`;
-        numbers that it takes from elsewhere are not seen.
-    settings
-        Gains and weights by name.
-    robots
-        Titles of the robots that it drives; default all.
-    """
-
-    title: str
-    kind: str | Callable[..., Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    robots: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        line_of_text(self.title, "title")
-        if self.robots is not None:
-            if isinstance(self.robots, str) or not all(isinstance(name, str) for name in self.robots):
-                raise ArgumentError("'robots' must be a list of robots' titles")
-            object.__setattr__(self, "robots", tuple(self.robots))
-        if callable(self.kind):
-            if self.settings:
-                raise ArgumentError("a function that makes a controller takes no settings: bind them with partial")
-        elif self.kind not in KINDS:
-            raise UnknownNameError("controller kind", str(self.kind), KINDS)
-        else:
-            object.__setattr__(self, "settings", check_settings(self.kind, self.settings))
-
-    def drives(self, robot: StudyRobot) -> bool:
-        """Whether this controller drives a robot."""
-        return self.robots is None or robot.title in self.robots
 
 
 @dataclass(frozen=True)

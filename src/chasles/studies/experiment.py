@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,8 +14,9 @@ from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.simulation.stiffness import fastest_friction_rate
+from chasles.studies.choices import StudyRobot
 from chasles.studies.controllers import LimitedTorque, make_controller
-from chasles.studies.definition import Study, StudyRobot
+from chasles.studies.definition import Study
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
 from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
@@ -119,7 +119,8 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
     motion: JointTrajectory
     if len(robot.times) == 2:
-        motion = PointToPoint(*robot.waypoints, robot.times[-1])
+        start, goal = robot.waypoints
+        motion = PointToPoint(start, goal, robot.times[-1])
     else:
         motion = QuinticSpline(robot.times, robot.waypoints)
     planned = motion(np.linspace(0.0, motion.duration, 501))
@@ -153,7 +154,7 @@ def perform(study: Study, part: Part) -> dict[str, Floats]:
         duration=duration,
         period=period,
         delay=study.execution.delay * period,
-        substeps=_substeps(made, vary, period, study.execution.step),
+        substeps=_substeps(study, made, period),
         vary=vary,
         save_every=max(1, round(duration / period / _SAMPLES)),
         progress=False,
@@ -183,17 +184,20 @@ def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]
     return values
 
 
-def _substeps(made: Bench, vary: Mapping[str, Floats], period: float, step: float) -> int:
-    """Steps in a period that are short enough, along the whole motion."""
+def _substeps(study: Study, made: Bench, period: float) -> int:
+    """Steps in a period that are short enough for the strongest friction of the study, along the whole motion."""
+    none = np.zeros(1)
+    runs = Runs(none, none + study.factors.friction[1], none, none, np.zeros(1, dtype=np.intp))
+    strongest = plant_values(study.replace(model_error=0.0), made, runs, runs.point)
     times = np.linspace(0.0, made.motion.duration, 5)
-    rate = max(fastest_friction_rate(made.model, q, vary) for q in made.motion(times).q)
-    return max(math.ceil(period / step * (1.0 - 1e-9)), math.ceil(rate * period / _STABLE))
+    rate = max(fastest_friction_rate(made.model, q, strongest) for q in made.motion(times).q)
+    lightest = 1.0 - study.factors.model_error[1]
+    needed = math.ceil(rate / lightest * period / _STABLE)
+    return max(math.ceil(period / study.execution.step * (1.0 - 1e-9)), needed)
 
 
 def _check_torques(robot: StudyRobot, made: Bench) -> None:
-    for name, torque, limit in zip(
-        made.model.joint_names, made.peak_torque, made.model.effort_limits, strict=True
-    ):
+    for name, torque, limit in zip(made.model.joint_names, made.peak_torque, made.model.effort_limits, strict=True):
         if torque > limit:
             raise ArgumentError(
                 f"robot '{robot.title}': the motion takes {torque:.4g} of joint '{name}', more than its motor's "

@@ -197,11 +197,20 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
             "hoverformat": ".4g",
         }
         if panel is None:
-            x_axis |= {"type": "log", "range": span, "dtick": 1, "tickformat": "~g", "minor": {"ticks": "outside", "ticklen": 3}}
+            x_axis |= {
+                "type": "log",
+                "range": span,
+                "dtick": 1,
+                "tickformat": "~g",
+                "minor": {"ticks": "outside", "ticklen": 3},
+            }
         elif panel.logarithmic:
             ticks = list(panel.ticks or ())
             x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
-        y_axis: dict[str, Any] = _LINES | {"anchor": axis_name("x", number), "domain": [top - _PANEL_HEIGHT / inner, top]}
+        y_axis: dict[str, Any] = _LINES | {
+            "anchor": axis_name("x", number),
+            "domain": [top - _PANEL_HEIGHT / inner, top],
+        }
         if panel is None:
             y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4}}
         else:

@@ -103,7 +103,9 @@ def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
         elif math.isinf(high):
             said.append(f"of {name} {_times(low)} at least")
         else:
-            said.append(f"of {name} {_times(low) if _round(low) == _round(high) else f'{_round(low)} to {_times(high)}'}")
+            said.append(
+                f"of {name} {_times(low) if _round(low) == _round(high) else f'{_round(low)} to {_times(high)}'}"
+            )
     texts = []
     if said:
         texts.append(f"Compared with the best on a robot, the median error is {_listed(said)} as large.")

@@ -199,7 +199,8 @@ def _spread(spread: Spread, scale: float) -> str:
     if math.isinf(spread.low):
         return "–"
     low, median, high = (
-        f"{_plain(scale * value)}" if math.isfinite(value) else "∞" for value in (spread.low, spread.median, spread.high)
+        f"{_plain(scale * value)}" if math.isfinite(value) else "∞"
+        for value in (spread.low, spread.median, spread.high)
     )
     return f'{median}<br><span class="range">{low} … {high}</span>'
 

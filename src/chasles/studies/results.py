@@ -162,9 +162,7 @@ class StudyResults:
 
     def controllers(self, robot: str) -> list[str]:
         """Titles of the controllers that drive a robot."""
-        return [
-            self.study.controllers[c].title for r, c in self.values if self.study.robots[r].title == robot
-        ]
+        return [self.study.controllers[c].title for r, c in self.values if self.study.robots[r].title == robot]
 
     def summaries(self) -> list[Summary]:
         """One for each robot and controller, in the order of the study."""
@@ -176,9 +174,7 @@ class StudyResults:
             rows.append(Summary(*titles, len(self.runs), lost, **spreads))
         return rows
 
-    def curve(
-        self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10
-    ) -> Curve:
+    def curve(self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10) -> Curve:
         """A measure against a factor, over all values of the other factors.
 
         Parameters

@@ -147,12 +147,12 @@ def _source_digest() -> str:
 
 
 def _checked(path: Path, part: Part, wanted: str) -> Arrays:
-    shapes: dict[str, tuple[int, ...]] = {name: (part.runs,) for name in MEASURES}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
     shapes["profile"] = (part.runs, len(PROFILE))
     most = 64 * 1024 + 16 * sum(int(np.prod(shape)) for shape in shapes.values())
     if path.stat().st_size > most:
         raise ValueError("too long")
-    with np.load(path, allow_pickle=False) as archive:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         if str(archive["digest"]) != wanted:
             raise ValueError("the result of something else")
         arrays = {name: archive[name] for name in shapes}

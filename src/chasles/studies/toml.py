@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.studies.checks import placed, shortened
-from chasles.studies.definition import Design, Execution, Factors, Study, StudyController, StudyRobot
+from chasles.studies.choices import StudyController, StudyRobot
+from chasles.studies.definition import Design, Execution, Factors, Study
 
 S = TypeVar("S", bound=Study)
 

@@ -19,6 +19,8 @@ from chasles.studies.store import Arrays
 
 #: A part is tried again when its worker died, this often.
 RETRIES = 3
+#: Seconds to wait for a scheduler.
+PATIENCE = 10.0
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -66,7 +68,7 @@ def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tup
             if not came:
                 raise WorkerError(
                     f"the processes died before they had done anything; the first was to do {_named(study, left[0])}. "
-                    "A script that starts processes must do so under: if __name__ == \"__main__\""
+                    'A script that starts processes must do so under: if __name__ == "__main__"'
                 ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -82,7 +84,7 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
     client = scheduler if isinstance(scheduler, Client) else None
     if client is None:
         try:
-            client = Client(scheduler, timeout=10, set_as_default=False)
+            client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
     futures: dict[Any, Part] = {}

@@ -26,7 +26,7 @@ class Course(NamedTuple):
 
 
 def waves(amplitudes: Any, frequencies: Any, centres: Any = 0.0) -> Wanted:
-    """Sums of sines that begin at rest: one row of amplitudes (rad) and frequencies (rad/s) for each of them, (k, n)."""
+    """Sums of waves that begin at rest: a row of amplitudes (rad) and frequencies (rad/s) for each of them, (k, n)."""
     a, w = np.atleast_2d(np.asarray(amplitudes, dtype=float)), np.atleast_2d(np.asarray(frequencies, dtype=float))
 
     def wanted(t: Any) -> Motion:
@@ -76,7 +76,9 @@ def follow(
     assert solution.success, solution.message
     x = solution.y.T
     planned = [wanted(time) for time in t]
-    return Course(t, x[:, :n], x[:, n : 2 * n], x[:, 2 * n :], Motion(*(np.array(part) for part in zip(*planned))))
+    return Course(
+        t, x[:, :n], x[:, n : 2 * n], x[:, 2 * n :], Motion(*(np.array(part) for part in zip(*planned, strict=True)))
+    )
 
 
 def kinetic_part(plant: ch.Robot, q: np.ndarray, s: np.ndarray) -> np.ndarray:

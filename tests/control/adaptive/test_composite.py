@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import simpson
+from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
+from tests.control.sampled_loop import simulate
 
 import chasles as ch
 from chasles.control import CompositeAdaptive
 from chasles.control.adaptive.memory import unpacked
 from chasles.errors import ArgumentError
-from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
-from tests.control.sampled_loop import simulate
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
 LOADED = ARM.with_payload(2.0, [0.05, 0.02, 0.0], np.diag([0.01, 0.02, 0.03]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_it_identifies_by_least_squares(offset: bool) -> None:
     law = controller(offset=offset, covariance=3.0, covariance_limit=1e9, forgetting=0.97)
     calls = run_by_hand(law, 12)
     fitted = (law.initial_state[: calls[0]["matrices"].size].reshape(2 * N, -1), 3.0 * np.eye(3 * N + offset) / 0.97)
-    for before, now in zip(calls, calls[1:], strict=False):
+    for before, now in pairwise(calls):
         z = np.concatenate([before["x"], before["u"], np.ones(int(offset))])
         fitted = recursive_least_squares(*fitted, z, (now["x"] - before["x"]) / PERIOD, forgetting=0.97)
         assert np.allclose(now["matrices"], fitted[0], rtol=1e-9, atol=1e-9)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_lyapunov
+from tests.control.adaptive.continuous_loops import Course, follow, waves
 
 import chasles as ch
 from chasles.control import PD, ModelReferenceAdaptive
@@ -14,13 +15,13 @@ from chasles.control.adaptive.model_reference import TERMS
 from chasles.errors import ArgumentError
 from chasles.model import Description, Joint, Link
 from chasles.model.inertia import Inertia
-from tests.control.adaptive.continuous_loops import Course, follow, waves
 
 ARM = ch.load("planar2r")
 MASSES = np.array([6.0, 3.5, 1.0])  # what each axis of the gantry moves
 DRAG = np.array([2.0, 0.5, 0.1])
 WEIGHT = np.array([0.0, 0.0, 9.81])
 FREQUENCY, RATIO = np.array([8.0, 10.0, 12.0]), 0.8
+OFFSET = np.array([0.1, -0.2, 0.05])
 SPEEDS = np.array([[1e3], [2e5], [2e3], [1e3], [1e2], [1e2]])
 MOTION = waves([[0.5, 0.4, 0.3], [0.2, 0.1, 0.2]], [[2.0, 3.0, 2.5], [5.0, 3.7, 4.4]])
 
@@ -55,7 +56,7 @@ def controller(**options: Any) -> ModelReferenceAdaptive:
 
 def equation(joint: int) -> tuple[np.ndarray, np.ndarray]:
     """Matrix of the reference model of one joint's error, and P of its Lyapunov equation with Q = diag(100, 1)."""
-    A = np.array([[0.0, 1.0], [-FREQUENCY[joint] ** 2, -2.0 * RATIO * FREQUENCY[joint]]])
+    A = np.array([[0.0, 1.0], [-(FREQUENCY[joint] ** 2), -2.0 * RATIO * FREQUENCY[joint]]])
     return A, solve_continuous_lyapunov(A.T, -np.diag([100.0, 1.0]))
 
 
@@ -78,11 +79,11 @@ def test_weights_of_the_error_solve_lyapunovs_equation() -> None:
 def test_ideal_gains_follow_the_reference_model() -> None:
     """The error is the solution of the model's equation from any start, and no gain changes but by it."""
     law = controller(initial=ideal(), adaptation=0.0)
-    course = follow(GANTRY, law, MOTION, 1.0, q0=MOTION(0.0).q + [0.1, -0.2, 0.05])
+    course = follow(GANTRY, law, MOTION, 1.0, q0=MOTION(0.0).q + OFFSET)
     decay = RATIO * FREQUENCY
     fast = FREQUENCY * np.sqrt(1.0 - RATIO**2)
     t = course.t[:, None]
-    start = -np.array([0.1, -0.2, 0.05])
+    start = -OFFSET
     expected = start * np.exp(-decay * t) * (np.cos(fast * t) + decay / fast * np.sin(fast * t))
     assert np.abs(course.wanted.q - course.q - expected).max() < 1e-9
 
@@ -90,7 +91,7 @@ def test_ideal_gains_follow_the_reference_model() -> None:
 @pytest.mark.parametrize("proportional", [0.0, 5.0])
 def test_lyapunov_function_never_grows(proportional: float) -> None:
     law = controller(proportional=proportional)
-    course = follow(GANTRY, law, MOTION, 10.0, q0=MOTION(0.0).q + [0.1, -0.2, 0.05])
+    course = follow(GANTRY, law, MOTION, 10.0, q0=MOTION(0.0).q + OFFSET)
     V = lyapunov(course, law)
     assert np.diff(V).max() <= 1e-9 * V[0]
     assert V[-1] < 0.9 * V[0]
@@ -105,7 +106,10 @@ def test_leakage_keeps_gains_bounded_under_a_disturbance() -> None:
     sizes = []
     for leakage in (0.0, 1.0):
         law = ModelReferenceAdaptive(
-            ARM, frequency=10.0, adaptation=[[0.0], [2e4], [0.0], [0.0], [0.0], [0.0]], leakage=leakage,
+            ARM,
+            frequency=10.0,
+            adaptation=[[0.0], [2e4], [0.0], [0.0], [0.0], [0.0]],
+            leakage=leakage,
             initial=[[0.0], [400.0], [60.0], [0.0], [0.0], [0.0]],
         )
         memory, q = law.initial_state, np.zeros(2)

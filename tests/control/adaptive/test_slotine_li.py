@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import simpson
+from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
 
 import chasles as ch
 from chasles.control import ComputedTorque, SlotineLi
 from chasles.errors import ArgumentError, UnknownNameError
-from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
 PAYLOAD: dict[str, Any] = {"mass": 2.0, "center_of_mass": [0.05, 0.02, 0.0], "inertia": np.diag([0.01, 0.02, 0.03])}
@@ -47,7 +47,16 @@ CASES = {
     "names": (
         ARM,
         LOADED.with_friction(viscous=0.9, coulomb=0.5, coulomb_velocity=0.2),
-        {"unknown": ["joint2.viscous_friction", "link2.m", "link2.mx", "link2.my", "link2.Izz", "joint1.viscous_friction"]},
+        {
+            "unknown": [
+                "joint2.viscous_friction",
+                "link2.m",
+                "link2.mx",
+                "link2.my",
+                "link2.Izz",
+                "joint1.viscous_friction",
+            ]
+        },
         None,
     ),
     "bounds": (
@@ -133,7 +142,8 @@ def test_sampled_estimates_stay_within_bounds() -> None:
 
     law = controller(unknown=["link2.m"], lower=4.9, upper=5.3, adaptation=200.0)
     memory = simulate(LOADED, law, MOTION, duration=2.0, period=1e-3, q0=np.zeros(2)).memory
-    assert memory.max() == 5.3 and memory.min() >= 4.9
+    assert memory.max() == 5.3
+    assert memory.min() >= 4.9
 
 
 def test_gains_vary_over_runs() -> None:

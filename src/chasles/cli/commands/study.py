@@ -28,13 +28,13 @@ def study(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write the report [default: report.html there].")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs of each controller on each robot, instead of the file's.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs of each controller on each robot, instead of the file's.")
+    ] = None,
     robots: Annotated[
         list[str] | None, typer.Option("--robot", help="Only the robot with this title; may be repeated.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine [default: one for each core].")
-    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes on this machine [default: one for each core].")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
     ] = None,
@@ -70,7 +70,9 @@ def study(
     place = folder if folder is not None else Path(f"{Path(name).stem}-results")
     report = out if out is not None else place / "report.html"
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise ArgumentError(f"{out} cannot be written: {'it is a folder' if out.is_dir() else 'its folder does not exist'}")
+        raise ArgumentError(
+            f"{out} cannot be written: {'it is a folder' if out.is_dir() else 'its folder does not exist'}"
+        )
     begin = time.perf_counter()
     try:
         found = chosen.run(place, workers=workers or get_threads(), scheduler=scheduler)

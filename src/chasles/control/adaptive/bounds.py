@@ -60,7 +60,9 @@ def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.f
 def projected_rate(estimate: Any, rate: Any, parameters: Mapping[str, Any]) -> Any:
     """Rate of change of the estimates, without what would take them over their bounds."""
     if "lower" in parameters:
-        rate = _where_not(zip(parameters["lower"], estimate, rate, strict=True), lambda low, x, v: (x <= low) & (v < 0.0))
+        rate = _where_not(
+            zip(parameters["lower"], estimate, rate, strict=True), lambda low, x, v: (x <= low) & (v < 0.0)
+        )
     if "upper" in parameters:
         rate = _where_not(zip(parameters["upper"], estimate, rate, strict=True), lambda up, x, v: (x >= up) & (v > 0.0))
     return rate

@@ -87,7 +87,7 @@ class CompositeAdaptive(SlotineLi):
         if forgetting is not None:
             numbers |= {"forgetting": forgetting, "gain_limit": gain_limit}
         for name, value in numbers.items():
-            if not (np.isscalar(value) and np.isfinite(value) and value > 0.0):
+            if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0.0):
                 raise ArgumentError(f"{name} must be a positive number, not {value!r}")
         self.parameters = {**self.parameters, **{name: np.array(value, dtype=float) for name, value in numbers.items()}}
         n, m = robot.n, len(self.unknowns)
@@ -186,7 +186,7 @@ class CompositeAdaptive(SlotineLi):
         return tau - parameters["damping"] * s, s @ Y
 
     def _signals(self, q: Any, qd: Any, a: Any) -> _Signals:
-        """What the filters see: with momenta P theta + p and drifts D theta + d, tau = d/dt (P theta + p) - D theta - d."""
+        """What the filters see: momenta P theta + p and drifts D theta + d, with tau = (P theta + p)' - D theta - d."""
         P = self.unknowns.columns_of(self.robot.momentum_regressor(q, qd))
         D = self.unknowns.columns_of(self.robot.momentum_drift_regressor(q, qd))
         nothing = np.zeros(self.robot.n)

@@ -146,7 +146,7 @@ def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArr
         raise ArgumentError("give rate or state_weight, one of them")
     if rate is not None:
         mixture = np.concatenate([_broadcast(rate, (), "rate") * np.eye(n), np.eye(n)], axis=1)
-        return mixture.T @ mixture
+        return np.asarray(mixture.T @ mixture)
     array = np.asarray(weight, dtype=float)
     matrix = np.diag(array) if array.ndim == 1 else array
     if matrix.shape != (2 * n, 2 * n) or not np.isfinite(matrix).all() or not np.array_equal(matrix, matrix.T):

@@ -36,7 +36,9 @@ class Layout:
     def names(self) -> tuple[str, ...]:
         """Name of every element: the array's, and its index."""
         return tuple(
-            f"{name}[{', '.join(map(str, index))}]" for name, shape in self.shapes.items() for index in np.ndindex(shape)
+            f"{name}[{', '.join(map(str, index))}]"
+            for name, shape in self.shapes.items()
+            for index in np.ndindex(shape)
         )
 
     def split(self, vector: Any) -> dict[str, Any]:

@@ -121,7 +121,9 @@ def _six_rows(value: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
     try:
         array = np.broadcast_to(np.asarray(value, dtype=float), (len(TERMS), n)).copy()
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be one number or broadcast to ({len(TERMS)}, {n}): {', '.join(TERMS)}") from None
+        raise ArgumentError(
+            f"{name} must be one number or broadcast to ({len(TERMS)}, {n}): {', '.join(TERMS)}"
+        ) from None
     if not np.isfinite(array).all():
         raise ArgumentError(f"{name} must be finite, not {array.tolist()}")
     return array

@@ -80,7 +80,9 @@ class SlotineLi(ContinuousLaw):
         require_plain_coordinates(robot, type(self).__name__)
         self.robot = robot
         self.unknowns = Unknowns.of(robot, unknown)
-        self.initial_state = numbers(self.unknowns.values if initial is None else initial, len(self.unknowns), "initial")
+        self.initial_state = numbers(
+            self.unknowns.values if initial is None else initial, len(self.unknowns), "initial"
+        )
         self.parameters: Mapping[str, NDArray[np.float64]] = {
             "rate": gains(rate, robot.n, "rate"),
             "damping": gains(damping, robot.n, "damping"),

@@ -127,10 +127,8 @@ class Unknowns:
         chosen = regressor[:, self.columns]
         return chosen if self.to_columns is None else chosen @ self.to_columns
 
-    def torque(
-        self, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any, estimate: Any
-    ) -> tuple[Any, Any]:
-        """Torques of `Robot.passivity_torque` if theta is the estimate (m,), and the Y (n, m) that theta has in them."""
+    def torque(self, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any, estimate: Any) -> tuple[Any, Any]:
+        """Torques of `Robot.passivity_torque` if theta is the estimate (m,), and the Y (n, m) of theta in them."""
         motion = (q, qd, qd_reference, qdd_reference)
         Y = self.columns_of(self.robot.passivity_regressor(*motion))
         if self.complete:

@@ -1,7 +1,7 @@
 """Robots from MJCF, the model format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html).
 
-The file is read by MuJoCo's own parser and compiler (the extra `mujoco`), so defaults, angle units, frames, replicas and
-inertias from geoms are what they are there. Taken are
+The file is read by MuJoCo's own parser and compiler (the extra `mujoco`), so defaults, angle units, frames, replicas
+and inertias from geoms are what they are there. Taken are
 
 - bodies as links: masses and inertias, also those that MuJoCo finds from geoms;
 - joints: hinge, slide, ball and free become revolute (continuous without a range), prismatic, spherical and free; the
@@ -119,18 +119,20 @@ def compiled(root: Element, folder: Path | None) -> Any:
     """
     files = mesh_files(root)
     if not files:
-        return _compile(safe_xml(root, lambda name: {}), {})
-    models = [_compile(safe_xml(root, lambda name, size=size: _tetrahedron(size)), {}) for size in (1.0, 2.0)]
+        return _compile(safe_xml(root, {}), {})
+    models = [_compile(safe_xml(root, dict.fromkeys(files, _tetrahedron(size))), {}) for size in (1.0, 2.0)]
     heavy = _bodies_that_differ(*models)
     if not heavy:
         return models[0]
-    contents, renamed = {}, {}
+    contents: dict[str, bytes] = {}
+    meshes: dict[str, dict[str, str]] = {}
     for index, (mesh, file) in enumerate(files.items()):
         with naming(f"the inertia of body {shortened(heavy[0])} comes from meshes, but mesh {shortened(mesh)}"):
             path = file_inside(folder, file, "its file")
-            renamed[mesh] = f"mesh{index}{path.suffix}"
-            contents[renamed[mesh]] = read_bytes(path, MAX_MESH_BYTES)
-    return _compile(safe_xml(root, lambda name: {"file": renamed[name]}), contents)
+            name = f"mesh{index}{path.suffix}"
+            contents[name] = read_bytes(path, MAX_MESH_BYTES)
+            meshes[mesh] = {"file": name}
+    return _compile(safe_xml(root, meshes), contents)
 
 
 def _compile(xml: str, files: dict[str, bytes]) -> Any:

@@ -1,14 +1,15 @@
 """The XML of MJCF files made safe to compile: bounded, in one piece, and without any file that it names.
 
-MuJoCo's parser would open every file that a model names, and allocate what it asks for. So files are included here, from
-the folder of the model only; what is but looks, sensors or memory is left out; and every mesh file is replaced by a
-tetrahedron. Most models give the inertias of their bodies, and then meshes change nothing. See `compiled`.
+MuJoCo's parser would open every file that a model names, and allocate what it asks for. So files are included here,
+from the folder of the model only; what is but looks, sensors or memory is left out; and every mesh file is replaced by
+a tetrahedron. Most models give the inertias of their bodies, and then meshes change nothing; see
+`chasles.model.formats.mjcf.compiled`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -92,15 +93,15 @@ def mesh_files(root: Element) -> dict[str, str]:
     return files
 
 
-def safe_xml(root: Element, mesh: Callable[[str], Mapping[str, str]]) -> str:
+def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
     """Return the text of a model without what is left out, its mesh files replaced.
 
     Parameters
     ----------
     root
         The model, its includes filled in.
-    mesh
-        Attributes that stand for the file of a mesh, from the name of the mesh.
+    meshes
+        Attributes that stand for the files of the meshes, by the names of the meshes.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def safe_xml(root: Element, mesh: Callable[[str], Mapping[str, str]]) -> str:
         nonlocal written
         if element.tag in REFUSED and section != "default":
             raise ModelError(f"{element}: {REFUSED[element.tag]}")
-        kept = _kept(element, section, mesh)
+        kept = _kept(element, section, meshes)
         if kept is None:
             return
         # Each element stays in its line, so that MuJoCo's messages name the right one.
@@ -134,7 +135,7 @@ def safe_xml(root: Element, mesh: Callable[[str], Mapping[str, str]]) -> str:
 _SPACES = {"\t": " ", "\n": " ", "\r": " "}
 
 
-def _kept(element: Element, section: str, mesh: Callable[[str], Mapping[str, str]]) -> dict[str, str] | None:
+def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:
     """Attributes of an element as they are compiled; None if it is left out."""
     attributes = dict(element.attributes)
     if element.tag in LEFT_OUT and section == element.tag:
@@ -147,18 +148,21 @@ def _kept(element: Element, section: str, mesh: Callable[[str], Mapping[str, str
         if element.tag in ("texture", "skin", "layer"):
             return None
         if element.tag == "hfield":
-            flat = {name: attributes[name] for name in ("name", "size") if name in attributes}
-            return {**flat, "nrow": "2", "ncol": "2"}
+            return {**_only(attributes, "name", "size"), "nrow": "2", "ncol": "2"}
         if element.tag == "mesh" and "file" in attributes:
             name = _mesh_name(element)
-            own = {key: attributes[key] for key in ("class", "inertia") if key in attributes}
-            return {"name": name, **own, **mesh(name)}
+            own = {key: value for key, value in attributes.items() if key not in ("file", "content_type")}
+            return {**own, "name": name, **meshes[name]}
     if section == "deformable" and element.tag == "skin":
         return None
     for name in attributes:
         if name.startswith("file"):
             raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(attributes[name])}")
     return attributes
+
+
+def _only(attributes: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: attributes[name] for name in names if name in attributes}
 
 
 def _mesh_name(mesh: Element) -> str:

@@ -164,7 +164,7 @@ def _table(description: Description, convention: Convention) -> DHTable:
         angle, distance = _along_axis(joint, normals[index], normals[index + 1])
         across = normals[index + 1] if convention == "standard" else normals[index]
         revolves = joint.kind != "prismatic"
-        row = {"kind": joint.kind, "alpha": across.alpha, "a": across.a}
+        row = {"name": joint.name, "kind": joint.kind, "alpha": across.alpha, "a": across.a}
         row |= {"d": distance, "offset": angle} if revolves else {"theta": angle, "offset": distance}
         inertia = moved(chain.bodies[index + 1].inertia, inverse(T_body_dh[index + 1]))
         rows.append(row | _inertia_columns(inertia) | joint_columns(joint))

@@ -111,7 +111,7 @@ def to_screws(description: Description) -> ScrewTable:
         steps.append(compose(inverse(T_body_link[index]), T_body_body, T_body_link[index + 1]))
         T_world_link = compose(T_world_link, steps[-1])
         inertias.append(_spatial_inertia(body.inertia))
-        columns.append({"kind": joint.kind} | joint_columns(joint))
+        columns.append({"name": joint.name, "kind": joint.kind, **joint_columns(joint)})
     link_prefix, frames = frames_besides_links(chain, T_body_link)
     last = chain.bodies[-1]
     tool, T_link_tool = description.tool, np.eye(4)

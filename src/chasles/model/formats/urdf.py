@@ -150,6 +150,9 @@ def _joint(element: Element) -> Joint:
         axis, dynamics, mimic = element.one("axis"), element.one("dynamics"), element.one("mimic")
         own = element.one("chasles")
         moves = kind != "fixed"
+        parameters: dict[str, Any] = {
+            name: own.number(name) for name in OWN_PARAMETERS if own is not None and name in own.attributes
+        }
         return Joint(
             name=name,
             kind=JOINT_TYPES[kind],
@@ -161,7 +164,7 @@ def _joint(element: Element) -> Joint:
             viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
             coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
             mimic=None if mimic is None or not moves else _mimic(mimic),
-            **{name: own.number(name) for name in OWN_PARAMETERS if own is not None and name in own.attributes},
+            **parameters,
         )
 
 

@@ -1,0 +1,102 @@
+"""`chasles convert`: one robot in another description."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chasles import model
+from chasles.cli.output import say
+from chasles.errors import ArgumentError
+from chasles.model import Description
+
+
+class Form(StrEnum):
+    """Descriptions that can be written."""
+
+    URDF = "urdf"
+    TOML = "toml"
+    DH = "dh"
+    MODIFIED_DH = "modified-dh"
+    SCREWS = "screws"
+
+
+def convert(
+    robot: Annotated[
+        str, typer.Argument(metavar="IN", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, or .toml for all others. `-` prints it.")
+    ],
+    to: Annotated[
+        Form | None,
+        typer.Option(
+            "--to",
+            help="**urdf**; **toml**, links and joints, exact to the last bit; **dh** or **modified-dh**, a "
+            "Denavit-Hartenberg table; **screws**, screw axes. Default: what the name of OUT ends with.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT if it is there.")] = False,
+) -> None:
+    """Write a robot in another description.
+
+    The robot moves as before, with the same joint positions and torques. If it has no such description, the error says
+    why: a Denavit-Hartenberg table, for example, is of one chain of joints that turn or slide.
+
+    For example:
+
+        chasles convert panda panda.toml --to modified-dh
+
+        chasles convert robot.xml robot.urdf
+
+        chasles convert puma560 - --to screws
+    """
+    form = to or _form(out)
+    if str(out) != "-" and out.suffix.lower() != (".urdf" if form is Form.URDF else ".toml"):
+        kind = "URDF" if form is Form.URDF else "TOML"
+        raise ArgumentError(
+            f"OUT: what is written is {kind}, so its name must end with .{kind.lower()}, not '{out.name}'"
+        )
+    text = written(model.load(robot), form)
+    if str(out) == "-":
+        say(text.rstrip("\n"))
+        return
+    try:
+        with open(out, "w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ArgumentError(f"OUT: {out} is there already; --force replaces it") from None
+    except OSError as error:
+        raise ArgumentError(f"OUT: {out} cannot be written: {error.strerror}") from None
+    say(f"{out} written: {form}")
+
+
+def written(description: Description, form: Form) -> str:
+    """Text of a robot in a description.
+
+    Examples
+    --------
+    >>> written(model.load("planar2r"), Form.DH).count("[[dh]]")
+    2
+    """
+    if form is Form.URDF:
+        return model.to_urdf(description)
+    forms: dict[Form, model.TomlForm] = {
+        Form.TOML: "links",
+        Form.DH: "dh",
+        Form.MODIFIED_DH: "modified-dh",
+        Form.SCREWS: "screws",
+    }
+    return model.to_toml(description, forms[form])
+
+
+def _form(out: Path) -> Form:
+    suffix = out.suffix.lower().removeprefix(".")
+    if suffix not in ("urdf", "toml"):
+        raise ArgumentError(
+            f"OUT: say with --to what to write; the name '{out.name}' ends neither with .urdf nor .toml"
+        )
+    return Form(suffix)

@@ -1,0 +1,219 @@
+"""What a study may be made of, and what is said where it may not."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studies import TOML, own, tiny
+
+import chasles as ch
+from chasles import studies
+from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"payload": (-1.0, 2.0)}, "'payload' must be at least 0"),
+        ({"payload": (3.0, 2.0)}, "from the lower to the higher"),
+        ({"payload": (0.0, float("nan"))}, "'payload' must be"),
+        ({"payload": "heavy"}, "'payload' must be a number or a range"),
+        ({"payload": [1.0, 2.0, 3.0]}, "'payload' must be a number or a range"),
+        ({"model_error": 1.5}, "'model_error' must be at least 0 and at most 0.9"),
+        ({"friction": float("inf")}, "'friction' must be"),
+        ({"rates": []}, "'rates' must be a list"),
+        ({"rates": [0.0]}, "'rates' must be at least 1"),
+        ({"rates": [100, 100]}, "'rates' has twice 100.0"),
+        ({"payload_center": [0.0, 1.0]}, "'payload_center' must be 3 numbers"),
+        ({"viscous_share": 1.1}, "'viscous_share' must be at least 0 and at most 1"),
+        ({"coulomb_velocity": 0.0}, "'coulomb_velocity' must be above 0"),
+        ({"runs": 0}, "'runs' must be a whole number from 1"),
+        ({"runs": 10.5}, "'runs' must be a whole number"),
+        ({"runs": True}, "'runs' must be a whole number"),
+        ({"runs": 1}, "1 runs are too few for 2 sample rates"),
+        ({"seed": -1}, "'seed' must be"),
+        ({"method": "sobol", "runs": 12}, "power of two for each of the 2 rates, such as 16, not 12"),
+        ({"chunk": 0}, "'chunk' must be"),
+        ({"step": 0.0}, "'step' must be above 0"),
+        ({"lost_beyond": 0.0}, "'lost_beyond' must be above 0"),
+        ({"torque_limits": 1}, "'torque_limits' must be true or false"),
+        ({"robots": ()}, "at least one robot"),
+        ({"controllers": ()}, "at least one controller"),
+        ({"title": ""}, "'title' must be a line of text"),
+        ({"title": "a\nb"}, "'title' must be a line of text"),
+    ],
+)
+def test_wrong_values_are_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message.replace("[", r"\[")):
+        tiny(**changes)
+
+
+def test_unknown_names_list_what_exists() -> None:
+    with pytest.raises(UnknownNameError, match=r"controller kind 'pd-gravty'.*Did you mean 'pd-gravity'"):
+        studies.StudyController("x", "pd-gravty")
+    with pytest.raises(UnknownNameError, match=r"setting of a controller of kind 'pd-gravity' 'kq'.*kp, kd"):
+        studies.StudyController("x", "pd-gravity", {"kq": 1.0})
+    with pytest.raises(UnknownNameError, match="method of design 'sobul'"):
+        tiny(method="sobul")
+    with pytest.raises(UnknownNameError, match="attribute of a study 'rnus'"):
+        tiny(rnus=3)
+    with pytest.raises(UnknownNameError, match=r"robot of controller 'x' 'leg'.*arm"):
+        tiny(controllers=(studies.StudyController("x", "pd-gravity", robots=("leg",)),))
+
+
+def test_titles_must_differ() -> None:
+    robot = tiny().robots[0]
+    with pytest.raises(ArgumentError, match="two robots have the title 'arm'"):
+        tiny(robots=(robot, robot))
+    with pytest.raises(ArgumentError, match="two controllers have the title 'own'"):
+        tiny(controllers=(own(1.0), own(2.0)))
+
+
+@pytest.mark.parametrize(
+    ("motion", "message"),
+    [
+        ({}, "a motion needs 'goal' and 'duration'"),
+        ({"goal": [0.0, 1.0]}, "needs 'goal' and 'duration'"),
+        ({"goal": [0.0], "duration": 1.0}, "'goal' must be 2 numbers"),
+        ({"goal": ["a", "b"], "duration": 1.0}, "'goal' must be 2 numbers"),
+        ({"goal": [0.0, float("inf")], "duration": 1.0}, "'goal' must be finite"),
+        ({"goal": [0.0, 1.0], "duration": 0.0}, "'duration' must be above 0"),
+        ({"goal": [0.0, 1.0], "duration": 1.0, "waypoints": [[0, 0], [1, 1]]}, "not both"),
+        ({"waypoints": [[0, 0], [1, 1]]}, "'waypoints' need 'times'"),
+        ({"waypoints": [[0, 0], [1, 1]], "times": [0.0, 0.0]}, "begin with 0 and increase"),
+        ({"waypoints": [[0, 0], [1, 1]], "times": [1.0, 2.0]}, "begin with 0 and increase"),
+        ({"waypoints": [[0, 0]], "times": [0.0]}, "two or more"),
+        ({"waypoints": [[0, 0], [1]], "times": [0.0, 1.0]}, "'waypoints' must be 2 lists of 2 numbers"),
+    ],
+)
+def test_wrong_motions_are_named(motion: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        studies.StudyRobot.of("planar2r", **motion)
+
+
+def test_motions_stay_within_the_limits_and_the_motors_torque() -> None:
+    panda = ch.load("panda")
+    with pytest.raises(ArgumentError, match=r"joint 'panda_joint4' can go from -3\.07.* to -0\.0698, not to 1"):
+        studies.StudyRobot.of(panda, goal=panda.home * [1, 1, 1, 0, 1, 1, 1] + [0, 0, 0, 1, 0, 0, 0], duration=1.0)
+    hasty = studies.StudyRobot.of("puma560", start=np.zeros(6), goal=[1.0, 1.0, 0, 0, 0, 0], duration=0.1)
+    with pytest.raises(ArgumentError, match=r"robot 'puma560': the motion takes .* more than its motor's"):
+        tiny(robots=(hasty,), controllers=(studies.StudyController("CT", "computed-torque"),)).run()
+
+
+def test_gains_that_do_not_fit_a_robot_are_refused_before_the_work() -> None:
+    wrong = studies.StudyController("PD", "pd-gravity", {"kp": [1.0, 2.0, 3.0]})
+    with pytest.raises(ArgumentError, match="controller 'PD' on robot 'arm' at 125 Hz: kp"):
+        tiny(controllers=(wrong,)).run()
+
+
+def test_a_study_pickles_and_can_be_cut_down() -> None:
+    study = studies.load("mazure")
+    assert pickle.loads(pickle.dumps(study)) == study
+    panda = study.only(["Panda"])
+    assert [robot.title for robot in panda.robots] == ["Panda"]
+    assert panda.source is None  # it is not the file's study any more
+    with pytest.raises(UnknownNameError, match="Existing: Mazure's arm, PUMA 560, Panda"):
+        study.only(["Pnda"])
+
+
+def test_the_shipped_study_is_what_the_report_asked_for() -> None:
+    study = studies.load("mazure")
+    factors = study.factors
+    assert (factors.payload, factors.friction, factors.model_error) == ((0.0, 5.0), (0.0, 0.5), (0.0, 0.2))
+    assert (min(factors.rates), max(factors.rates)) == (60.0, 2000.0)
+    assert study.design.runs == 1000
+    arm = ch.Robot(ch.load("planar2r").description)
+    assert study.robots[0].toml == arm.to_toml()
+    assert [link.inertia.mass for link in arm.description.links if link.inertia.mass] == [10.0, 5.0]
+
+
+def test_toml(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(TOML)
+    study = studies.load(path)
+    assert (study.title, study.design.runs, study.factors.rates) == ("from a file", 8, (100.0, 200.0))
+    assert study.controllers == (studies.StudyController("CT", "computed-torque"),)
+    assert study.source == TOML
+    (tmp_path / "mine.toml").write_text(ch.load("planar2r").to_toml())
+    path.write_text(TOML.replace('"planar2r"', '"mine.toml"'))
+    assert studies.load(str(path)).robots == study.robots  # robots' files are found beside the study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("runs = 8", "runs = 0", r"\[design\]: 'runs' must be a whole number from 1"),
+        ("runs = 8", "runs = ", "not a TOML file"),
+        ("runs = 8", "rnus = 8", r"\[design\]: there is no key 'rnus'. Did you mean 'runs'"),
+        ("runs = 8", "levels = 3", r"\[design\]: 'levels': 'levels' are for the method 'grid'"),
+        ("runs = 8", 'method = "grid"\nruns = 8', r"\[design\]: 'runs': a grid has 'levels'"),
+        ("[design]", "[dezign]", "there is no table 'dezign'. Did you mean 'design'"),
+        ("runs = 8", "runs = 8\nx = 1", r"\[design\]: there is no key 'x'"),
+        ("rates = [100, 200]", "rates = [100, -2]", r"\[factors\]: 'rates' must be at least 1"),
+        ("rates = [100, 200]", "payload = [0.0, -5.0]", r"\[factors\]: 'payload'"),
+        ("rates = [100, 200]", "payload = nan", r"\[factors\]: 'payload'"),
+        ('robot = "planar2r"', 'robot = "planr2r"', r"\[\[robots\]\] number 1: there is no robot 'planr2r'"),
+        ('robot = "planar2r"', 'robot = "none.urdf"', r"\[\[robots\]\] number 1: the robot file 'none.urdf' does not"),
+        ('robot = "planar2r"', "robot = 5", r"\[\[robots\]\] number 1: 'robot' must be the name"),
+        ('robot = "planar2r"', 'robot = "a\\u0000b"', r"\[\[robots\]\] number 1"),
+        ("goal = [0.6, -0.4]", "gaol = [0.6, -0.4]", r"\[\[robots\]\] number 1: there is no key 'gaol'"),
+        ("goal = [0.6, -0.4]", "goal = [[0.6], -0.4]", r"\[\[robots\]\] number 1: 'goal' must be 2 numbers"),
+        ("duration = 0.3", "duration = 1e400", r"\[\[robots\]\] number 1: 'duration'"),
+        ("[[robots]]", "[robots]", r"'robots' must be tables headed \[\[robots\]\]"),
+        ("[[controllers]]", "[[controlers]]", "no table 'controlers'"),
+        ('kind = "computed-torque"', 'kind = "magic"', r"\[\[controllers\]\] number 1: there is no controller kind"),
+        ('kind = "computed-torque"', "kind = 3", r"\[\[controllers\]\] number 1: 'kind'"),
+        ('title = "CT"', "gain = 3", r"\[\[controllers\]\] number 1: .*setting .* 'gain'.*frequency, damping"),
+        ('title = "CT"', "frequency = -3", r"\[\[controllers\]\] number 1: 'frequency' must be above 0"),
+        ('title = "CT"', "kp = {a = 1}", r"\[\[controllers\]\] number 1: 'kp' must be a number"),
+        ('title = "CT"', "robots = 'arm'", r"\[\[controllers\]\] number 1: 'robots' must be a list"),
+        ('title = "from a file"', "title = 5", "'title' must be a line of text"),
+        ('title = "from a file"', "description = 5", r"\[study\]: 'description' must be text"),
+        ("[study]", "study = 3\n[other]", "no table 'other'|must be a table"),
+    ],
+)
+def test_errors_in_a_file_name_the_place(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(TOML.replace(old, new))
+    with pytest.raises((ArgumentError, UnknownNameError), match=message) as caught:
+        studies.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"x",
+        b"a = " + b"[" * 5000,
+        b"[[robots]]\n" * 300,
+        b"#" * 600_000,
+        b"[design]\nruns=" + b"9" * 400,
+    ],
+)
+def test_hostile_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_bytes(content)
+    with pytest.raises(ChaslesError):
+        studies.load(path)
+
+
+def test_missing_files_and_names(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="cannot be read"):
+        studies.load(tmp_path / "none.toml")
+    with pytest.raises(ArgumentError, match="cannot be read"):
+        studies.load(tmp_path)
+    with pytest.raises(UnknownNameError, match=r"no study 'mazur'. Did you mean 'mazure'"):
+        studies.load("mazur")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+def test_a_device_is_not_read_for_ever() -> None:
+    with pytest.raises(ArgumentError, match="more than"):
+        studies.load(Path("/dev/zero"))

@@ -1,0 +1,163 @@
+"""What is said about the runs follows from their numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studies import tiny
+
+from chasles import studies
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.studies.design import draw
+from chasles.studies.findings import findings
+from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.results import Spread, StudyResults
+
+
+def made_up(errors: dict[str, np.ndarray], study: studies.Study) -> StudyResults:
+    """Results with given errors of the controllers 'computed torque' and 'PD'; infinite ones are lost runs."""
+    values = {}
+    for number, choice in enumerate(study.controllers):
+        error = errors[choice.title]
+        own = {name: error.copy() for name in MEASURES}
+        own["lost_at"] = np.where(np.isinf(error), 0.1, np.nan)
+        own["profile"] = np.tile(error[:, None], (1, len(PROFILE)))
+        values[0, number] = own
+    return StudyResults(study, draw(study), values, 0)
+
+
+@pytest.fixture
+def study() -> studies.Study:
+    return tiny(runs=200)
+
+
+def test_quantiles_count_lost_runs_as_infinite() -> None:
+    values = np.array([*range(90), *[np.inf] * 10], dtype=float)
+    spread = Spread.of(values)
+    assert (spread.low, spread.median, spread.high) == (5.0, 50.0, np.inf)
+
+
+def test_curves_show_what_a_factor_does(study: studies.Study) -> None:
+    runs = draw(study)
+    results = made_up({"computed torque": 0.01 * runs.payload, "PD": np.full(200, 0.03)}, study)
+    curve = results.curve("arm", "computed torque", "payload")
+    assert len(curve.x) == 10
+    np.testing.assert_allclose(curve.median, 0.01 * curve.x, rtol=0.1)
+    assert (curve.low <= curve.median).all()
+    assert (curve.median <= curve.high).all()
+    flat = results.curve("arm", "PD", "rate", "peak_error")
+    np.testing.assert_array_equal(flat.x, [125.0, 250.0])
+    np.testing.assert_array_equal(flat.median, 0.03)
+    for wrong in ({"factor": "weight"}, {"measure": "error"}, {"robot": "leg"}):
+        with pytest.raises(UnknownNameError):
+            results.curve(**{"robot": "arm", "controller": "PD", "factor": "payload"} | wrong)
+
+
+def test_findings_name_the_best_by_how_much_and_what_matters(study: studies.Study) -> None:
+    runs = draw(study)
+    results = made_up({"computed torque": 0.001 * (1.0 + runs.payload), "PD": 0.01 + 0.1 * runs.friction}, study)
+    said = findings(results)
+    best = np.quantile(0.001 * (1.0 + runs.payload), 0.5, method="higher")
+    ratio = np.quantile(0.01 + 0.1 * runs.friction, 0.5, method="higher") / best
+    assert "Two controllers made the same 200 runs on arm." in said.overall
+    assert "smallest median error is that of computed torque on arm" in said.overall
+    assert f"of PD {ratio:.2g} times as large" in said.overall
+    assert "No run was lost." in said.overall
+    text = said.robots["arm"]
+    assert f"{1e3 * best:.3g} mrad with computed torque" in text
+    assert "matters most is the payload" in text.split("matters most is the friction")[0]
+    assert re.search(r"friction: .* grows \S+ times with PD", text)
+    assert "Sampling faster than 125 Hz changes the median error of computed torque by less than 10 %." in text
+
+
+def test_findings_about_lost_runs_and_rates(study: studies.Study) -> None:
+    runs = draw(study)
+    slow = runs.rate == 125.0
+    errors = {"computed torque": np.where(slow, 0.02, 0.01), "PD": np.where(slow, np.inf, 0.005)}
+    said = findings(made_up(errors, study))
+    assert "computed torque" in said.overall
+    assert "Computed torque lost no run on any robot." in said.overall
+    assert "PD lost 50 % of its runs, most often at 125 Hz (100 %)." in said.robots["arm"]
+    assert "At 125 Hz the median error of computed torque is 2 times that at 250 Hz" in said.robots["arm"]
+    hopeless = findings(made_up({"computed torque": np.full(200, np.inf), "PD": np.full(200, np.inf)}, study))
+    assert "All controllers lost more than half of their runs." in hopeless.overall
+    assert "Every controller lost some of its runs." in hopeless.overall
+
+
+def test_the_other_way_round_is_said_the_other_way_round(study: studies.Study) -> None:
+    errors = {"computed torque": np.full(200, 0.02), "PD": np.full(200, 0.01)}
+    said = findings(made_up(errors, study))
+    assert "that of PD on arm" in said.overall
+    assert "PD does better than computed torque in 100 % of the runs." in said.robots["arm"]
+    assert "None of the unknowns raises the median error with PD and computed torque" in said.robots["arm"]
+
+
+def test_a_labelled_dataset() -> None:
+    results = tiny().run()
+    data = results.to_dataset()
+    assert dict(data.sizes) == {"robot": 1, "controller": 2, "run": 12}
+    assert data["rms_error"].attrs["units"] == "rad"
+    np.testing.assert_array_equal(data["payload"].values, results.runs.payload)
+    pd = data["rms_error"].sel(robot="arm", controller="PD").values
+    np.testing.assert_array_equal(pd, results.of_pair("arm", "PD")["rms_error"])
+    half = tiny(controllers=(studies.StudyController("CT", "computed-torque", robots=("arm",)),)).run()
+    assert half.controllers("arm") == ["CT"]
+
+
+def test_a_robot_that_only_slides_is_measured_in_metres(tmp_path: Path) -> None:
+    slider = tmp_path / "slider.toml"
+    slider.write_text(
+        '[robot]\nname = "slider"\n[[dh]]\nkind = "prismatic"\nmass = 2.0\n[[dh]]\nkind = "prismatic"\n'
+        "alpha = 1.5707963267948966\nmass = 1.0\n"
+    )
+    robot = studies.StudyRobot.of(slider, start=[0.0, 0.0], goal=[0.1, 0.1], duration=0.3)
+    results = tiny(robots=(robot,), controllers=(studies.StudyController("CT", "computed-torque"),)).run()
+    assert results.unit("slider") == "m"
+    assert "mm with CT" in results.findings().robots["slider"]
+
+
+def test_the_report_is_one_page_without_a_network(tmp_path: Path) -> None:
+    hostile = "</script><b>bold & 'quoted'</b>"
+    controllers = (studies.StudyController(hostile, "computed-torque"), *tiny().controllers[1:])
+    results = tiny(controllers=controllers, title="<i>study</i>").run()
+    path = results.report(tmp_path / "report.html")
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "<i>study</i>" not in page
+    assert hostile not in page
+    assert "&lt;/script&gt;&lt;b&gt;bold &amp;" in page
+    own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"""(src|href)=["']?http""", own)
+    assert results.findings().robots["arm"].split(".")[0] in own.replace("&lt;", "<").replace("&gt;", ">").replace(
+        "&amp;", "&"
+    ).replace("&#x27;", "'")
+    for row in results.summaries():
+        assert f"{1e3 * row.rms_error.median:.3g}" in own
+    with pytest.raises(ArgumentError, match="cannot be written"):
+        results.report(tmp_path)
+
+
+def test_plotly_accepts_the_figures() -> None:
+    graph_objects = pytest.importorskip("plotly.graph_objects")
+    from chasles.studies.figures import robot_figure
+
+    results = tiny(payload=1.0).run()
+    figure = graph_objects.Figure(robot_figure(results, "arm"))
+    titles = [annotation.text for annotation in figure.layout.annotations]
+    assert "<b>Payload</b>" not in titles  # it does not vary
+    assert {"<b>Friction</b>", "<b>Sample rate</b>", "<b>Distribution over the runs</b>"} <= set(titles)
+
+
+def test_the_reports_definition_is_the_files(tmp_path: Path) -> None:
+    from tiny_studies import TOML
+
+    path = tmp_path / "study.toml"
+    path.write_text(TOML)
+    results = studies.load(path).run(tmp_path / "results")
+    assert (tmp_path / "results" / "study.toml").read_text() == TOML
+    assert "from a file" in results.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "kind = &quot;computed-torque&quot;" in page

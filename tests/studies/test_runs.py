@@ -1,0 +1,166 @@
+"""The runs are drawn as they should be, simulated like any other, and measured by the book."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from tiny_studies import own, tiny
+
+import chasles as ch
+from chasles import studies
+from chasles.studies.controllers import LimitedTorque, make_controller
+from chasles.studies.design import draw
+from chasles.studies.experiment import bench, parts, perform, plant_values
+
+
+@pytest.mark.parametrize("method", ["latin-hypercube", "sobol", "random"])
+def test_drawn_runs(method: str) -> None:
+    study = tiny(method=method, runs=32, payload=(1.0, 4.0), friction=(0.1, 0.4))
+    runs = draw(study)
+    assert len(runs) == 32
+    assert (runs.payload >= 1.0).all()
+    assert (runs.payload <= 4.0).all()
+    assert (runs.friction >= 0.1).all()
+    assert (runs.friction <= 0.4).all()
+    again, other = draw(study), draw(study.replace(seed=4))
+    np.testing.assert_array_equal(runs.payload, again.payload)
+    assert (runs.payload != other.payload).all()
+    slow, fast = runs.at(125.0), runs.at(250.0)
+    np.testing.assert_array_equal(runs.payload[slow], runs.payload[fast])  # both rates meet the same unknowns
+    if method == "latin-hypercube":  # one in each of 16 strata
+        strata = np.floor((runs.payload[slow] - 1.0) / 3.0 * 16)
+        np.testing.assert_array_equal(np.sort(strata), np.arange(16))
+
+
+def test_runs_that_the_rates_cannot_share_evenly() -> None:
+    runs = draw(tiny(runs=13))
+    assert (len(runs.at(125.0)), len(runs.at(250.0))) == (7, 6)
+    np.testing.assert_array_equal(runs.payload[runs.at(125.0)][:6], runs.payload[runs.at(250.0)])
+
+
+def test_a_grid_has_all_combinations() -> None:
+    runs = draw(tiny(method="grid", levels=3, friction=0.2))
+    combinations = set(zip(runs.payload, runs.friction, runs.model_error, runs.rate, strict=True))
+    assert len(runs) == len(combinations) == 3 * 1 * 3 * 2
+    assert set(runs.payload) == {0.0, 2.5, 5.0}
+
+
+def test_the_plant_differs_as_much_as_the_run_says() -> None:
+    study = tiny(runs=200)
+    runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
+    chosen = runs.at(250.0)
+    values = plant_values(study, made, runs, chosen)
+    error = np.abs(values["links.link1.mass"] / 10.0 - 1.0)
+    assert (error <= runs.model_error[chosen] * (1.0 + 1e-12)).all()
+    assert error.max() > 0.1
+    np.testing.assert_array_equal(values["payload.mass"], runs.payload[chosen])
+    ball = 0.4 * runs.payload[chosen] * 0.05**2
+    np.testing.assert_allclose(values["payload.inertia"], ball[:, None, None] * np.eye(3))
+    friction = values["joints.joint1.coulomb_friction"] + values["joints.joint1.viscous_friction"] * made.top_speed[0]
+    np.testing.assert_allclose(friction, runs.friction[chosen] * made.peak_torque[0])
+    planned = made.motion(np.linspace(0.0, 0.3, 4001))
+    peak = np.abs(ch.load("planar2r").inverse_dynamics(planned.q, planned.qd, planned.qdd)).max(axis=0)
+    np.testing.assert_allclose(made.peak_torque, peak, rtol=1e-4)
+
+
+def test_a_run_is_what_simulate_gives() -> None:
+    """One run again by itself: the plant made by hand, its errors by the formulas."""
+    study = tiny(torque_limits=False)
+    part = parts(study)[1]
+    numbers = perform(study, part)
+    runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
+    assert part.rate == 250.0
+    chosen = runs.at(250.0)[4:5]
+    values = {name: value[0] for name, value in plant_values(study, made, runs, chosen).items()}
+    plant = ch.load("planar2r").with_friction(coulomb_velocity=0.05).with_values(values)
+    run = ch.simulate(
+        plant,
+        ch.ComputedTorque(ch.load("planar2r"), kp=400.0, kd=40.0),
+        ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3),
+        duration=0.35,
+        period=1 / 250,
+        substeps=4,
+    )
+    time, error = run["time"].values, run["error"].values
+    mean = np.trapezoid((error**2).mean(axis=1), time) / time[-1]
+    assert numbers["rms_error"][4] == pytest.approx(np.sqrt(mean), rel=1e-4)
+    assert numbers["peak_error"][4] == pytest.approx(np.abs(error).max(), rel=1e-4)
+    assert numbers["final_error"][4] == pytest.approx(np.abs(error[-1]).max(), rel=1e-4)
+    tool = [ch.load("planar2r").forward_kinematics(run[name].values)[:, :3, 3] for name in ("q", "q_reference")]
+    distance = np.linalg.norm(tool[0] - tool[1], axis=1)
+    assert numbers["peak_tool_error"][4] == pytest.approx(distance.max(), rel=1e-4)
+    power = np.abs(run["tau"].values * run["qd"].values).sum(axis=1)
+    assert numbers["work"][4] == pytest.approx(np.trapezoid(power, time), rel=1e-4)
+    assert np.isnan(numbers["lost_at"][4])
+
+
+def test_without_unknowns_computed_torque_errs_little_and_takes_the_planned_effort() -> None:
+    study = tiny(payload=0.0, friction=0.0, model_error=0.0, rates=(1000.0,), runs=2)
+    row = study.run().summaries()[0]
+    assert row.peak_error.high < 2e-3
+    assert row.effort.median == pytest.approx(1.0, abs=0.01)
+
+
+def test_runs_do_not_depend_on_how_they_are_cut() -> None:
+    whole, cut = tiny(), tiny(chunk=2)
+    assert len(parts(cut)) == 3 * len(parts(whole))
+    for name, values in whole.run().values[0, 0].items():
+        np.testing.assert_allclose(cut.run().values[0, 0][name], values, rtol=1e-12, err_msg=name)
+
+
+def test_lost_runs_count_as_infinite() -> None:
+    """Gains far too high for 125 Hz."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = tiny(controllers=(own(2e5),)).run()
+    row = results.summaries()[0]
+    assert row.lost == 1.0
+    assert row.rms_error.low == np.inf
+    lost = results.of_pair("arm", "own")["lost_at"]
+    assert ((lost > 0.0) & (lost < 0.35)).all()
+    assert "lost" in results.findings().overall
+
+
+def test_torques_stay_within_the_motors_limits() -> None:
+    arm = ch.load("panda")
+    stiff = LimitedTorque(ch.PDGravity(arm, kp=5000.0, kd=100.0), arm.effort_limits)
+    motion = ch.PointToPoint(arm.home, arm.home + 0.2, 0.1)
+    run = ch.simulate(arm, stiff, motion, duration=0.05)
+    share = np.abs(run["tau"].values) / arm.effort_limits
+    assert share.max() == 1.0
+    assert stiff.name == "PD + gravity"
+
+
+@pytest.mark.parametrize("kind", studies.kinds())
+def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
+    needed = {
+        "model-reference-adaptive": {"frequency": 20.0, "adaptation": 1.0},
+        "composite-adaptive": {"bandwidth": 20.0},
+        "gain-scheduled-regulator": {"update_period": 0.05},
+        "sliding-mode": {"rate": 20.0, "reaching": 20.0, "layer": 0.1},
+    }
+    controller = make_controller(kind, needed.get(kind, {}), arm, motion, 1 / 250)
+    run = ch.simulate(arm, controller, motion, period=1 / 250)
+    assert np.isfinite(run["error"].values).all()
+    knows_the_motion = kind not in ("pd", "pd-gravity", "pid", "model-reference-adaptive")
+    assert np.abs(run["error"].values).max() < (0.05 if knows_the_motion else 2.0)
+
+
+def test_the_same_bandwidth_for_a_decoupled_arm() -> None:
+    """Kinds whose gains act on the plain error have the stiffness M w² and the damping 2 z w M."""
+    arm, period = ch.load("planar2r"), 1e-3
+    motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
+    computed = make_controller("computed-torque", {"frequency": 10.0, "damping": 0.8}, arm, motion, period)
+    np.testing.assert_allclose(computed.parameters["kp"], 100.0)
+    np.testing.assert_allclose(computed.parameters["kd"], 16.0)
+    regulator = make_controller("time-varying-regulator", {"frequency": 10.0, "damping": 0.8}, arm, motion, period)
+    times = np.arange(0.0, 0.3, period)
+    K = regulator.horizon(times, motion(times)).K[0]
+    M = arm.mass_matrix([0.0, 0.0])
+    mean = arm.mass_matrix(motion(np.linspace(0.0, 0.3, 50)).q).mean(axis=0)
+    np.testing.assert_allclose(K[:, :2], 100.0 * mean, atol=0.15 * 100.0 * np.abs(M).max())
+    np.testing.assert_allclose(K[:, 2:], 16.0 * mean, atol=0.15 * 16.0 * np.abs(M).max())

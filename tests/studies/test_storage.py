@@ -1,0 +1,211 @@
+"""Results on disk: taken up again, never stale, whole or not there, and who computes them makes no difference."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studies import own, stiff_pd, tiny
+
+from chasles import studies
+from chasles.errors import ArgumentError
+from chasles.studies import store, workers
+from chasles.studies.experiment import parts, perform
+from chasles.studies.results import StudyResults
+from chasles.studies.store import Store, digest
+
+
+def assert_same(left: StudyResults, right: StudyResults) -> None:
+    assert left.values.keys() == right.values.keys()
+    for pair, values in left.values.items():
+        for name, array in values.items():
+            np.testing.assert_array_equal(array, right.values[pair][name], err_msg=f"{pair} {name}")
+
+
+def test_results_are_taken_up_again(tmp_path: Path) -> None:
+    first = tiny().run(tmp_path)
+    assert first.computed == 4
+    assert len(list(tmp_path.glob("*.npz"))) == 4
+    second = tiny().run(tmp_path)
+    assert second.computed == 0
+    assert_same(first, second)
+
+
+def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = 0
+
+    def interrupted(*arguments: Any) -> Any:
+        nonlocal done
+        done += 1
+        if done > 2:
+            raise KeyboardInterrupt
+        return perform(*arguments)
+
+    monkeypatch.setattr(workers, "perform", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tiny().run(tmp_path)
+    monkeypatch.undo()
+    results = tiny().run(tmp_path)
+    assert results.computed == 2
+    assert_same(results, tiny().run())
+
+
+def test_only_what_a_change_concerns_is_computed_anew(tmp_path: Path) -> None:
+    study = tiny()
+    study.run(tmp_path)
+    title = study.replace(title="another title")
+    assert title.run(tmp_path).computed == 0
+    gains = studies.StudyController("PD", "pd-gravity", {"kp": [800.0, 80.0], "kd": [80.0, 9.0]})
+    assert study.replace(controllers=(study.controllers[0], gains)).run(tmp_path).computed == 2
+    for change in ({"seed": 4}, {"payload": (0.0, 4.0)}, {"runs": 14}, {"rest": 0.04}, {"torque_limits": False}):
+        assert study.replace(**change).run(tmp_path).computed == 4, change
+    other = studies.StudyRobot.of("planar2r", start=[0.0, 0.0], goal=[0.6, -0.4], duration=0.31, title="arm")
+    assert study.replace(robots=(other,)).run(tmp_path).computed == 4
+
+
+def test_the_digest_sees_everything_that_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = tiny()
+    part = parts(study)[0]
+    before = digest(study, part)
+    assert before == digest(tiny(), part)
+    monkeypatch.setattr(store, "_source_digest", lambda: "another Chasles")
+    assert digest(study, part) != before
+
+
+def test_own_controllers_are_told_apart() -> None:
+    part = parts(tiny(controllers=(own(900.0),)))[0]
+    digests = {digest(tiny(controllers=(own(kp),)), part) for kp in (900.0, 901.0, 900.0)}
+    assert len(digests) == 2
+    plain = studies.StudyController("own", stiff_pd)
+    bound = studies.StudyController("own", partial(stiff_pd))
+    assert digest(tiny(controllers=(plain,)), part) != digest(tiny(controllers=(bound,)), part)
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "flipped", "empty", "text", "long", "folder", "another part", "pickle", "shape"]
+)
+def test_damaged_results_are_computed_anew(damage: str, tmp_path: Path) -> None:
+    study = tiny()
+    whole = study.run(tmp_path)
+    first, second = (Store(tmp_path, study).path(part) for part in parts(study)[:2])
+    data = bytearray(first.read_bytes())
+    if damage == "cut":
+        first.write_bytes(data[: len(data) // 2])
+    elif damage == "flipped":
+        data[len(data) // 3] ^= 255
+        first.write_bytes(data)
+    elif damage == "empty":
+        first.write_bytes(b"")
+    elif damage == "text":
+        first.write_text("these are no results")
+    elif damage == "long":
+        first.write_bytes(data + bytes(1_000_000))
+    elif damage == "folder":
+        first.unlink()
+        first.mkdir()
+        with pytest.raises(ArgumentError, match="cannot be written"):
+            study.run(tmp_path)
+        return
+    elif damage == "another part":
+        first.write_bytes(second.read_bytes())
+    else:
+        with np.load(first) as archive:
+            arrays = dict(archive)
+        arrays["rms_error"] = np.array([None] * 6, dtype=object) if damage == "pickle" else np.zeros(5)
+        np.savez(first, **arrays)
+    with pytest.warns(studies.DamagedResultsWarning, match=first.name):
+        results = study.run(tmp_path)
+    assert results.computed == 1
+    assert_same(results, whole)
+    assert study.run(tmp_path).computed == 0
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "inside", "bad\0name"):
+        with pytest.raises(ArgumentError, match="results cannot be stored in"):
+            tiny().run(folder)
+
+
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store.os, "fsync", full)
+    with pytest.raises(ArgumentError, match="No space left on device"):
+        tiny().run(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_processes_give_the_same(tmp_path: Path) -> None:
+    """And one that is killed is replaced."""
+    study = tiny(chunk=3)
+    alone = study.run()
+    pids: list[int] = []
+
+    def kill_one() -> None:
+        import multiprocessing
+
+        children = multiprocessing.active_children()
+        pids.append(children[0].pid or 0)
+        os.kill(pids[0], signal.SIGKILL)
+
+    collected = {}
+    for count, (part, arrays) in enumerate(workers.on_this_machine(study, parts(study), 2)):
+        collected[part] = arrays
+        if count == 1:
+            kill_one()
+    assert pids
+    assert_same(StudyResults.of(study, {part: collected[part] for part in parts(study)}, 0), alone)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_wrong_numbers_of_workers(count: Any) -> None:
+    with pytest.raises(ArgumentError, match="'workers' must be"):
+        tiny().run(workers=count)
+
+
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "PATIENCE", 0.3)
+    with pytest.raises(ArgumentError, match="scheduler 'tcp://127.0.0.1:9' cannot be reached"):
+        tiny().run(scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(ArgumentError, match="cannot be reached"):
+        tiny().run(scheduler="magic://nowhere")
+
+
+@pytest.mark.filterwarnings("default")  # the cluster's own, about the worker that is killed
+def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    study = tiny(chunk=1)  # 24 parts
+    alone = study.run()
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, local_directory=str(tmp_path)
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        victim = next(iter(cluster.workers.values())).pid
+        came = threading.Event()
+
+        def kill_in_mid_run() -> None:
+            came.wait(60)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_in_mid_run)
+        killer.start()
+        collected = {}
+        for part, arrays in workers.on_cluster(study, parts(study), client):
+            came.set()
+            collected[part] = arrays
+        killer.join()
+        assert not any(worker.pid == victim for worker in cluster.workers.values())
+        assert_same(StudyResults.of(study, {part: collected[part] for part in parts(study)}, 0), alone)
+        stored = study.run(tmp_path / "results", scheduler=cluster.scheduler_address)
+    assert_same(stored, alone)

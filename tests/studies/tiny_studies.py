@@ -1,0 +1,52 @@
+"""Studies small enough for tests."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import chasles as ch
+from chasles import studies
+
+
+def tiny(**changes: Any) -> studies.Study:
+    """Two controllers on Mazure's arm, 12 runs each, at two rates."""
+    study = studies.Study(
+        robots=(studies.StudyRobot.of("planar2r", start=[0.0, 0.0], goal=[0.6, -0.4], duration=0.3, title="arm"),),
+        controllers=(
+            studies.StudyController("computed torque", "computed-torque", {"frequency": 20.0}),
+            studies.StudyController("PD", "pd-gravity", {"kp": [800.0, 80.0], "kd": [80.0, 8.0]}),
+        ),
+        factors=studies.Factors(rates=(125.0, 250.0)),
+        design=studies.Design(runs=12, seed=3),
+        execution=studies.Execution(rest=0.05),
+        title="a tiny study",
+    )
+    return study.replace(**changes)
+
+
+def stiff_pd(model: ch.Robot, motion: Any, period: float, kp: float = 900.0) -> ch.PDGravity:
+    """A controller of the tests' own."""
+    return ch.PDGravity(model, kp=kp, kd=0.1 * kp)
+
+
+def own(kp: float) -> studies.StudyController:
+    return studies.StudyController("own", partial(stiff_pd, kp=kp))
+
+
+TOML = """
+[study]
+title = "from a file"
+[design]
+runs = 8
+[factors]
+rates = [100, 200]
+[[robots]]
+robot = "planar2r"
+title = "arm"
+goal = [0.6, -0.4]
+duration = 0.3
+[[controllers]]
+kind = "computed-torque"
+title = "CT"
+"""
