@@ -214,11 +214,12 @@ class Pair:
                 acceleration, M_inverse = np.full(robot.n, np.nan), np.full_like(M, np.nan)
             elif self._has_mimics:
                 acceleration = np.linalg.solve(M, tau[k] - h)
-                M_inverse = np.linalg.inv(M)
             else:
                 torque = S @ (tau[k] - friction[k])
                 acceleration = S.T @ pin.aba(self.model, self.data, x, v, torque, f)
-                M_inverse = S.T @ _full(pin.computeMinverse(self.model, self.data, x)) @ S
+            if self.is_invertible:
+                # Not by computeMinverse, which loses four digits more where light links end a heavy robot.
+                M_inverse = np.linalg.inv(M)
             by_q, by_qd = self._derivatives(x, v, a, f)
             A_q, A_qd = self._derivatives(x, v, S @ acceleration, f)
             n = robot.n

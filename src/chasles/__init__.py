@@ -1,11 +1,12 @@
 """Chasles: robot mechanics and control, from a description to controlled motion, at native speed."""
 
-from chasles import geometry
+from chasles import geometry, studies
 from chasles._version import __version__
 from chasles.control import ComputedTorque, PDGravity, PythonLaw
 from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
 from chasles.errors import ChaslesError
 from chasles.plant import (
+    BaseMotion,
     ContactPlane,
     ElasticJoints,
     ExternalWrench,
@@ -39,6 +40,7 @@ from chasles.trajectories import (
 
 __all__ = [
     "BSpline",
+    "BaseMotion",
     "BlendedWaypoints",
     "CartesianLimits",
     "ChaslesError",
@@ -76,6 +78,7 @@ __all__ = [
     "online_trajectory",
     "set_threads",
     "simulate",
+    "studies",
     "threads",
     "time_optimal",
     "trace",

@@ -39,14 +39,16 @@ def test_version_and_bare_call():
     assert "demo" in run().output
 
 
-@pytest.mark.parametrize("command", [["demo"], ["robots"], ["info"], ["simulate"], ["cache"], ["cache", "clear"]])
+@pytest.mark.parametrize(
+    "command", [["convert"], ["demo"], ["robots"], ["info"], ["simulate"], ["cache"], ["cache", "clear"]]
+)
 def test_every_command_has_help(command):
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert "Usage" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "info", "simulate"])
+@pytest.mark.parametrize("command", ["convert", "demo", "info", "simulate"])
 def test_help_teaches_with_examples(command):
     assert f"chasles {command} " in run(command, "--help").stdout.split("For example")[1]
 
@@ -305,3 +307,55 @@ def test_reading_values_never_touches_files(tmp_path, monkeypatch):
 def test_substeps_reach_the_simulation():
     assert run("simulate", "planar2r", "--duration", "0.05", "--substeps", "3", "--json").exit_code == 0
     assert "substeps" in error_of("simulate", "planar2r", "--duration", "0.05", "--substeps", "0")
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "same"),
+    [
+        ([], "arm.urdf", ch.Robot.to_urdf),
+        ([], "arm.toml", ch.Robot.to_toml),
+        (["--to", "dh"], "arm.toml", lambda robot: robot.to_toml("dh")),
+        (["--to", "modified-dh"], "arm.TOML", lambda robot: robot.to_toml("modified-dh")),
+        (["--to", "screws"], "arm.toml", lambda robot: robot.to_toml("screws")),
+    ],
+)
+def test_convert_writes_the_same_robot(options, name, same, tmp_path):
+    path = tmp_path / name
+    assert str(path) in run("convert", "puma560", str(path), *options).stdout
+    robot = ch.load("puma560")
+    assert path.read_text() == same(robot)
+    q = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    again = ch.load(path, check=False)
+    np.testing.assert_allclose(again.inverse_dynamics(q, q, q), robot.inverse_dynamics(q, q, q), rtol=1e-12)
+
+
+def test_convert_prints():
+    assert "[[modified_dh]]" in run("convert", "panda", "-", "--to", "modified-dh").stdout
+
+
+def test_convert_says_why_not(tmp_path):
+    taken = tmp_path / "taken.toml"
+    taken.write_text("precious")
+    assert "is there already; --force replaces it" in error_of("convert", "panda", str(taken))
+    assert taken.read_text() == "precious"
+    assert run("convert", "panda", str(taken), "--force").exit_code == 0
+    assert ch.load(taken).n == 7
+    assert "say with --to what to write" in error_of("convert", "panda", str(tmp_path / "arm.xyz"))
+    assert "must end with .urdf" in error_of("convert", "panda", str(taken), "--to", "urdf")
+    assert "cannot be written: No such file" in error_of("convert", "panda", str(tmp_path / "no" / "arm.toml"))
+    free = tmp_path / "free.toml"
+    free.write_text(ch.load("panda").with_free_base().to_toml())
+    assert "joint 'base' is free" in error_of("convert", str(free), str(tmp_path / "dh.toml"), "--to", "dh")
+    assert not (tmp_path / "dh.toml").exists()
+
+
+@pytest.mark.filterwarnings("always")
+def test_convert_from_mjcf(tmp_path):
+    path = tmp_path / "door.xml"
+    path.write_text(
+        "<mujoco model='door'><worldbody><body name='leaf'><joint name='hinge' stiffness='1'/><geom size='0.1'/></body>"
+        "</worldbody></mujoco>"
+    )
+    result = run("convert", str(path), str(tmp_path / "door.urdf"))
+    assert "Warning: robot 'door' goes without what no description can hold: springs" in result.stderr
+    assert ch.load(tmp_path / "door.urdf").joint_names == ("hinge",)

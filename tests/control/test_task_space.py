@@ -80,13 +80,14 @@ def test_the_quaternion_law_comes_back_from_a_large_angle(law: Any) -> None:
 def test_without_redundant_joints_both_laws_are_the_same() -> None:
     arm, rng = ch.load("puma560"), np.random.default_rng(1)
     resolved, operational = (law(arm, kp=50.0, kd=15.0) for law in LAWS)
-    for _ in range(5):
-        q, qd = bent(arm) + 0.2 * rng.normal(size=6), rng.normal(size=6)
+    for k in range(10):
+        q, qd = (bent(arm) if k < 5 else SINGULAR["puma560"]) + 0.2 * rng.normal(size=6), rng.normal(size=6)
+        q[4] = q[4] if k < 5 else 0.05  # the wrist is almost straight, and inverses are damped
         reference = Motion(bent(arm), *rng.normal(size=(2, 6)))
         torques = [
             law.law(0.0, q, qd, reference, np.zeros(0), law.parameters, 1e-3)[0] for law in (resolved, operational)
         ]
-        np.testing.assert_allclose(*torques, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(*torques, rtol=1e-8, atol=1e-8 if k < 5 else 1e-4)
 
 
 @pytest.mark.parametrize("name", ["planar2r", "puma560", "panda"])

@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_they_are_short_and_say_what_they_show() -> None:
-    assert len(EXAMPLES) == 9
+    assert len(EXAMPLES) >= 12
     for path in EXAMPLES:
         text = path.read_text(encoding="utf-8")
         assert text.startswith('"""'), path.name
@@ -139,3 +139,36 @@ def test_trajectories(run: Any, tmp_path: Path) -> None:
     assert numbers["share of the motors' torque used"] < 1.0
     assert (tmp_path / "trajectories.html").exists()
     assert "Plotly" in (tmp_path / "time_optimal.html").read_text(encoding="utf-8")
+
+
+def test_controllers(run: Any) -> None:
+    """Springs in series: 600 N/m of the impedance and the table's 20,000 N/m over 1 cm, and 0.2 kg unknown to it."""
+    printed, _ = run(10)
+    found = re.findall(
+        r"^(\w.*)\n    largest force \[N\]: (.*)\n    force at the end \[N\]: (.*)$", printed, re.MULTILINE
+    )
+    at_end = {name: float(end) for name, _, end in found}
+    assert len(at_end) == 5
+    assert at_end["hybrid force-motion"] == pytest.approx(10.0, abs=0.1)
+    assert at_end["impedance"] == pytest.approx((0.01 * 600.0 + 0.2 * 9.81) / (1.0 + 600.0 / 20_000.0), abs=0.2)
+    assert max(at_end, key=lambda name: at_end[name]) == "resolved acceleration"
+
+
+def test_own_study(run: Any, tmp_path: Path) -> None:
+    """Integral action takes away what a constant load leaves."""
+    _, numbers = run(13, 20)
+    plain, integral = (
+        numbers[f"median error at the end, computed torque{name} [mrad]"] for name in ("", " + integral")
+    )
+    assert integral < 0.3 * plain
+    assert (tmp_path / "own_study" / "report.html").exists()
+
+
+def test_adaptive_control(run: Any) -> None:
+    """What is learnt are mass and first moment of the payload that was put on: 3 kg, 0.05 m off the axis."""
+    _, numbers = run(12, 3)
+    fixed = numbers["computed torque, RMS error with 3 kg [mrad]"]
+    assert numbers["composite adaptive, RMS error with 3 kg [mrad]"] < 0.05 * fixed
+    assert numbers["largest error of the masses in the end [kg]"] < 1e-3
+    assert numbers["of the first moments [kg m]"] < 1e-3
+    assert numbers["the 3 kg are known to 5 % after [s]"] < 2.0

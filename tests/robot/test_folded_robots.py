@@ -11,6 +11,7 @@ from benchmarks.robots import example, with_complete_digits_of_pi
 
 import chasles as ch
 from chasles import algorithms
+from chasles.errors import ModelError
 from chasles.model import Description, Inertia, Joint, Link, build_tree, from_urdf, load
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.editing import attach
@@ -255,6 +256,38 @@ def test_an_attached_tool_is_a_payload() -> None:
         tau = [algorithms.inverse_dynamics(build_tree(robot), q, qd, qdd) for robot in (held, loaded)]
         assert close(tau[0], tau[1])
         assert held.tool == ("head" if frame == "tool" else "tool")
+
+
+def test_robots_and_descriptions_are_attached_alike() -> None:
+    arm, tool = ch.load("puma560"), Description("tip", links=(Link("point", Inertia(0.1)),))
+    assert arm.attach(tool) == arm.attach(ch.Robot(tool)) == ch.Robot(attach(arm.description, tool))
+    with pytest.raises(ModelError, match="what is attached must be a robot, not 'panda'"):
+        arm.attach("panda")  # type: ignore[arg-type]
+
+
+def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
+    pin = importlib.import_module("pinocchio")
+    path = example("solo_description/robots/solo.urdf")
+    values = {"FL_HFE": 0.5, "HR_KFE": -1.2, "HR_HFE": 2.0}
+    robot = ch.Robot.from_urdf(path, check=False).with_free_base(joint="root_joint").lock_joints(values)
+    whole = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()), pin.JointModelFreeFlyer())
+    whole.armature = np.zeros(whole.nv)
+    reference = pin.neutral(whole)
+    for joint, value in values.items():
+        reference[whole.joints[whole.getJointId(joint)].idx_q] = value
+    model = pin.buildReducedModel(whole, [whole.getJointId(joint) for joint in values], reference)
+    data = model.createData()
+    rows = [3, 4, 5, 0, 1, 2] + [model.joints[model.getJointId(joint)].idx_v for joint in robot.joint_names[1:]]
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        q, (qd, qdd) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
+        x, v, a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
+        x[:7] = q[[4, 5, 6, 1, 2, 3, 0]]
+        x[np.array(rows[6:]) + 1] = q[7:]
+        v[rows], a[rows] = qd, qdd
+        tau = robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(qd)
+        assert np.allclose(tau, pin.rnea(model, data, x, v, a)[rows], rtol=1e-10, atol=1e-10)
+        assert np.allclose(robot.center_of_mass(q), pin.centerOfMass(model, data, x), rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

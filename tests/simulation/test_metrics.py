@@ -111,13 +111,15 @@ def test_tool_errors_of_the_planar_arm() -> None:
 
 
 def test_many_runs_go_in_bounded_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    q, reference = rng.normal(size=(2, 7, 3, 11, 2))
-    whole = tool_metrics(ARM, q, reference)
-    monkeypatch.setattr("chasles.simulation.metrics._HELD_POSES", 30)
-    for name, value in tool_metrics(ARM, q, reference).items():
-        assert value.shape == (7, 3)
-        np.testing.assert_array_equal(value, whole[name])
+    masses = np.linspace(0.0, 2.0, 6).reshape(2, 3)
+    run = ch.simulate(ARM, ch.PDGravity(ARM, kp=400.0, kd=40.0), MOTION, vary={"payload.mass": masses})
+    whole = run.metrics()
+    for held in (1, 2 * run.sizes["time"]):
+        monkeypatch.setattr("chasles.simulation.metrics._HELD", held)
+        assert run.metrics().identical(whole)
+    single = run.isel(run_0=1, run_1=2).metrics()
+    np.testing.assert_array_equal(whole.rms_error[1, 2], single.rms_error)
+    np.testing.assert_array_equal(whole.peak_rotation_error[1, 2], single.peak_rotation_error)
 
 
 def test_a_dataset_with_units_and_what_varies() -> None:

@@ -213,6 +213,19 @@ def test_missing_files_and_names(tmp_path: Path) -> None:
         studies.load("mazur")
 
 
+def test_the_manual_shows_the_defaults(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    path = tmp_path / "study.toml"
+    path.write_text(page.split("```toml\n")[1].split("```")[0])
+    study = studies.load(path)
+    assert (study.factors, study.design) == (studies.Factors(), studies.Design())
+    assert study.execution == studies.Execution()
+    known = {
+        kind for line in page.splitlines() if line.startswith("| `") for kind in line.split("|")[1].split("`")[1::2]
+    }
+    assert known == set(studies.kinds())
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 def test_a_device_is_not_read_for_ever() -> None:
     with pytest.raises(ArgumentError, match="more than"):

@@ -67,9 +67,9 @@ def test_findings_name_the_best_by_how_much_and_what_matters(study: studies.Stud
     assert f"of PD {ratio:.2g} times as large" in said.overall
     assert "No run was lost." in said.overall
     text = said.robots["arm"]
-    assert f"{1e3 * best:.3g} mrad with computed torque" in text
+    assert f"{1e3 * best:.3g} mrad for computed torque" in text
     assert "matters most is the payload" in text.split("matters most is the friction")[0]
-    assert re.search(r"friction: .* grows \S+ times with PD", text)
+    assert re.search(r"friction: .* grows \S+ times for PD", text)
     assert "Sampling faster than 125 Hz changes the median error of computed torque by less than 10 %." in text
 
 
@@ -92,7 +92,7 @@ def test_the_other_way_round_is_said_the_other_way_round(study: studies.Study) -
     said = findings(made_up(errors, study))
     assert "that of PD on arm" in said.overall
     assert "PD does better than computed torque in 100 % of the runs." in said.robots["arm"]
-    assert "None of the unknowns raises the median error with PD and computed torque" in said.robots["arm"]
+    assert "None of the unknowns raises the median error of PD and computed torque" in said.robots["arm"]
 
 
 def test_a_labelled_dataset() -> None:
@@ -116,7 +116,7 @@ def test_a_robot_that_only_slides_is_measured_in_metres(tmp_path: Path) -> None:
     robot = studies.StudyRobot.of(slider, start=[0.0, 0.0], goal=[0.1, 0.1], duration=0.3)
     results = tiny(robots=(robot,), controllers=(studies.StudyController("CT", "computed-torque"),)).run()
     assert results.unit("slider") == "m"
-    assert "mm with CT" in results.findings().robots["slider"]
+    assert "mm for CT" in results.findings().robots["slider"]
 
 
 def test_the_report_is_one_page_without_a_network(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_wrong_numbers_of_workers(count: Any) -> None:
 def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(workers, "PATIENCE", 0.3)
-    with pytest.raises(ArgumentError, match="scheduler 'tcp://127.0.0.1:9' cannot be reached"):
+    with pytest.raises(ArgumentError, match=r"scheduler 'tcp://127\.0\.0\.1:9' cannot be reached"):
         tiny().run(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(ArgumentError, match="cannot be reached"):
         tiny().run(scheduler="magic://nowhere")

@@ -188,7 +188,7 @@ def test_a_simulation_follows_it() -> None:
 
 
 def test_weights_that_cannot_be_held_are_told() -> None:
-    with pytest.raises(PlanningError, match=r"cannot hold its weight.*joint 'rail' needs 19\.62 of 10 N m"):
+    with pytest.raises(PlanningError, match=r"cannot hold its weight.*joint 'rail' needs 19\.62 of 10 N$"):
         time_optimal([[0.0], [1.0]], slider((0.0, 0.0, 1.0), effort=10.0))
 
 

@@ -30,9 +30,9 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (n, parameters). Columns: ten for each body that carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about
-        the origin and in the axes of its first link; then viscous friction, Coulomb friction and armature of each
-        joint.
+        Shape (n, parameters). Columns: ten for each body that carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of
+        the inertia, about the origin and in the axes of its first link; then viscous friction, Coulomb friction and
+        armature of each freedom.
 
     Notes
     -----

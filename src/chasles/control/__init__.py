@@ -1,6 +1,12 @@
 """Controllers: small objects that are traced and compiled together with the plant."""
 
-from chasles.control.adaptive import CompositeAdaptive, LeeChung, ModelReferenceAdaptive, SlotineLi
+from chasles.control.adaptive import (
+    CompositeAdaptive,
+    LeeChung,
+    ModelReferenceAdaptive,
+    NaturalAdaptive,
+    SlotineLi,
+)
 from chasles.control.admittance import Admittance
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.computed_torque import ComputedTorque
@@ -40,6 +46,7 @@ __all__ = [
     "LinearQuadraticGaussian",
     "LinearQuadraticRegulator",
     "ModelReferenceAdaptive",
+    "NaturalAdaptive",
     "NominalTorque",
     "OperationalSpace",
     "PDGravity",

@@ -12,7 +12,7 @@ from chasles.control.cartesian_controller import CartesianController, TaskOption
 from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import nonnegative
-from chasles.control.task_dynamics import felt_inertia
+from chasles.control.task_dynamics import force_for
 from chasles.control.task_space import COMPONENTS
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import rotation_distance
@@ -124,9 +124,8 @@ class HybridForceMotion(CartesianController):
         pressing = pressing - parameters["force_damping"] * (A @ self.task.select(frame.twist))
 
         J, idle = self.task.select(frame.J), self.idle(q, qd, parameters)
-        Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J)
         missing = a - A.T @ (A @ a) - self.task.select(frame.drift) - J @ idle
-        wrench = Lambda @ self.task.achievable(J, missing) + A.T @ pressing
+        wrench = force_for(self.task, self.robot.mass_matrix(q), J, missing) + A.T @ pressing
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ wrench, integral
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.control.task_dynamics import TaskDynamics, felt_inertia, task_dynamics
+from chasles.control.task_dynamics import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -23,8 +23,8 @@ class OperationalSpace(CartesianController):
     J̄ = M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 behind 1 - Jᵀ J̄ᵀ move the joints of a redundant
     arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error's
     equations are those of `ResolvedAcceleration`, and for arms without redundant joints the two laws are the same. With
-    redundant ones this law spends the least energy. Near singular configurations a is reduced to what the damped inverse
-    of `ResolvedAcceleration` would achieve.
+    redundant ones this law spends the least energy. Near singular configurations a is reduced to what the damped
+    inverse of `ResolvedAcceleration` would achieve.
 
     It needs to know the robot's kinematics and whole dynamics. Source: Khatib, "A unified approach for motion and force
     control of robot manipulators: the operational space formulation" (1987).
@@ -88,12 +88,13 @@ class OperationalSpace(CartesianController):
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
-        Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J)
-        force = Lambda @ self.task.achievable(J, missing - J @ idle)
+        force = force_for(self.task, self.robot.mass_matrix(q), J, missing - J @ idle)
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ force, state
 
     def dynamics(self, q: Any, qd: Any) -> TaskDynamics:
         """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.
+
+        Near singular configurations, where Lambda grows without bound, it is damped.
 
         Parameters
         ----------

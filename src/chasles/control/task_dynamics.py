@@ -31,16 +31,26 @@ class TaskDynamics(NamedTuple):
     J_bar: Array
 
 
-def felt_inertia(M: Array, J: Array, damping: Any = 0.0) -> tuple[Array, Array]:
+def felt_inertia(M: Array, J: Array, damping: Any) -> tuple[Array, Array]:
     """Lambda (k, k) and M⁻¹ Jᵀ (n, k) of a mass matrix (n, n) and the selected rows of the Jacobian (k, n).
 
-    Damping of J Jᵀ goes to J M⁻¹ Jᵀ in proportion to the traces of both. Lambda is symmetric, and Jᵀ Lambda J at most M.
+    Damping of J Jᵀ goes to J M⁻¹ Jᵀ in proportion to the traces of both. Lambda is symmetric, and M - Jᵀ Lambda J is
+    positive semidefinite: a damper.
     """
     responses = solve(factor(M), J.T)
     mobility = J @ responses
     share = np.trace(mobility) / (np.trace(J @ J.T) + 1e-300)
-    least = 1e-13 * np.trace(mobility) + 1e-300  # where rounding would leave a singular matrix no positive factors
-    return inverse(factor(mobility + (damping * share + least) * np.eye(len(J)))), responses
+    return inverse(factor(mobility + damping * share * np.eye(len(J)))), responses
+
+
+def force_for(task: TaskSpace, M: Array, J: Array, acceleration: Array) -> Array:
+    """Force (k,) on the selected components that accelerates them so, as far as they can be near singularities.
+
+    What `TaskSpace.inverted` would achieve of the acceleration is given with the least energy. Of the damping Lambda
+    gets a trace, that it exists in singular configurations too.
+    """
+    Lambda, _ = felt_inertia(M, J, 1e-8 * task.damping(J))
+    return np.asarray(Lambda @ task.achievable(J, acceleration))
 
 
 def task_dynamics(task: TaskSpace, q: Any, qd: Any) -> TaskDynamics:

@@ -84,7 +84,7 @@ def attach(
     UnknownNameError
         There is no such frame.
     ModelError
-        Both have the same names; T_frame_base is no rigid motion.
+        Both have the same names; T_frame_base is no rigid motion; the other is no robot.
 
     Examples
     --------
@@ -93,6 +93,8 @@ def attach(
     >>> two.n, two.joint_names[-2:], two.tool
     (8, ('small_joint1', 'small_joint2'), 'small_tool')
     """
+    if not isinstance(other, Description):
+        raise ModelError(f"what is attached must be a robot, not {shortened(other)}")
     place = description.frame(description.tool if frame is None else frame)
     T = compose(place.T_link_frame, frozen_placement(T_frame_base, "T_frame_base"))
     first, second = description, renamed(other, prefix=prefix)

@@ -1,5 +1,6 @@
 """Plants: a robot with friction, motors, elastic joints, payloads, contacts, wrenches from outside and sensors."""
 
+from chasles.plant.base_motion import BaseMotion
 from chasles.plant.contacts import ContactPlane
 from chasles.plant.effect import Effect
 from chasles.plant.elastic_joints import ElasticJoints
@@ -11,6 +12,7 @@ from chasles.plant.sensors import Sensors
 from chasles.plant.wrenches import ExternalWrench
 
 __all__ = [
+    "BaseMotion",
     "ContactPlane",
     "Effect",
     "ElasticJoints",

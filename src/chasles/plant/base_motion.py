@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 
 #: Numbers of a base's way through one period: six for each element of a quaternion and a position.
 WAY_SIZE = 6 * 7
+#: Numbers of a `BaseState`.
+STATE_SIZE = 7 + 6 + 6
 #: The polynomial of degree 5 in s = 0 … 1 with values, rates and second derivatives (h times, h² times) at both ends.
 _HERMITE = np.array(
     [
@@ -97,6 +99,7 @@ class BaseMotion(Effect):
             links=(Link(self.ground), *description.links),
             joints=(joint, *description.joints),
             T_world_base=np.eye(4),
+            home=np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], description.home]),
         )
 
     def ways(self, times: Floats, period: float) -> Floats:
@@ -107,10 +110,9 @@ class BaseMotion(Effect):
             motion = self.trajectory(t.reshape(-1, *(1,) * len(batch)))
             pose, twist, rate = (np.moveaxis(np.asarray(part), 0, len(batch)) for part in motion)
             turn = np.asarray(quaternion_from_rotation(pose[..., :3, :3]))
-            turn_rate = 0.5 * multiply_quaternions(_pure(twist[..., :3]), turn)
-            turn_second = 0.5 * (
-                multiply_quaternions(_pure(rate[..., :3]), turn) + multiply_quaternions(_pure(twist[..., :3]), turn_rate)
-            )
+            omega, omega_dot = _pure(twist[..., :3]), _pure(rate[..., :3])
+            turn_rate = 0.5 * multiply_quaternions(omega, turn)
+            turn_second = 0.5 * (multiply_quaternions(omega_dot, turn) + multiply_quaternions(omega, turn_rate))
             place = (pose[..., :3, 3], twist[..., 3:], rate[..., 3:])
             pairs = zip((turn, turn_rate, turn_second), place, strict=True)
             ends.append([np.concatenate(pair, axis=-1) for pair in pairs])
@@ -150,4 +152,3 @@ class BaseMotion(Effect):
 
 def _pure(vector: Floats) -> Floats:
     return np.concatenate([np.zeros((*vector.shape[:-1], 1)), vector], axis=-1)
-

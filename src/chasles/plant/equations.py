@@ -11,6 +11,8 @@ import numpy as np
 
 from chasles.engine import Function, trace
 from chasles.model import Description
+from chasles.plant import energy_accounts
+from chasles.plant.base_motion import STATE_SIZE, WAY_SIZE, BaseState
 from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
 from chasles.plant.wrenches import ExternalWrench
@@ -29,7 +31,8 @@ class Instant(NamedTuple):
     clock
         A time inside the present step, s, which decides what is carried: so that no step sees a payload come or go.
     sampled
-        Wrenches at the time that are evaluated beforehand, (6 w,), in the order of `Equations.sampled_wrenches`.
+        What is evaluated beforehand at the time: wrenches (6 w,), in the order of `Equations.sampled_wrenches`, then
+        the state of a base that moves.
     """
 
     t: Any
@@ -95,25 +98,48 @@ class Equations:
 
     @cached_property
     def audited(self) -> tuple[str, ...]:
-        """Names of the energies that are integrated: works of what drives the robot, losses, and electrical ones."""
-        plant = self.plant
-        works = ["motors", *plant.wrenches, *(["payloads"] if plant.payloads else [])]
-        losses = ["robot_friction"]
-        losses += [name for name in ("friction", "elastic_joints") if getattr(plant, name) is not None]
-        losses += plant.contacts
-        electrical = ["electrical.work", "electrical.loss"] if plant.motors is not None else []
-        return (*(f"work.{name}" for name in works), *(f"loss.{name}" for name in losses), *electrical)
+        """Names of the energies that are integrated; see `energy_accounts`."""
+        return energy_accounts.audited(self.plant)
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
         """Names of the energies that the plant stores."""
-        effects = [name for name in ("elastic_joints", "motors") if getattr(self.plant, name) is not None]
-        return tuple(f"energy.{name}" for name in ("kinetic", "potential", *effects, *self.plant.contacts))
+        return energy_accounts.stored(self.plant)
 
     @cached_property
     def sampled_wrenches(self) -> tuple[str, ...]:
         """Names of the external wrenches that are evaluated beforehand."""
         return tuple(name for name, wrench in self.plant.wrenches.items() if wrench.sampled)
+
+    @cached_property
+    def floating(self) -> Robot | None:
+        """The robot on a free joint, if its base moves."""
+        return None if self.plant.base is None else Robot(self.plant.base.floating(self.robot.description))
+
+    @property
+    def outside_size(self) -> int:
+        """Numbers that are evaluated beforehand for each period: wrenches at both ends, and the way of the base."""
+        return 12 * len(self.sampled_wrenches) + (0 if self.plant.base is None else WAY_SIZE)
+
+    @property
+    def sampled_size(self) -> int:
+        """Numbers of `Instant.sampled`."""
+        return 6 * len(self.sampled_wrenches) + (0 if self.plant.base is None else STATE_SIZE)
+
+    def instant(self, t: Any, offset: Any, period: float, outside: Any, clock: Any) -> Instant:
+        """What the plant feels at a time after a call at t; sampled wrenches are linear in between."""
+        if outside is None:
+            return Instant(t + offset, clock, np.zeros(0))
+        half, share = 6 * len(self.sampled_wrenches), offset / period
+        sampled = (1.0 - share) * outside[:half] + share * outside[half : 2 * half]
+        if self.plant.base is not None:
+            sampled = np.concatenate([sampled, *self.plant.base.state(outside[2 * half :], share, period)])
+        return Instant(t + offset, clock, sampled)
+
+    def base_state(self, instant: Instant) -> BaseState:
+        """State of the base that moves."""
+        q, v, v_dot = np.split(instant.sampled[6 * len(self.sampled_wrenches) :], [7, 13])
+        return BaseState(q, v, v_dot)
 
     @cached_property
     def is_rigid(self) -> bool:
@@ -144,7 +170,7 @@ class Equations:
         q, qd = self.part(x, "q"), self.part(x, "qd")
         rates = [self.rates_of_positions(q, qd)]
         if self.is_rigid:
-            robot_values = self._robot_values(instant.clock, values)
+            robot_values = self.robot_values(instant.clock, values)
             accelerations = self.robot.forward_dynamics.specialize(vary=tuple(robot_values))
             return np.concatenate([*rates, accelerations(q, qd, command, *robot_values.values())])
         acting = self.environment(x, instant, values)
@@ -153,12 +179,12 @@ class Equations:
         rates.append(self._accelerations(q, qd, on_joints, acting, instant, values))
         if "motors" in self.layout and self.plant.motors is not None:
             numbers = self.numbers("motors", values)
-            rates.append(self.plant.motors.derivative(self.part(x, "motors"), self._motor_speed(x), command, numbers))
+            rates.append(self.plant.motors.derivative(self.part(x, "motors"), self.motor_speed(x), command, numbers))
         if self.plant.elastic_joints is not None:
             numbers = self.elastic_numbers(values)
             rates.append(self.plant.elastic_joints.derivative(self.part(x, "elastic_joints"), q, qd, torque, numbers))
         if self.audit:
-            rates.append(np.array(self._powers(x, command, acting, instant, values)))
+            rates.append(np.array(energy_accounts.powers(self, x, command, rates[1], acting, instant, values)))
         return np.concatenate(rates)
 
     def rates_of_positions(self, q: Any, qd: Any) -> Any:
@@ -187,21 +213,19 @@ class Equations:
         if self.plant.motors is None:
             return command
         numbers = self.numbers("motors", values)
-        return self.plant.motors.torque(self.part(x, "motors"), self._motor_speed(x), command, numbers)
+        return self.plant.motors.torque(self.part(x, "motors"), self.motor_speed(x), command, numbers)
 
     def motor_current(self, x: Any, command: Any, values: Values) -> Any:
         """Currents (n,) of the motors, A."""
         assert self.plant.motors is not None
         numbers = self.numbers("motors", values)
-        return self.plant.motors.current(self.part(x, "motors"), self._motor_speed(x), command, numbers)
+        return self.plant.motors.current(self.part(x, "motors"), self.motor_speed(x), command, numbers)
 
     def friction(self, x: Any, values: Values) -> Any:
         """Torques (n,) of the friction effect, in the direction of motion."""
         if self.plant.friction is None:
             return np.zeros(self.plant.n)
-        return self.plant.friction.torque(
-            self._motor_position(x), self._motor_speed(x), self.numbers("friction", values)
-        )
+        return self.plant.friction.torque(self.motor_position(x), self.motor_speed(x), self.numbers("friction", values))
 
     def environment(self, x: Any, instant: Instant, values: Values) -> dict[str, Acting]:
         """Wrenches of contacts and from outside, by name."""
@@ -209,39 +233,24 @@ class Equations:
         q, qd = self.part(x, "q"), self.part(x, "qd")
         for name, wrench in self.plant.wrenches.items():
             given = self._given_wrench(name, instant, values)
-            T, twist = self._motion(wrench.frame, q, qd)
+            T, twist = self.motion(wrench.frame, q, qd, instant)
             own, world = (given, turned(T, given)) if wrench.axes == "frame" else (turned(T, given, back=True), given)
             acting[name] = Acting(wrench.frame, own, world, T, twist)
         for name, contact in self.plant.contacts.items():
-            T, twist = self._motion(contact.frame, q, qd)
+            T, twist = self.motion(contact.frame, q, qd, instant)
             world = contact.wrench(T, twist, self.numbers(name, values))
             acting[name] = Acting(contact.frame, turned(T, world, back=True), world, T, twist)
         return acting
 
-    def energies(self, x: Any, clock: Any, values: Values) -> list[Any]:
+    def energies(self, x: Any, instant: Instant, values: Values) -> list[Any]:
         """Stored energies, J, in the order of `stored`."""
-        q, qd = self.part(x, "q"), self.part(x, "qd")
-        robot_values = self._robot_values(clock, values)
-        kinetic = self.robot.kinetic_energy.specialize(vary=tuple(robot_values))(q, qd, *robot_values.values())
-        potential = self.robot.potential_energy.specialize(vary=tuple(robot_values))(q, *robot_values.values())
-        energies = [kinetic, potential]
-        if self.plant.elastic_joints is not None:
-            numbers, state = self.elastic_numbers(values), self.part(x, "elastic_joints")
-            energies[0] = kinetic + self.plant.elastic_joints.rotor_energy(state, numbers).sum()
-            energies.append(self.plant.elastic_joints.elastic_energy(q, state, numbers).sum())
-        if self.plant.motors is not None:
-            currents, numbers = self.part(x, "motors"), self.numbers("motors", values)
-            energies.append(self.plant.motors.magnetic_energy(currents, numbers).sum())
-        for name, contact in self.plant.contacts.items():
-            T, _ = self._motion(contact.frame, q, qd)
-            energies.append(contact.elastic_energy(T, self.numbers(name, values)))
-        return energies
+        return energy_accounts.energies(self, x, instant, values)
 
-    def after_events(self, x: Any, before: Any, clock: Any, values: Values) -> Any:
+    def after_events(self, x: Any, before: Any, instant: Instant, values: Values) -> Any:
         """The state as a new step begins: the energy of payloads that came or went since the last goes to the audit."""
         if not (self.audit and self.plant.payloads):
             return x
-        change = sum(self.energies(x, clock, values)) - sum(self.energies(x, before, values))
+        change = sum(self.energies(x, instant, values)) - sum(self.energies(x, instant._replace(clock=before), values))
         place = self.layout["audit"].start + self.audited.index("work.payloads")
         return np.concatenate([x[:place], [x[place] + change], x[place + 1 :]])
 
@@ -257,63 +266,66 @@ class Equations:
         first = 6 * self.sampled_wrenches.index(name)
         return numbers.get("scale", 1.0) * instant.sampled[first : first + 6]
 
-    def _motion(self, frame: str, q: Any, qd: Any) -> tuple[Any, Any]:
+    def motion(self, frame: str, q: Any, qd: Any, instant: Instant) -> tuple[Any, Any]:
         """Pose of a frame, and its twist in world axes."""
-        T, J = self.plant.robot.pose_and_jacobian.specialize(frame="world-aligned", target=frame)(q)
+        robot, q, qd = self.whole(q, qd, instant) if self.plant.base is not None else (self.plant.robot, q, qd)
+        T, J = robot.pose_and_jacobian.specialize(frame="world-aligned", target=frame)(q)
         return T, J @ qd
+
+    def whole(self, q: Any, qd: Any, instant: Instant) -> tuple[Robot, Any, Any]:
+        """The robot with its base, and positions and velocities of both."""
+        if self.floating is None:
+            return self.robot, q, qd
+        base = self.base_state(instant)
+        return self.floating, np.concatenate([base.q, q]), np.concatenate([base.v, qd])
 
     def _accelerations(
         self, q: Any, qd: Any, tau: Any, acting: Mapping[str, Acting], instant: Instant, values: Values
     ) -> Any:
+        wrenches = self.by_frame(acting)
+        robot_values = self.robot_values(instant.clock, values)
+        if self.floating is not None:
+            # M qdd = tau - what the joints need for the base's motion alone.
+            needed = self.inverse_dynamics(q, qd, np.zeros(self.plant.n), wrenches, instant, values)[6:]
+            inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))(q, *robot_values.values())
+            return inverse @ (tau - needed)
+        dynamics = self.robot.forward_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
+        return dynamics(q, qd, tau, *robot_values.values(), *wrenches.values())
+
+    def inverse_dynamics(
+        self, q: Any, qd: Any, qdd: Any, wrenches: Mapping[str, Any], instant: Instant, values: Values
+    ) -> Any:
+        """Wrench on the base, about its origin in its axes, and torques of the joints, (6 + n,), of a moving base."""
+        robot_values = self.robot_values(instant.clock, values)
+        robot, whole_q, whole_qd = self.whole(q, qd, instant)
+        whole_qdd = np.concatenate([self.base_state(instant).v_dot, qdd])
+        dynamics = robot.inverse_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
+        return dynamics(whole_q, whole_qd, whole_qdd, *robot_values.values(), *wrenches.values())
+
+    def by_frame(self, acting: Mapping[str, Acting]) -> dict[str, Any]:
+        """Sums of the wrenches on each frame, in its axes."""
         wrenches: dict[str, Any] = {}
         for wrench in acting.values():
             frame = self.robot.description.tool if wrench.frame == "tool" else wrench.frame
             wrenches[frame] = wrenches[frame] + wrench.own if frame in wrenches else wrench.own
-        robot_values = self._robot_values(instant.clock, values)
-        dynamics = self.robot.forward_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
-        return dynamics(q, qd, tau, *robot_values.values(), *wrenches.values())
-
-    def _powers(
-        self, x: Any, command: Any, acting: Mapping[str, Acting], instant: Instant, values: Values
-    ) -> list[Any]:
-        """Powers, W, in the order of `audited`; payloads change energy only at events."""
-        plant, qd, speed = self.plant, self.part(x, "qd"), self._motor_speed(x)
-        robot_values = self._robot_values(instant.clock, values)
-        own_friction = self.robot.friction_torque.specialize(vary=tuple(robot_values))
-        powers = {
-            "work.motors": self.motor_torque(x, command, values) @ speed,
-            "work.payloads": 0.0,
-            "loss.robot_friction": own_friction(qd, *robot_values.values()) @ qd,
-            "loss.friction": self.friction(x, values) @ speed,
-        }
-        powers |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
-        for name, contact in plant.contacts.items():
-            powers[f"loss.{name}"] = contact.loss(
-                acting[name].T_world_frame, acting[name].twist, self.numbers(name, values)
-            )
-        if plant.elastic_joints is not None:
-            numbers = self.elastic_numbers(values)
-            powers["loss.elastic_joints"] = plant.elastic_joints.loss(qd, self.part(x, "elastic_joints"), numbers).sum()
-        if plant.motors is not None:
-            electrical = (self.part(x, "motors"), speed, command, self.numbers("motors", values))
-            powers["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
-            powers["electrical.loss"] = plant.motors.loss(*electrical).sum()
-        return [powers[name] for name in self.audited]
+        return wrenches
 
     def _spring_torque(self, x: Any, values: Values) -> Any:
         assert self.plant.elastic_joints is not None
         numbers, state = self.elastic_numbers(values), self.part(x, "elastic_joints")
         return self.plant.elastic_joints.torque(self.part(x, "q"), self.part(x, "qd"), state, numbers)
 
-    def _motor_position(self, x: Any) -> Any:
+    def motor_position(self, x: Any) -> Any:
+        """Positions (n,) of the motors, on the joints' side; those of the joints where these are stiff."""
         joints = self.plant.elastic_joints
         return self.part(x, "q") if joints is None else joints.split(self.part(x, "elastic_joints"))[0]
 
-    def _motor_speed(self, x: Any) -> Any:
+    def motor_speed(self, x: Any) -> Any:
+        """Velocities (n,) of the motors, on the joints' side."""
         joints = self.plant.elastic_joints
         return self.part(x, "qd") if joints is None else joints.split(self.part(x, "elastic_joints"))[1]
 
-    def _robot_values(self, clock: Any, values: Values) -> dict[str, Any]:
+    def robot_values(self, clock: Any, values: Values) -> dict[str, Any]:
         """Parameters of the robot that are not constants."""
         own = self.plant.robot.parameters if self.varied else {}
         chosen = {name: values[name] for name in self.varied if name in own}
@@ -358,7 +370,7 @@ def turned(T_world_frame: Any, wrench: Any, *, back: bool = False) -> Any:
 
 def derivative_function(equations: Equations, shapes: Mapping[str, Sequence[int]]) -> Function:
     """The right-hand side as one function: (x, t, clock, sampled, command, *values) -> rates of the state."""
-    sampled = 6 * len(equations.sampled_wrenches)
+    sampled = equations.sampled_size
 
     def derivative(x: Any, t: Any, clock: Any, *arguments: Any) -> Any:
         outside, (command, *values) = (arguments[0], arguments[1:]) if sampled else (np.zeros(0), arguments)

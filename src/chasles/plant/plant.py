@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.plant.base_motion import BaseMotion
 from chasles.plant.contacts import ContactPlane
 from chasles.plant.effect import Effect
 from chasles.plant.elastic_joints import ElasticJoints
@@ -19,9 +20,6 @@ from chasles.plant.payloads import PickedPayload
 from chasles.plant.sensors import Sensors
 from chasles.plant.wrenches import ExternalWrench
 from chasles.robot import Robot
-
-if TYPE_CHECKING:
-    from chasles.plant.base_motion import BaseMotion
 
 
 class Plant:
@@ -94,7 +92,7 @@ class Plant:
         self.payloads: Mapping[str, PickedPayload] = _by_name(payloads, PickedPayload, "payloads")
         self.wrenches: Mapping[str, ExternalWrench] = _by_name(wrenches, ExternalWrench, "wrenches")
         self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
-        self.base = base
+        self.base = _of_kind(base, BaseMotion, "base")
         for name, effect in self.effects.items():
             if getattr(effect, "n", robot.n) != robot.n:
                 raise ArgumentError(

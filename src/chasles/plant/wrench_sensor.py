@@ -10,20 +10,17 @@ import numpy as np
 from chasles.geometry.elementary import cross
 from chasles.model import Description
 from chasles.plant.equations import Acting, turned
-from chasles.robot import Robot
 
 
-def measured_wrench(robot: Robot, frame: str, q: Any, acting: Mapping[str, Acting]) -> Any:
+def measured_wrench(description: Description, frame: str, T_world_frame: Any, acting: Mapping[str, Acting]) -> Any:
     """Wrench (m, f) of the environment on what is beyond a frame, about its origin and in its axes.
 
     Parameters
     ----------
-    robot
-        Whose frame it is.
-    frame
-        Where the sensor is.
-    q
-        Configuration (nq,).
+    description
+        The robot whose frame it is.
+    frame, T_world_frame
+        Where the sensor is, and its pose, shape (4, 4).
     acting
         Wrenches of the environment; those on the frame's link and the links that it carries are felt.
 
@@ -32,16 +29,14 @@ def measured_wrench(robot: Robot, frame: str, q: Any, acting: Mapping[str, Actin
     ndarray
         Shape (6,), N m and N. Weight and inertia of what is beyond the sensor are left out, as if compensated.
     """
-    description = robot.description
     beyond = links_beyond(description, frame)
-    T = robot.forward_kinematics.specialize(target=frame)(q)
     total = np.zeros(6)
     for wrench in acting.values():
         if _link(description, wrench.frame) in beyond:
             moment, force = wrench.world[:3], wrench.world[3:]
-            arm = wrench.T_world_frame[:3, 3] - T[:3, 3]
+            arm = wrench.T_world_frame[:3, 3] - T_world_frame[:3, 3]
             total = total + np.concatenate([moment + cross(arm, force), force])
-    return turned(T, total, back=True)
+    return turned(T_world_frame, total, back=True)
 
 
 def links_beyond(description: Description, frame: str) -> set[str]:

@@ -85,7 +85,7 @@ class Copies:
 
     def attach(
         self,
-        other: HasDescription,
+        other: HasDescription | Description,
         frame: str | None = None,
         *,
         T_frame_base: ArrayLike | None = None,
@@ -93,7 +93,7 @@ class Copies:
         joint: str | None = None,
         tool: str | None = None,
     ) -> Self:
-        """Robot of this one with another, or a tool, fixed to one of its frames; see `chasles.model.attach`.
+        """Robot of this one with another, or a tool, at one of its frames; see `chasles.model.attach`.
 
         Examples
         --------
@@ -101,9 +101,10 @@ class Copies:
         >>> ch.load("ur5").attach(ch.load("planar2r"), prefix="small_").joint_names[-2:]
         ('small_joint1', 'small_joint2')
         """
+        second: Any = getattr(other, "description", other)
         description = model.attach(
             self.description,
-            other.description,
+            second,
             frame,
             T_frame_base=T_frame_base,
             prefix=prefix,

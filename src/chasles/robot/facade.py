@@ -165,7 +165,7 @@ class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics,
 
 
 def load(name_or_path: str | Path, *, check: bool = True) -> Robot:
-    """Load a robot: one of those that Chasles brings, by name, or a URDF, TOML or SpaceLib file.
+    """Load a robot: one of those that Chasles brings, by name, or a URDF, MJCF, TOML or SpaceLib file.
 
     See `chasles.model.load`.
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.plant.base_motion import WAY_SIZE, BaseMotion
 from chasles.plant.wrenches import ExternalWrench
 from chasles.simulation.references import LoopReference
 
@@ -110,6 +111,24 @@ class SampledWrenches:
 
 
 @dataclass(frozen=True)
+class BaseWays:
+    """How the base moves through the period that follows a call."""
+
+    base: BaseMotion
+    period: float
+    size = WAY_SIZE
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of a batch of trajectories."""
+        return self.base.trajectory.batch
+
+    def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """Numbers of the ways."""
+        return self.base.ways(times, self.period)
+
+
+@dataclass(frozen=True)
 class CallInputs:
     """All that is given at a call: what the reference gives, then further inputs by name."""
 
@@ -127,12 +146,6 @@ class CallInputs:
     def batch(self) -> tuple[int, ...]:
         """Shape of the batch of runs that are given different rows."""
         return np.broadcast_shapes(self.reference.batch, *(source.batch for source in self.further.values()))
-
-    def start_of(self, name: str) -> int:
-        """Where a further input begins in a row."""
-        names = list(self.further)
-        sizes = [self.further[other].size for other in names[: names.index(name)]]
-        return max(1, math.prod(self.reference.given_shape)) + sum(sizes)
 
     def split(self, given: Any) -> tuple[Any, dict[str, Any]]:
         """What is for the reference, and the further inputs by name, of one row."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from chasles.control import Controller
 from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.plant.equations import Equations
+from chasles.plant.equations import Equations, Instant
 from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
-from chasles.simulation.fixed_steps import INSIDE, Felt, FixedSteps, Start, instant_after
+from chasles.simulation.fixed_steps import INSIDE, Felt, FixedSteps, Start
 from chasles.simulation.integrators import ADAPTIVE
 from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
@@ -202,8 +202,8 @@ class ClosedLoop:
         def period(state: Any, given: Any, *arguments: Any) -> tuple[Any, ...]:
             values = dict(zip(self.shapes, arguments, strict=True))
             sample = self.sample(given, state, values)
-            wrenches = self.inputs.split(given)[1].get("wrenches")
-            x = self.advance(sample.t, state[self.layout["plant"]], sample.queue, wrenches, values)
+            outside = self.outside_of(given)
+            x = self.advance(sample.t, state[self.layout["plant"]], sample.queue, outside, values)
             return np.concatenate([x, sample.memory]), *sample.recorded
 
         inputs = {"state": (self.state_size,), "given": self.inputs.shape, **self.shapes}
@@ -224,26 +224,33 @@ class ClosedLoop:
 
     @cached_property
     def plant_function(self) -> Function:
-        """The plant over one period: (x, t, queue (late + 1, n), wrenches, *values) -> x."""
-        wrenches = self._wrench_numbers
+        """The plant over one period: (x, t, queue (late + 1, n), outside, *values) -> x."""
+        size = self.equations.outside_size
 
         def step(x: Any, t: Any, queue: Any, *arguments: Any) -> Any:
-            outside, values = (arguments[0], arguments[1:]) if wrenches else (None, arguments)
+            outside, values = (arguments[0], arguments[1:]) if size else (None, arguments)
             return self.advance(t, x, list(queue), outside, dict(zip(self.shapes, values, strict=True)))
 
         inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "t": ()}
-        inputs |= {"queue": (self.late + 1, self.plant.n)} | ({"wrenches": (wrenches,)} if wrenches else {})
+        inputs |= {"queue": (self.late + 1, self.plant.n)} | ({"outside": (size,)} if size else {})
         inputs |= self.shapes
         return Function(trace(step, inputs, name="plant", outputs=["x_next"]))
 
     @cached_property
     def after_events(self) -> Function:
-        """The plant's state as a step begins: (x, clock before, clock, *values) -> x; see `Equations.after_events`."""
+        """The plant's state as a step begins: (x, before, t, clock, sampled, *values) -> x.
 
-        def after(x: Any, before: Any, clock: Any, *arguments: Any) -> Any:
-            return self.equations.after_events(x, before, clock, dict(zip(self.shapes, arguments, strict=True)))
+        See `Equations.after_events`, and `derivative_function` for the arguments.
+        """
+        size = self.equations.sampled_size
 
-        inputs = {"x": (self.equations.size,), "before": (), "clock": (), **self.shapes}
+        def after(x: Any, before: Any, t: Any, clock: Any, *arguments: Any) -> Any:
+            sampled, values = (arguments[0], arguments[1:]) if size else (np.zeros(0), arguments)
+            named = dict(zip(self.shapes, values, strict=True))
+            return self.equations.after_events(x, before, Instant(t, clock, sampled), named)
+
+        inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "before": (), "t": (), "clock": ()}
+        inputs |= ({"sampled": (size,)} if size else {}) | self.shapes
         return Function(trace(after, inputs, name="after_events", outputs=["x_next"]))
 
     @property
@@ -251,17 +258,15 @@ class ClosedLoop:
         """Whether events change the audit."""
         return self.audit and bool(self.plant.payloads)
 
-    def wrenches_of(self, given: Any) -> Any:
-        """External wrenches of what is given at a call, in the last axis; None if none are evaluated beforehand."""
-        if "wrenches" not in self.further:
-            return None
-        start = self.inputs.start_of("wrenches")
-        return given[..., start : start + self._wrench_numbers]
+    def outside_of(self, given: Any) -> Any:
+        """What the plant feels in the period after a call, of what is given there; None for nothing."""
+        size = self.equations.outside_size
+        return given[..., self.inputs.shape[0] - size :] if size else None
 
     @cached_property
     def steps(self) -> FixedSteps:
         """The plant's motion in steps of a fixed length."""
-        return FixedSteps(self.equations, self.shapes, self.integrator, self.period, self._wrench_numbers)
+        return FixedSteps(self.equations, self.shapes, self.integrator, self.period)
 
     def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
         """Read the sensors, call reference and controller once; on numbers or traced scalars."""
@@ -270,14 +275,17 @@ class ClosedLoop:
         t, motion = self.reference.at(first, _part("reference", values))
         x, memory = state[self.layout["plant"]], state[self.layout["controller"]]
         q, qd, sensed = self._read(x, state[self.layout["sensors"]], further.get("noise"), values)
-        outside = instant_after(t, INSIDE * self.period, self.period, further.get("wrenches"), t)
-        acting = self.equations.environment(x, outside, values)
+        outside, before = self.outside_of(given), self.clock_before(t)
+        felt = self.equations.instant(t, INSIDE * self.period, self.period, outside, before)
+        acting = self.equations.environment(x, felt, values)
         own = _part("controller", values)
         if "schedule" in further:
             own["schedule"] = further["schedule"].reshape(self.schedule_shape)
         frame = getattr(self.controller, "measured_wrench", None)
         if frame is not None:
-            own["measured_wrench"] = measured_wrench(self.plant.robot, frame, self.equations.part(x, "q"), acting)
+            q_now, qd_now = self.equations.part(x, "q"), self.equations.part(x, "qd")
+            T, _ = self.equations.motion(frame, q_now, qd_now, felt)
+            own["measured_wrench"] = measured_wrench(self.plant.robot.description, frame, T, acting)
         tau, following = self.controller.law(t, q, qd, motion, memory, own, self.period)
         for name, value, shape in (("torques", tau, (self.plant.n,)), ("memory", following, np.shape(memory))):
             if np.shape(value) != shape:
@@ -285,22 +293,18 @@ class ClosedLoop:
                     f"controller '{self.controller.name}' gave {name} of shape {np.shape(value)} instead of {shape}"
                 )
         queue = self._queue(t, state[self.layout["torques"]], np.asarray(tau))
-        recorded = self._recorded(t, x, queue, motion, (q, qd), memory, acting, values)
+        recorded = self._recorded(t, x, queue, motion, (q, qd), memory, felt, acting, values)
         return Sample(t, queue, np.concatenate([sensed, following, *queue[1:]]), recorded)
 
-    def advance(self, t: Any, x: Any, queue: list[Any], wrenches: Any, values: Mapping[str, Any]) -> Any:
+    def advance(self, t: Any, x: Any, queue: list[Any], outside: Any, values: Mapping[str, Any]) -> Any:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
         before = self.clock_before(t)
         for stage in self.stages:
             h = self._step_length(stage)
-            start, felt = Start(t, stage.begin * self.period, before), Felt(queue[stage.torque], wrenches, values)
+            start, felt = Start(t, stage.begin * self.period, before), Felt(queue[stage.torque], outside, values)
             x = self.steps.run(x, start, felt, h, stage.steps)
             before = t + (stage.end * self.period - 0.5 * h)
         return x
-
-    @property
-    def _wrench_numbers(self) -> int:
-        return self.further["wrenches"].size if "wrenches" in self.further else 0
 
     def _step_length(self, stage: Stage) -> float:
         return (stage.end - stage.begin) * self.period / stage.steps
@@ -335,6 +339,7 @@ class ClosedLoop:
         motion: Motion | PoseMotion,
         seen: Any,
         memory: Any,
+        felt: Instant,
         acting: Any,
         values: Any,
     ) -> list[Any]:
@@ -352,7 +357,7 @@ class ClosedLoop:
         if self.record_memory:
             recorded.append(memory)
         if self.audit:
-            recorded += equations.energies(x, self.clock_before(t), values)
+            recorded += equations.energies(x, felt, values)
             recorded += list(equations.part(x, "audit"))
         return recorded
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from chasles.engine import Function, trace
-from chasles.plant.equations import Equations, Instant, derivative_function
+from chasles.plant.equations import Equations, derivative_function
 from chasles.simulation.integrators import Step, euler, runge_kutta_4, semi_implicit_euler
 
 #: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.
@@ -38,19 +36,21 @@ class Start(NamedTuple):
 
 
 class Felt(NamedTuple):
-    """What does not change from step to step: the torques' command, wrenches at both ends of the period, values."""
+    """What does not change from step to step.
+
+    Attributes
+    ----------
+    command
+        Torques that the controller asks for, (n,).
+    outside
+        What is evaluated beforehand for the period, (`Equations.outside_size`,); None for nothing.
+    values
+        Of all arguments, by name.
+    """
 
     command: Any
-    wrenches: Any
+    outside: Any
     values: Mapping[str, Any]
-
-
-def instant_after(t: Any, offset: Any, period: float, wrenches: Any, clock: Any) -> Instant:
-    """What the plant feels at a time after a call at t; wrenches that were evaluated beforehand are linear."""
-    if wrenches is None:
-        return Instant(t + offset, clock, np.zeros(0))
-    half, share = wrenches.shape[-1] // 2, offset / period
-    return Instant(t + offset, clock, (1.0 - share) * wrenches[..., :half] + share * wrenches[..., half:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +65,12 @@ class FixedSteps:
         Name of the method.
     period
         Time between two calls of the controller, s.
-    wrenches
-        How many numbers of wrenches are given at a call.
     """
 
     equations: Equations
     shapes: Mapping[str, tuple[int, ...]]
     integrator: str
     period: float
-    wrenches: int
     _rows: dict[tuple[float, int], Function] = field(default_factory=dict)
 
     @cached_property
@@ -100,30 +97,32 @@ class FixedSteps:
 
         def derivative(x: Any, s: float) -> Any:
             at = offset + (INSIDE * h + (1.0 - 2.0 * INSIDE) * s)
-            instant = instant_after(t, at, self.period, felt.wrenches, clock)
+            instant = equations.instant(t, at, self.period, felt.outside, clock)
             if equations.is_rigid:
                 return equations.derivative(x, instant, felt.command, felt.values)
-            sampled = () if felt.wrenches is None else (instant.sampled,)
+            sampled = () if felt.outside is None else (instant.sampled,)
             return self.derivative(x, instant.t, clock, *sampled, felt.command, *felt.values.values())
 
-        x = equations.after_events(x, start.before, clock, felt.values)
+        x = equations.after_events(
+            x, start.before, equations.instant(t, offset, self.period, felt.outside, clock), felt.values
+        )
         return equations.normalized(self._step(derivative, x, 0.0, h))
 
     def _call_row(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
         """The steps as a call of one program, which is written once however often it is called."""
-        key = (h, count)
+        key, size = (h, count), self.equations.outside_size
         if key not in self._rows:
 
             def row(x: Any, t: Any, offset: Any, before: Any, command: Any, *arguments: Any) -> Any:
-                outside, values = (arguments[0], arguments[1:]) if self.wrenches else (None, arguments)
+                outside, values = (arguments[0], arguments[1:]) if size else (None, arguments)
                 inner = Felt(command, outside, dict(zip(self.shapes, values, strict=True)))
                 return self.run(x, Start(t, offset, before), inner, h, count)
 
             inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "t": (), "offset": (), "before": ()}
             inputs |= {"command": (self.equations.plant.n,)}
-            inputs |= ({"wrenches": (self.wrenches,)} if self.wrenches else {}) | dict(self.shapes)
+            inputs |= ({"outside": (size,)} if size else {}) | dict(self.shapes)
             self._rows[key] = Function(trace(row, inputs, name=f"steps_{count}", outputs=["x_next"]))
-        outside = (felt.wrenches,) if self.wrenches else ()
+        outside = (felt.outside,) if size else ()
         return self._rows[key](x, *start, felt.command, *outside, *felt.values.values())
 
     @cached_property

@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 _BAND = 0.02
 #: The reference has arrived where it is within this share of its longest way of the goal.
 _ARRIVED = 1e-9
-#: Poses that are held at a time, 25 MB.
-_HELD_POSES = 200_000
+#: Samples that are looked at at a time: few enough to stay in the processor's cache.
+_HELD = 20_000
 #: What the metrics are called in words, the unit of a joint in rad, and of a sliding one in m.
 _JOINT_METRICS = {
     "rms_error": ("RMS tracking error", "rad", "m"),
@@ -56,33 +56,55 @@ def run_metrics(
         raise ArgumentError("metrics need a run of two samples at least")
     units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
     band = None if settling_band is None else _band(settling_band, len(units))
-    arrays = {
-        name: np.asarray(run[name].transpose(*batch, "time", ...).values, dtype=float)
-        for name in ("q", "qd", "q_reference", "error", "pose_reference", "motor_position")
-        if name in run
-    }
-    arrays["tau"] = run["tau_applied" if "tau_applied" in run else "tau"].transpose(*batch, "time", "joint").values
-    # Numbers of a run that went beyond all bounds are no event of the caller's arithmetic; they become NaN below.
-    with np.errstate(all="ignore"):
-        reference = {name: arrays.pop(name) for name in ("pose_reference",) if name in arrays}
-        joints = joint_metrics(times, **arrays, settling_band=band)
-        if not reference:
-            reference["q_reference"] = arrays["q_reference"]
-        tool = tool_metrics(run_robot(run), arrays["q"], frame=frame, **reference) if "robot_toml" in run.attrs else {}
-    whole = np.isfinite(arrays["q"]).all(axis=(-1, -2)) & np.isfinite(arrays["tau"]).all(axis=(-1, -2))
+    names = ["q", "qd", "q_reference", "error", "pose_reference", "motor_position"]
+    arrays = {name: _by_run(run, name, batch) for name in names if name in run}
+    arrays["tau"] = _by_run(run, "tau_applied" if "tau_applied" in run else "tau", batch)
+    robot = run_robot(run) if "robot_toml" in run.attrs else None
+    at_once = max(1, _HELD // times.size)
+    parts = [
+        _part_metrics(
+            robot, times, {name: array[first : first + at_once] for name, array in arrays.items()}, frame, band
+        )
+        for first in range(0, len(arrays["q"]), at_once)
+    ]
+    shape = [run.sizes[dim] for dim in batch]
     data = {}
-    for name, values in joints.items():
-        long_name, turning, sliding = _JOINT_METRICS[name]
-        unit = common_unit([sliding if unit == "m" else turning for unit in units])
-        kept = np.where(whole[..., None], values, np.nan)
-        data[name] = ([*batch, "joint"], kept, {"units": unit, "long_name": long_name})
-    for name, values in tool.items():
-        long_name, unit = _TOOL_METRICS[name]
-        data[name] = (batch, np.where(whole, values, np.nan), {"units": unit, "long_name": long_name})
+    for name in parts[0]:
+        values = np.concatenate([part[name] for part in parts])
+        if name in _TOOL_METRICS:
+            long_name, unit = _TOOL_METRICS[name]
+            data[name] = (batch, values.reshape(shape), {"units": unit, "long_name": long_name})
+        else:
+            long_name, turning, sliding = _JOINT_METRICS[name]
+            unit = common_unit([sliding if unit == "m" else turning for unit in units])
+            shaped = values.reshape(*shape, len(units))
+            data[name] = ([*batch, "joint"], shaped, {"units": unit, "long_name": long_name})
     known = {"time", "coordinate", "component", "element"}
     coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
     attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
     return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+
+
+def _by_run(run: xarray.Dataset, name: str, batch: list[Any]) -> Floats:
+    """A variable with all axes of runs in one, which comes first, and time second."""
+    values = np.asarray(run[name].transpose(*batch, "time", ...).values, dtype=float)
+    return values.reshape(-1, *values.shape[len(batch) :])
+
+
+def _part_metrics(
+    robot: Robot | None, times: Floats, arrays: dict[str, Floats], frame: str | None, band: Floats | None
+) -> dict[str, Floats]:
+    """Metrics (runs,) or (runs, n) of some runs; NaN for those that diverged."""
+    poses = arrays.pop("pose_reference", None)
+    # Numbers of a run that went beyond all bounds are no event of the caller's arithmetic.
+    with np.errstate(all="ignore"):
+        metrics = joint_metrics(times, **arrays, settling_band=band)
+        if robot is not None:
+            metrics |= tool_metrics(robot, arrays["q"], arrays.get("q_reference"), frame, pose_reference=poses)
+    whole = np.isfinite(arrays["q"]).all(axis=(1, 2)) & np.isfinite(arrays["tau"]).all(axis=(1, 2))
+    for values in metrics.values():
+        values[~whole] = np.nan
+    return metrics
 
 
 def joint_metrics(
@@ -223,26 +245,12 @@ def tool_metrics(
     >>> float(of["rms_rotation_error"].round(12)), float(of["peak_position_error"].round(6))  # 2 · 0.25 m · sin 0.05
     (0.1, 0.02499)
     """
-    batch, samples = q.shape[:-2], q.shape[-2]
-
-    def by_run(array: Floats | None, core: tuple[int, ...]) -> Floats | None:
-        return None if array is None else np.broadcast_to(array, (*batch, samples, *core)).reshape(-1, samples, *core)
-
-    flat = q.reshape(-1, *q.shape[-2:])
-    joints, poses = by_run(q_reference, q.shape[-1:]), by_run(pose_reference, (4, 4))
-    squares, peaks = np.empty((len(flat), 2)), np.empty((len(flat), 2))
-    at_once = max(1, _HELD_POSES // samples)
-    for first in range(0, len(flat), at_once):
-        part = slice(first, first + at_once)
-        chosen = [None if array is None else array[part] for array in (joints, poses)]
-        both = np.stack(pose_errors(robot, flat[part], chosen[0], frame, pose_reference=chosen[1]), axis=-1)
-        squares[part], peaks[part] = np.mean(both**2, axis=1), both.max(axis=1)
-    root = np.sqrt(squares)
+    distance, angle = pose_errors(robot, q, q_reference, frame, pose_reference=pose_reference)
     return {
-        "rms_position_error": root[:, 0].reshape(batch),
-        "peak_position_error": peaks[:, 0].reshape(batch),
-        "rms_rotation_error": root[:, 1].reshape(batch),
-        "peak_rotation_error": peaks[:, 1].reshape(batch),
+        "rms_position_error": np.sqrt(np.mean(distance**2, axis=-1)),
+        "peak_position_error": distance.max(axis=-1),
+        "rms_rotation_error": np.sqrt(np.mean(angle**2, axis=-1)),
+        "peak_rotation_error": angle.max(axis=-1),
     }
 
 

@@ -53,8 +53,8 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             Σ τₖ² h, (N m)² s; Σ |τₖ| h over the duration, N m; max |τₖ|, N m.
         ``work``, ``absolute_work`` (joint)
             Σ τₖ (qₖ₊₁ - qₖ), J, and the sum of the absolute values: what a drive without recuperation takes and brakes.
-            Exact if every period is recorded and torques are held; see `energy_audit` for plants with motors. Of elastic
-            joints q is here the position of the motor.
+            Exact if every period is recorded and torques are held; see `energy_audit` for plants with motors. For
+            elastic joints q is here the position of the motor.
 
         The goal is the last place of the reference, and the way that from the robot's first place to it:
 
@@ -67,8 +67,8 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             How far the joint goes beyond the farthest place of its reference in the direction of its way, rad. NaN if
             it has no way to go.
 
-        All are NaN for a run that diverged. Of a reference in space there are neither errors of joints nor settling time
-        nor overshoot; these two are also missing where joints have several freedoms.
+        All are NaN for a run that diverged. Of a reference in space there are no errors of joints, settling times and
+        overshoots; the latter two are also missing where joints have several freedoms.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from chasles.control import Controller, PythonLaw
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.plant import Plant
 from chasles.plant.sensors import checked_seeds
-from chasles.simulation.call_inputs import CallInput, Noise, SampledWrenches, ScheduledNumbers
+from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledNumbers
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.integrators import INTEGRATORS
 from chasles.simulation.references import LoopReference
@@ -116,14 +116,16 @@ def further_inputs(
                 f"'{unknown[0]}' cannot be varied: the function of wrench '{wrench.name}' cannot be compiled and is "
                 "evaluated once, beforehand"
             )
-    if sampled:
-        further["wrenches"] = SampledWrenches(sampled, period)
     sensors = plant.sensors
     if sensors is not None and any(
         sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
     ):
         seeds = checked_seeds(given.get(SEED, sensors.seed))
         further["noise"] = Noise(seeds, plant.n * len(sensors.noises))
+    if sampled:  # what the plant feels comes last, side by side
+        further["wrenches"] = SampledWrenches(sampled, period)
+    if plant.base is not None:
+        further["base"] = BaseWays(plant.base, period)
     return further, schedule_shape
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.fixed_steps import instant_after
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -91,8 +90,8 @@ def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
     function = loop.plant_function
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
-        wrenches = loop.wrenches_of(given)
-        outside = () if wrenches is None else (wrenches,)
+        felt = loop.outside_of(given)
+        outside = () if felt is None else (felt,)
         return np.asarray(function(x, t, queue, *outside, *values.values()))
 
     return advance
@@ -109,7 +108,7 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     equations, derivative_of = loop.equations, loop.steps.derivative
     after_events = loop.after_events if loop.counts_payloads else None
 
-    def advance_one(t: float, x: Floats, queue: Floats, wrenches: Any, own: Values) -> Floats:
+    def advance_one(t: float, x: Floats, queue: Floats, felt: Any, own: Values) -> Floats:
         arguments = list(own.values())
         before = loop.clock_before(t)
         for stage in loop.stages:
@@ -120,7 +119,9 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):
                     return np.full_like(x, np.nan)
                 if after_events is not None:
-                    x = after_events(x, before, clock, *arguments)
+                    instant = equations.instant(t, begin, loop.period, felt, clock)
+                    sampled = () if felt is None else (instant.sampled,)
+                    x = after_events(x, before, instant.t, clock, *sampled, *arguments)
                 before = clock
                 left = count(_MOST_EVALUATIONS, -1)
                 inner = begin + _APART * loop.period, end - _APART * loop.period
@@ -137,9 +138,9 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                         raise IntegrationError(
                             f"{method} found no end of the period after t = {t:g} s: it is too stiff"
                         )
-                    instant = instant_after(t, min(max(s, inner[0]), inner[1]), loop.period, wrenches, clock)
-                    outside = () if wrenches is None else (instant.sampled,)
-                    return derivative_of(x, instant.t, clock, *outside, command, *arguments)
+                    instant = equations.instant(t, min(max(s, inner[0]), inner[1]), loop.period, felt, clock)
+                    sampled = () if felt is None else (instant.sampled,)
+                    return derivative_of(x, instant.t, clock, *sampled, command, *arguments)
 
                 solution = solve_ivp(derivative, (begin, end), x, method=method, rtol=rtol, atol=atol)
                 if not solution.success:
@@ -155,7 +156,7 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
             try:
-                following[run] = advance_one(t, x[run], queue[run], loop.wrenches_of(rows[run]), own)
+                following[run] = advance_one(t, x[run], queue[run], loop.outside_of(rows[run]), own)
             except IntegrationError:
                 if not batch:
                     raise

@@ -60,8 +60,8 @@ def settings_of(kind: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> settings_of("computed-torque")
-    ('frequency', 'damping', 'damping_times_period', 'kp', 'kd', 'ki')
+    >>> settings_of("pd-gravity")
+    ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
     """
     return (*(BANDWIDTH if _KINDS[kind][1] else ()), *_own_settings(kind))
 

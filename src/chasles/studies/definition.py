@@ -247,7 +247,9 @@ class Study:
                 raise UnknownNameError("robot of the study", name, titles)
         kept = tuple(robot for robot in self.robots if robot.title in robots)
         controllers = (
-            choice if choice.robots is None else replace(choice, robots=tuple(set(choice.robots) & set(robots)))
+            choice
+            if choice.robots is None
+            else replace(choice, robots=tuple(name for name in choice.robots if name in robots))
             for choice in self.controllers
         )
         return self.replace(robots=kept, controllers=tuple(choice for choice in controllers if choice.robots != ()))

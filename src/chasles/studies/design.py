@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from chasles.model import perturbed_values
 from chasles.robot import Robot
@@ -67,8 +66,8 @@ def draw(study: Study) -> Runs:
         counts = [len(part) for part in np.array_split(np.arange(study.design.runs), len(rates))]
     point = np.concatenate([np.arange(count) for count in counts])
     ranges = (study.factors.payload, study.factors.friction, study.factors.model_error)
-    values = [low + u * (high - low) for (low, high), u in zip(ranges, points[point].T, strict=True)]
-    return Runs(*values, np.repeat(rates, counts), point)
+    payload, friction, error = (low + u * (high - low) for (low, high), u in zip(ranges, points[point].T, strict=True))
+    return Runs(payload, friction, error, np.repeat(rates, counts), point)
 
 
 def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> Mapping[str, Floats]:
@@ -108,6 +107,8 @@ def _points(design: Design, factors: Factors) -> Floats:
         levels = [np.linspace(0.0, 1.0, design.levels if low < high else 1) for low, high in ranges]
         return np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")], axis=-1)
     count = -(-design.runs // len(factors.rates))
+    from scipy.stats import qmc  # takes as long to load as all of Chasles
+
     generator = np.random.default_rng(design.seed)
     if design.method == "random":
         return generator.random((count, 3))

@@ -34,7 +34,7 @@ class Panel:
 
 
 def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
-    """Errors of all controllers on a robot, against each factor and over time, as a plotly figure in plain dictionaries.
+    """Errors of all controllers on a robot, against each factor and over time, as plotly's plain dictionaries.
 
     Lines are medians, within the bands lies half of the runs. Lost runs count as the largest error that is drawn.
 
@@ -209,7 +209,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
             x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
         y_axis: dict[str, Any] = _LINES | {
             "anchor": axis_name("x", number),
-            "domain": [top - _PANEL_HEIGHT / inner, top],
+            "domain": [max(0.0, top - _PANEL_HEIGHT / inner), top],
         }
         if panel is None:
             y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4}}

@@ -117,7 +117,7 @@ def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
 def _ranking(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:
     unit = results.unit(robot)
     fit = [row for row in ranked if math.isfinite(row.rms_error.median)]
-    entries = [f"{1e3 * row.rms_error.median:.3g} m{unit} with {row.controller}" for row in fit]
+    entries = [f"{1e3 * row.rms_error.median:.3g} m{unit} for {row.controller}" for row in fit]
     said = [f"The median of the RMS joint error is {_listed(entries)}."] if fit else []
     if len(fit) > 1:
         first, second = (results.of_pair(robot, row.controller)["rms_error"] for row in fit[:2])
@@ -152,15 +152,15 @@ def _factors(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> li
         if most < _NOTABLE:
             calm.append(row.controller)
         else:
-            grown = f"{_times(most)} with" if math.isfinite(most) else "until more than half of the runs are lost with"
+            grown = f"{_times(most)} for" if math.isfinite(most) else "until more than half of the runs are lost for"
             groups.setdefault(factor, []).append(f"{grown} {row.controller}")
     said = [
-        f"The unknown that matters most is the {_FACTORS[factor]}: from its lowest to its highest values the median error "
-        f"grows {_listed(entries)}."
+        f"The unknown that matters most is the {_FACTORS[factor]}: from its lowest to its highest values the median "
+        f"error grows {_listed(entries)}."
         for factor, entries in groups.items()
     ]
     if calm:
-        said.append(f"None of the unknowns raises the median error with {_listed(calm)} by more than 10 %.")
+        said.append(f"None of the unknowns raises the median error of {_listed(calm)} by more than 10 %.")
     return said
 
 

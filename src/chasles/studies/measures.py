@@ -110,7 +110,7 @@ def _torque_scale(robot: Robot, peak_torque: Floats) -> Floats:
 
 def _planned_effort(robot: Robot, run: Any, time: Floats, scale: Floats) -> float:
     reference, rates = (np.asarray(run[name].values)[0] for name in ("q_reference", "qd_reference"))
-    accelerations = np.gradient(rates, time, axis=0, edge_order=min(2, len(time) - 1))
+    accelerations = np.gradient(rates, time, axis=0)
     tau = robot.inverse_dynamics(reference, rates, accelerations)
     planned = float(np.sqrt(_mean(time, ((tau / scale) ** 2).sum(axis=-1))))
     return planned if planned > 0.0 else 1.0

@@ -22,9 +22,9 @@ section p { max-width: 66em; margin: 8px 0 14px; }
 td.best { font-weight: 650; }
 td .range { color: var(--quiet); font-weight: 400; font-size: 12.5px; }
 td.lost { color: #b3261e; }
-tr.group td { border-bottom-color: #c8d1d9; }
 details { margin-top: 8px; } summary { cursor: pointer; color: var(--accent); }
-pre { background: #f6f8fa; border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; overflow-x: auto; font-size: 13px; }
+pre { background: #f6f8fa; border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px;
+  overflow-x: auto; font-size: 13px; }
 ul.how { margin: 8px 0 0; padding-left: 20px; max-width: 66em; } ul.how li { margin: 3px 0; }
 """
 _SCRIPT = """
@@ -115,8 +115,8 @@ def _robot(results: StudyResults, robot: str, text: str) -> str:
 <div class="table">{_table(rows, results.unit(robot))}</div>
 <div class="plots"><div class="plot"></div>
 <script type="application/json">{embedded_json(robot_figure(results, robot))}</script></div>
-<p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), within the bands lies half of
-the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
+<p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), within the bands
+lies half of the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
 {1e3 * results.study.execution.lost_beyond:g} m{results.unit(robot)}. A click on a name hides its curves.</p>
 </section>"""
 

@@ -168,7 +168,7 @@ class StudyResults:
         """One for each robot and controller, in the order of the study."""
         rows = []
         for (r, c), values in self.values.items():
-            spreads = {name: Spread.of(values[name]) for name in MEASURES if name != "lost_at"}
+            spreads: dict[str, Any] = {name: Spread.of(values[name]) for name in MEASURES if name != "lost_at"}
             lost = float(np.isfinite(values["lost_at"]).mean())
             titles = self.study.robots[r].title, self.study.controllers[c].title
             rows.append(Summary(*titles, len(self.runs), lost, **spreads))
@@ -194,7 +194,7 @@ class StudyResults:
             raise UnknownNameError("measure", measure, MEASURES)
         values = self.of_pair(robot, controller)
         x: Floats = getattr(self.runs, factor)
-        groups = _classes(x, classes)
+        groups = _classes(x, len(x) if factor == "rate" else classes)
         spreads = [Spread.of(values[measure][group], QUARTILES) for group in groups]
         return Curve(
             np.array([np.median(x[group]) for group in groups]),
@@ -255,7 +255,7 @@ class StudyResults:
 
 def _classes(x: Floats, count: int) -> list[NDArray[np.intp]]:
     distinct = np.unique(x)
-    if len(distinct) <= max(count, 12):
+    if len(distinct) <= count:
         return [np.flatnonzero(x == value) for value in distinct]
     order: NDArray[np.intp] = np.argsort(x, kind="stable")
     pieces: Sequence[NDArray[np.intp]] = np.array_split(order, min(count, len(x)))

@@ -93,7 +93,8 @@ class Store:
         path = self.path(part)
         try:
             with tempfile.TemporaryFile() as file:
-                np.savez(file, **arrays, digest=np.array(digest(self.study, part)))
+                content: dict[str, Any] = {**arrays, "digest": np.array(digest(self.study, part))}
+                np.savez(file, **content)
                 file.seek(0)
                 _write(path, file.read())
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -81,17 +82,19 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
         from distributed import Client, KilledWorker, as_completed
     except ImportError as error:
         raise MissingExtraError("distributed", "cluster", "a Dask cluster") from error
-    client = scheduler if isinstance(scheduler, Client) else None
+    client: Any = scheduler if isinstance(scheduler, Client) else None
     if client is None:
         try:
-            client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+            connect: Any = Client
+            client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
     futures: dict[Any, Part] = {}
     try:
         # Each task carries the study: data held for all by one worker would be lost with it.
         futures = {client.submit(_work_on_cluster, study, part, pure=False, retries=RETRIES): part for part in missing}
-        for future in as_completed(list(futures), loop=client.loop):
+        completed: Any = as_completed
+        for future in completed(list(futures), loop=client.loop):
             part = futures[future]
             try:
                 arrays = future.result()
@@ -122,6 +125,7 @@ _study: Study | None = None
 def _prepare_worker(study: Study) -> None:
     global _study
     _study = study
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process is interrupted, and ends this one
     _use_one_core()
 
 

@@ -15,6 +15,7 @@ from chasles.control import (
     DisturbanceObserver,
     LeeChung,
     ModelReferenceAdaptive,
+    NaturalAdaptive,
     PDGravity,
     SlidingMode,
     SlotineLi,
@@ -27,6 +28,7 @@ GAINS = {"rate": 20.0, "damping": 40.0, "adaptation": 2.0}
 LAWS = [
     SlotineLi(ARM, **GAINS),
     CompositeAdaptive(ARM, **GAINS, bandwidth=50.0, forgetting=2.0, unknown="payload"),
+    NaturalAdaptive(ARM.with_payload(0.5, inertia=0.01 * np.eye(3)), **GAINS, bodies="payload"),
     LeeChung(ARM, rate=20.0, torque_weight=0.3),
     ModelReferenceAdaptive(ARM, frequency=20.0, adaptation=100.0),
     SlidingMode(ARM, rate=20.0, reaching=5.0, layer=0.2),

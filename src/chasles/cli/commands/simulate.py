@@ -39,7 +39,7 @@ class ControllerName(StrEnum):
 
 def simulate(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, TOML or SpaceLib file.")
+        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
     ],
     goal: Annotated[
         str | None, typer.Option(help="Joint positions at the end, such as '0.1,0.2,-0.3' (rad, sliding joints m).")

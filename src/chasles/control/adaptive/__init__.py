@@ -3,7 +3,15 @@
 from chasles.control.adaptive.composite import CompositeAdaptive
 from chasles.control.adaptive.lee_chung import LeeChung
 from chasles.control.adaptive.model_reference import ModelReferenceAdaptive
+from chasles.control.adaptive.natural import NaturalAdaptive
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
 
-__all__ = ["CompositeAdaptive", "LeeChung", "ModelReferenceAdaptive", "SlotineLi", "recursive_least_squares"]
+__all__ = [
+    "CompositeAdaptive",
+    "LeeChung",
+    "ModelReferenceAdaptive",
+    "NaturalAdaptive",
+    "SlotineLi",
+    "recursive_least_squares",
+]

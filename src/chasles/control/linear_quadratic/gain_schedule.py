@@ -72,6 +72,8 @@ class GainScheduledRegulator(RobotController):
         self.update_period = float(positive(update_period, (), "update_period"))
         self.interpolate = bool(interpolate)
         self.weights = regulator_weights(robot, Q, R, integral_error)
+        if integral_error is not None:
+            self.name += ", with integral action"
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""

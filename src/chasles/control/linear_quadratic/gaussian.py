@@ -82,6 +82,8 @@ class LinearQuadraticGaussian(RobotController):
         if self.q is not None and (self.q.shape != (n,) or not np.isfinite(self.q).all()):
             raise ArgumentError(f"q must be {n} finite numbers, the pose")
         self.weights = regulator_weights(robot, Q, R, integral_error)
+        if integral_error is not None:
+            self.name += ", with integral action"
         unknown = np.diagonal(self.weights.R) ** -0.5 if torque_error is None else torque_error
         self.torque_error = positive(unknown, (n,), "torque_error")
         self.encoder_noise = positive(encoder_noise, (n,), "encoder_noise")

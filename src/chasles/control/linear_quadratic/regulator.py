@@ -80,6 +80,8 @@ class LinearQuadraticRegulator(RobotController):
         if self.q.shape != (robot.n,) or not np.isfinite(self.q).all():
             raise ArgumentError(f"q must be {robot.n} finite numbers, the pose")
         self.weights = regulator_weights(robot, Q, R, integral_error)
+        if integral_error is not None:
+            self.name += ", with integral action"
         rest = np.zeros(robot.n)
         self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, period)
         self.parameters = {"K": self.K}

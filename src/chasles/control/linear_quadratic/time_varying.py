@@ -79,6 +79,8 @@ class TimeVaryingRegulator(RobotController):
     ) -> None:
         super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
         self.weights = regulator_weights(robot, Q, R, integral_error)
+        if integral_error is not None:
+            self.name += ", with integral action"
         size = len(self.weights.Q)
         self.terminal = None if terminal is None else weight_matrix(terminal, size, "terminal", definite=False)
 

@@ -102,11 +102,10 @@ def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> De
     description, followers = describe(model, root.attributes.get("model", "robot"), tool)
     left_out = ignored(model, followers)
     if left_out:
-        # Called by _description, parse_mjcf or from_mjcf, and a user's line.
         warnings.warn(
             f"robot '{description.name}' goes without what no description can hold: {'; '.join(left_out)}",
             MjcfWarning,
-            stacklevel=4,
+            stacklevel=3,  # who called from_mjcf or parse_mjcf
         )
     return check_description(description) if check else description
 

@@ -29,6 +29,7 @@ REFUSED = {
     "model": "attached models are not supported; save the whole model as one file first (mujoco.mj_saveLastXML)",
     "plugin": "plugins are not supported",
 }
+NAMES = ("name", "class", "childclass", "model")
 FOLDERS = ("assetdir", "meshdir", "texturedir", "strippath")
 
 
@@ -68,8 +69,6 @@ def file_inside(folder: Path | None, name: str, what: str) -> Path:
     """Return the path of a file that a model names; a ModelError if that is not in the model's folder."""
     if folder is None:
         raise ModelError(f"{what}: the text of a model cannot use the file {shortened(name)}; load the model as a file")
-    if "\0" in name:
-        raise ModelError(f"{what}: the file name {shortened(name)} is not a path")
     base = folder.resolve()
     path = (base / name).resolve()
     if not path.is_relative_to(base):
@@ -155,9 +154,12 @@ def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]
             return {**own, "name": name, **meshes[name]}
     if section == "deformable" and element.tag == "skin":
         return None
-    for name in attributes:
+    for name, value in attributes.items():
         if name.startswith("file"):
-            raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(attributes[name])}")
+            raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(value)}")
+        # MuJoCo would read it, and write a warning into a file in the working directory.
+        if name not in NAMES and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
+            raise ModelError(f"{element}: attribute {name}={shortened(value)} must be finite")
     return attributes
 
 

@@ -1,0 +1,151 @@
+"""Natural adaptation: estimates of inertias that are at every instant those of possible bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.controller import gains
+from chasles.control.plain_coordinates import require_plain_coordinates
+from chasles.control.sliding_variable import sliding
+from chasles.errors import ArgumentError
+from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
+from chasles.model.inertial_parameters import OF_BODY
+from chasles.robot import Robot
+from chasles.trajectories import Motion
+
+_UNITS = pseudo_inertia_from_inertial_parameters(np.eye(10))
+_DUALS = np.linalg.solve(np.einsum("kij,lij->kl", _UNITS, _UNITS), _UNITS.reshape(10, 16))
+"""Symmetric matrices L_k with tr(L_k J) the k-th inertial parameter of the body of pseudo-inertia J, as rows."""
+
+
+class NaturalAdaptive(ContinuousLaw):
+    """tau = Y theta - Kd s, J' = -adaptation J L J for the pseudo-inertia J of every unknown body.
+
+    Y, s and theta are those of `SlotineLi`; L is the symmetric matrix for which tr(L J) = sᵀ Y theta. Masses and
+    moments of inertia that no body could have are never reached: J stays positive definite. V = sᵀ M s / 2 + the sum of
+    D / adaptation never grows, with Bregman's divergence D = log(det J / det true) + tr(J⁻¹ true) - 4 of each body from
+    the true one; so the tracking error goes to zero as with `SlotineLi`. One gain suits parameters of all sizes and
+    units, and every choice of frames.
+
+    Source: Lee, Kwon and Park, "A natural adaptive control law for robot manipulators", IEEE/RSJ Int. Conf. Intelligent
+    Robots and Systems, 2018. It needs to know what `SlotineLi` does, and friction.
+
+    Parameters
+    ----------
+    robot
+        The model that the controller believes in; it may differ from the plant.
+    rate
+        1/s, one number or one for each joint.
+    damping
+        Kd, N m s/rad (N s/m), one number or one for each joint.
+    adaptation
+        1/J, one number or one for each unknown body.
+    bodies
+        ``"payload"``, or names of the links that joints move.
+    initial
+        First estimates, ten inertial parameters for each body, shape (10 bodies,); default the model's.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda").with_payload(0.5, inertia=0.001 * np.eye(3))
+    >>> controller = ch.control.NaturalAdaptive(arm, rate=20.0, damping=10.0, adaptation=0.1, bodies="payload")
+    """
+
+    name = "natural adaptive"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        rate: ArrayLike,
+        damping: ArrayLike,
+        adaptation: ArrayLike,
+        bodies: str | Sequence[str],
+        initial: ArrayLike | None = None,
+    ) -> None:
+        require_plain_coordinates(robot, type(self).__name__)
+        self.robot = robot
+        named = [bodies] if isinstance(bodies, str) else list(bodies)
+        which = "payload" if bodies == "payload" else [f"{body}.{name}" for body in named for name in OF_BODY]
+        self.unknowns = Unknowns.of(robot, which)
+        self.initial_state = np.array(self.unknowns.values if initial is None else initial, dtype=float)
+        if self.initial_state.shape != (len(self.unknowns),):
+            raise ArgumentError(f"initial must have shape ({len(self.unknowns)},), not {self.initial_state.shape}")
+        for body, J in zip(
+            named, pseudo_inertia_from_inertial_parameters(self.initial_state.reshape(-1, 10)), strict=True
+        ):
+            if not (np.isfinite(J).all() and np.linalg.eigvalsh(J)[0] > 1e-12 * np.trace(J)):
+                raise ArgumentError(
+                    f"the first estimate of '{body}' is not that of a body with mass in all three directions; give "
+                    "initial=, or a model with such a body (see Robot.nearest_consistent)"
+                )
+        self.parameters: Mapping[str, NDArray[np.float64]] = {
+            "rate": gains(rate, robot.n, "rate"),
+            "damping": gains(damping, robot.n, "damping"),
+            "adaptation": gains(adaptation, len(named), "adaptation"),
+        }
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the memory's elements: the unknown parameters."""
+        return self.unknowns.names
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the unknown parameters."""
+        return self.unknowns.names
+
+    def flow(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Torques, and rates of change of the estimates."""
+        tau, forces = self._track(q, qd, reference, state, parameters)
+        rates = [-gain * (J @ L @ J) for J, L, gain in self._bodies(state, forces, parameters)]
+        return tau, _parameters(rates)
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law, and the estimates one period later.
+
+        The step E J Eᵀ with E = 1 - period adaptation J L / 2 agrees with Euler's rule to first order, and no step is
+        so large that it would make an inertia indefinite.
+        """
+        tau, forces = self._track(q, qd, reference, state, parameters)
+        following = []
+        for J, L, gain in self._bodies(state, forces, parameters):
+            E = np.eye(4) - (0.5 * period * gain) * (J @ L)
+            following.append(E @ J @ E.T)
+        return tau, _parameters(following)
+
+    def _track(
+        self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
+        return tau - parameters["damping"] * s, s @ Y
+
+    def _bodies(self, estimate: Any, forces: Any, parameters: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+        """Pseudo-inertia J, the matrix L of what drives it, and the gain, of every body."""
+        return [
+            (
+                pseudo_inertia_from_inertial_parameters.formula(estimate[10 * k : 10 * k + 10]),
+                (forces[10 * k : 10 * k + 10] @ _DUALS).reshape(4, 4),
+                gain,
+            )
+            for k, gain in enumerate(parameters["adaptation"])
+        ]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns) // 10} unknown bodies)"
+
+
+def _parameters(matrices: Sequence[Any]) -> Any:
+    return np.concatenate([inertial_parameters_from_pseudo_inertia.formula(J) for J in matrices])
