@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies, Formats):
+class Robot(
+    Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies, Formats
+):
     """A robot: immutable description and compiled mechanics.
 
     Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
