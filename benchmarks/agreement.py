@@ -217,11 +217,12 @@ class Pair:
             else:
                 torque = S @ (tau[k] - friction[k])
                 acceleration = S.T @ pin.aba(self.model, self.data, x, v, torque, f)
+            exact = acceleration
             if self.is_invertible:
-                # Not by computeMinverse, which loses four digits more where light links end a heavy robot.
-                M_inverse = np.linalg.inv(M)
+                # Where light links end a heavy robot, computeMinverse and aba lose three or four digits more.
+                M_inverse, exact = np.linalg.inv(M), np.linalg.solve(M, tau[k] - h)
             by_q, by_qd = self._derivatives(x, v, a, f)
-            A_q, A_qd = self._derivatives(x, v, S @ acceleration, f)
+            A_q, A_qd = self._derivatives(x, v, S @ exact, f)
             n = robot.n
             carried = np.zeros((n, n))
             if self.free:

@@ -103,8 +103,8 @@ def batches(robot: ch.Robot, model: object) -> Table:
         f"Talos with a free base, batch of {BATCH:,} states, float64, one thread: time for one state",
         ("", "Chasles", "with out=", "Pinocchio", "what of it", "ratio with out=", "ratio"),
         notes=[
-            "C++ loop: rneaInParallel or abaInParallel with one thread. Python calls: one for each state, as Pinocchio has "
-            "no loop over batches for these.",
+            "C++ loop: rneaInParallel or abaInParallel with one thread. Python calls: one for each state, as Pinocchio "
+            "has no loop over batches for these.",
         ],
     )
     for name in ours:

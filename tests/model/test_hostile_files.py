@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chasles.errors import ModelError
-from chasles.model import load, parse_toml, parse_urdf, shipped, shipped_path, to_toml
+from chasles.model import load, parse_mjcf, parse_toml, parse_urdf, shipped, shipped_path, to_toml
 
 Write = Callable[[str, str | bytes], Path]
 SIZE = 10_000_000
@@ -81,6 +81,16 @@ def test_hostile_urdf_ends_quickly_in_an_error_that_names_the_file(what: str, wr
     assert len(str(caught.value)) < 1000 + len(str(path))
 
 
+@pytest.mark.parametrize("suffix", ["xml", "mjcf"])
+@pytest.mark.parametrize("what", XML)
+def test_hostile_mjcf_ends_quickly_in_an_error_that_names_the_file(what: str, suffix: str, write: Write) -> None:
+    hostile = XML[what].replace(b"<robot", b"<mujoco").replace(b"robot>", b"mujoco>")
+    path = write(f"evil.{suffix}", hostile)
+    with at_most_a_second(), pytest.raises(ModelError, match=rf"evil\.{suffix}: ") as caught:
+        load(path)
+    assert len(str(caught.value)) < 1000 + len(str(path))
+
+
 @pytest.mark.parametrize("what", TOML)
 def test_hostile_toml_ends_quickly_in_an_error_that_names_the_file(what: str, write: Write) -> None:
     path = write("evil.toml", TOML[what])
@@ -135,6 +145,34 @@ def test_damaged_files_load_or_end_in_a_model_error(name: str, seed: int) -> Non
         except ModelError:
             return
     assert robot.n >= 0
+    assert set(robot.frame_names) >= {robot.tool, robot.root}
+
+
+MJCF = """<mujoco model="m"> <compiler angle="radian" /> <option gravity="0 0 -9" />
+<default> <joint damping="1" /> <default class="c" > <geom size="0.1 0.2 0.3" type="box" /> </default> </default>
+<worldbody> <body name="a" pos="0 0 1" euler="0.1 0 0" > <freejoint /> <geom class="c" /> <site name="s" pos="1 2 3" />
+<body name="b" > <joint name="x" type="slide" axis="1 0 0" range="-1 1" /> <joint name="y" ref="0.2" />
+<inertial pos="0 0 0" mass="1" diaginertia="1 1 1" /> <frame euler="1 2 3" > <body name="d" > <joint type="ball" />
+<geom class="c" /> </body> </frame> </body> </body> <replicate count="3" euler="0 0 1" > <body name="r" >
+<joint name="j" /> <geom class="c" /> </body> </replicate> </worldbody> <equality> <joint joint1="x" joint2="y"
+polycoef="0 1 0 0 0" /> </equality> <actuator> <motor joint="x" gear="2" ctrlrange="-1 1" /> </actuator>
+<keyframe> <key name="home" qpos="1 2 3 1 0 0 0 0 0 1 0 0 0 0 0 0" /> </keyframe> </mujoco>"""
+
+
+def test_the_good_mjcf_is_good() -> None:
+    assert parse_mjcf(MJCF).nv == 13
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_damaged_mjcf_loads_or_ends_in_a_model_error(seed: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            robot = parse_mjcf(mutated(MJCF, seed), check=bool(seed % 3))
+        except ModelError:
+            return
+    assert robot.nv >= 0
     assert set(robot.frame_names) >= {robot.tool, robot.root}
 
 

@@ -45,6 +45,9 @@ FREE_SAMPLE = {
     "solo_description/robots/solo.urdf": ["FL_FOOT"],
     "ur_description/urdf/ur5_gripper.urdf": ["ee_link"],
 }
+#: Where Pinocchio loses digits: fingers of grams with inertias that no body has, thrown about at 1e5 rad/s². There its
+#: derivatives differ by 1e-11 from those in extended precision, and Chasles's by 2e-16.
+COARSER = {("tiago.urdf", True): 3e-10}
 #: Quantities that are compared; four of them need the inverse of the mass matrix.
 QUANTITIES = 27
 #: Larger robots run on NumPy: LLVM takes many minutes for the 700,000 operations of the linearised tiago_dual.
@@ -92,7 +95,8 @@ def test_every_robot(
     comparisons = list(pair.comparisons(frames))
     worst = worst_of(comparisons)
     record_property("worst", f"{worst.error:.1e} ({worst.name})")
-    assert all(comparison.within(TOLERANCE) for comparison in comparisons), worst.name
+    tolerance = COARSER.get((path.name, free), TOLERANCE)
+    assert all(comparison.within(tolerance) for comparison in comparisons), worst.name
     quantities = {comparison.name.split(",")[0] for comparison in comparisons}
     assert len(quantities) == QUANTITIES - (0 if pair.is_invertible else 4), sorted(quantities)
 

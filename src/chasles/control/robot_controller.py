@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 
 class RobotController:

@@ -101,14 +101,17 @@ class Plant:
             frame = getattr(effect, "frame", "tool")
             if frame not in ("tool", *robot.frame_names):
                 raise UnknownNameError(f"frame for {name}", frame, robot.frame_names)
-        if not any((self.elastic_joints, self.sensors is None)) and self.sensors and self.sensors.side == "motor":
+        if sensors is not None and sensors.side == "motor" and elastic_joints is None:
             raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
-        several = robot.nq != robot.n
-        if several and any((friction, motors, elastic_joints, sensors)):
-            raise ArgumentError(
-                f"robot '{robot.name}' has joints with several freedoms, for which there is no friction, motors, "
-                "elastic_joints or sensors"
-            )
+        has_quaternions, has_several = robot.nq != robot.n, len(robot.joint_names) != robot.n
+        for name, effect, cannot in (
+            ("friction", friction, has_quaternions),
+            ("sensors", sensors, has_quaternions),
+            ("motors", motors, has_several),
+            ("elastic_joints", elastic_joints, has_several),
+        ):
+            if effect is not None and cannot:
+                raise ArgumentError(f"robot '{robot.name}' has joints with several freedoms: they cannot have {name}")
 
     @property
     def name(self) -> str:

@@ -47,7 +47,8 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], furth
         slope = largest("viscous_friction")
         if largest("coulomb_velocity") > 0.0:
             slope += largest("coulomb_friction") / largest("coulomb_velocity")
-        damping[description.joint_names.index(driver)] += ratio**2 * slope
+        first = description.starts[driver][1]
+        damping[first : first + len(joint.freedoms)] += ratio**2 * slope
     if not damping.any():
         return 0.0
     return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ np.diag(damping)).real.max())

@@ -59,6 +59,7 @@ def loop_matrix(controller: Any, A: np.ndarray, B: np.ndarray, q: Any, period: f
         )
         return np.concatenate([A @ x + B @ (tau - nothing), following])
 
+    small = 1e-4  # so that no torque is beyond its limit
     nothing = np.zeros(n)
     nothing = (
         step(np.zeros(2 * n + m)) @ np.zeros((2 * n + m, n))
@@ -66,7 +67,7 @@ def loop_matrix(controller: Any, A: np.ndarray, B: np.ndarray, q: Any, period: f
             0.0, np.asarray(q), np.zeros(n), reference, np.zeros(m), {**controller.parameters, "schedule": row}, period
         )[0]
     )
-    return np.array([step(unit) for unit in np.eye(2 * n + m)]).T
+    return np.array([step(small * unit) / small for unit in np.eye(2 * n + m)]).T
 
 
 @pytest.mark.parametrize("integral", [None, 0.01])
@@ -168,12 +169,40 @@ def test_integral_action_removes_what_a_payload_leaves(kind: type) -> None:
     assert ends[1] < 1e-6
 
 
+@pytest.mark.parametrize(
+    "controller",
+    [TimeVaryingRegulator(ARM), GainScheduledRegulator(ARM, update_period=0.1), LinearQuadraticGaussian(ARM)],
+    ids=["time-varying", "scheduled", "gaussian"],
+)
+def test_held_torques_leave_the_plan_by_the_square_of_the_period(controller: Any) -> None:
+    """The torque of the sample itself would leave it in proportion to the period."""
+    errors = [rms(ch.simulate(ARM, controller, MOTION, period=h, substeps=4)) for h in (0.02, 0.01, 0.005)]
+    ratios = np.divide(errors[:-1], errors[1:])
+    assert (ratios > 3.4).all() and (ratios < 4.6).all(), ratios
+
+
+@pytest.mark.parametrize("kind", [TimeVaryingRegulator, LinearQuadraticRegulator, LinearQuadraticGaussian])
+def test_integrals_wait_while_a_motor_is_at_its_limit(kind: type) -> None:
+    """A step that saturates: the integral of the loop that does not wait makes it overshoot more."""
+    limited = ARM.with_parameters({f"joints.{name}.effort": 60.0 for name in ARM.joint_names})
+    hold = ch.PointToPoint([-1.5, 0.1], [-1.5, 0.1], duration=3.0)
+    overshoot = {}
+    for model in (limited, ARM):
+        controller = kind(model, Q=[1e4, 1e4, 4.0, 4.0], R=0.01, integral_error=2e-3)
+        motors = ch.plant.Motors(limited, max_torque=60.0)
+        run = ch.simulate(ch.Plant(ARM, motors=motors), controller, hold, period=2e-3, q0=[-2.1, 0.1])
+        overshoot[model is limited] = float(-run.error.values[:, 0].min())
+    assert overshoot[True] < 0.7 * overshoot[False], overshoot
+
+
 def test_scheduled_gains_are_the_stationary_ones_and_are_held() -> None:
     period = 1e-2
     times, motion = sampled(MOTION, period)
     rows = GainScheduledRegulator(ARM, update_period=0.2).schedule(times, motion)
     assert rows.shape == (101, 2, 5)
-    np.testing.assert_allclose(rows[:, :, 0], ARM.inverse_dynamics(*motion), rtol=1e-14)
+    tau = ARM.inverse_dynamics(*motion)
+    np.testing.assert_allclose(rows[:-1, :, 0], 0.5 * (tau[1:] + tau[:-1]), rtol=1e-14)
+    np.testing.assert_allclose(rows[-1, :, 0], tau[-1], rtol=1e-14)
     for k in range(101):
         np.testing.assert_array_equal(rows[k, :, 1:], rows[20 * (k // 20), :, 1:])
     for k in (0, 40, 100):

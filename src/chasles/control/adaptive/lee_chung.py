@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.algorithms.linear_solve import factor, solve
 from chasles.control.adaptive.memory import Layout, packed, unpacked
 from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
 

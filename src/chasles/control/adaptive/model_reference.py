@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.controller import gains
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
@@ -98,7 +97,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
     @property
     def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the gains, each of the six for every joint."""
-        return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.joint_names)
+        return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.velocity_names)
 
     def flow(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]

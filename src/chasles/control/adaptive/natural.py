@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.controller import gains
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.control.sliding_variable import sliding
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
 _UNITS = pseudo_inertia_from_inertial_parameters(np.eye(10))

@@ -12,9 +12,8 @@ from chasles.control.adaptive.bounds import bounds, numbers, projected, projecte
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.controller import gains
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.control.sliding_variable import sliding
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
 

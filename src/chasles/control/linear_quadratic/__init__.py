@@ -20,7 +20,7 @@ from chasles.control.linear_quadratic.regulator import LinearQuadraticRegulator
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.riccati_flow import differential_riccati
 from chasles.control.linear_quadratic.time_varying import TimeVaryingRegulator
-from chasles.control.linear_quadratic.weights import Weights, bryson_weights
+from chasles.control.linear_quadratic.weights import Weights, bryson_weights, frequency_weights
 
 __all__ = [
     "FilterGains",
@@ -41,6 +41,7 @@ __all__ = [
     "discrete_riccati",
     "discretize",
     "encoders",
+    "frequency_weights",
     "kalman_gains",
     "linear_model",
     "stationary_kalman_gains",

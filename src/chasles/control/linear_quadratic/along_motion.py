@@ -11,6 +11,7 @@ from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccat
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.robot_controller import positive
+from chasles.engine import clip, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -84,14 +85,39 @@ def stationary_gains(robot: Robot, motion: Motion, weights: Weights, period: flo
     return continuous_riccati(A, B, weights.Q, weights.R).K
 
 
+def held_torques(robot: Robot, motion: Motion) -> Floats:
+    """Torques (..., k, n) that a motion needs: for each call the mean over the period for which they are held.
+
+    By the trapezoidal rule, so that held torques leave the motion by the square of the period only. The last call has
+    its own torque.
+    """
+    tau: Floats = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+    return np.concatenate([0.5 * (tau[..., :-1, :] + tau[..., 1:, :]), tau[..., -1:, :]], axis=-2)
+
+
 def regulator_rows(robot: Robot, motion: Motion, gains: Floats) -> Floats:
     """Row of each call: nominal torque and gains, shape (..., k, n, 1 + 2n or 1 + 3n)."""
-    tau = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+    tau = held_torques(robot, motion)
     return np.concatenate([tau[..., None], np.broadcast_to(gains, (*tau.shape, gains.shape[-1]))], axis=-1)
 
 
-def regulator_law(row: Any, q: Any, qd: Any, reference: Motion, integral: Any, period: float) -> tuple[Any, Any]:
+def regulator_law(
+    robot: Robot, row: Any, q: Any, qd: Any, reference: Motion, integral: Any, period: float
+) -> tuple[Any, Any]:
     """Torques: nominal ones - K (δq, δq̇, z); and the next integral z of δq = q - q_ref, if there is one."""
     deviation = q - reference.q
-    state = np.concatenate([deviation, qd - reference.qd, integral])
-    return row[:, 0] - row[:, 1:] @ state, integral + period * deviation if len(integral) else integral
+    tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, integral])
+    return tau, next_integral(robot, integral, deviation, tau, period)
+
+
+def next_integral(robot: Robot, integral: Any, deviation: Any, tau: Any, period: float) -> Any:
+    """Integral of the deviations by the rectangle rule, if there is one.
+
+    That of a joint waits while its torque is beyond the model's effort limit and the deviation drives it further.
+    """
+    following = integral + period * deviation if len(integral) else integral
+    for joint, limit in enumerate(robot.effort_limits[: len(integral)]):
+        if 0.0 < limit < np.inf:
+            excess = tau[joint] - clip(tau[joint], -limit, limit)
+            following[joint] = where(excess * deviation[joint] < 0.0, integral[joint], following[joint])
+    return following

@@ -94,8 +94,8 @@ class GainScheduledRegulator(RobotController):
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
-        return regulator_law(parameters["schedule"], q, qd, reference, state, period)
+        """Torques of the law; the memory is the integral of the deviation."""
+        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, update_period={self.update_period:g})"

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    held_torques,
+    next_integral,
     period_of,
     regulator_weights,
     with_integral,
@@ -116,7 +118,7 @@ class LinearQuadraticGaussian(RobotController):
             L = kalman_gains(A, C, W, V, self.initial_error**2).L
         else:
             K, L = discrete_riccati(*joined, Q, R).K, stationary_kalman_gains(A, C, W, V).L
-        tau = self.robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+        tau = held_torques(self.robot, motion)
         flat = [part.reshape(*part.shape[:-2], -1) for part in (K, L, A, B)]
         return np.concatenate([tau, *(np.broadcast_to(part, (*batch, part.shape[-1])) for part in flat)], axis=-1)
 
@@ -133,9 +135,8 @@ class LinearQuadraticGaussian(RobotController):
         estimate = prediction + L @ (deviation - prediction[:n])
         correction = -K @ np.concatenate([estimate, integral])
         following = A @ estimate + B @ correction
-        return tau + correction, np.concatenate(
-            [following, integral + period * deviation if len(integral) else integral]
-        )
+        tau = tau + correction
+        return tau, np.concatenate([following, next_integral(self.robot, integral, deviation, tau, period)])
 
     def __repr__(self) -> str:
         where = "along the motion" if self.q is None else self.q.tolist()

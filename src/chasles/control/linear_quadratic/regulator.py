@@ -37,7 +37,7 @@ class LinearQuadraticRegulator(RobotController):
         Weight of torques, (n, n), (n,) or one number, 1/(N m)². Default as for Q.
     integral_error
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
-        no integral action.
+        no integral action. The integral of a joint waits while its torque is beyond the model's effort limit.
     period
         The controller's, s, for the regulator of the sampled system; without it that of continuous time, which is the
         same in the limit of short periods.
@@ -89,10 +89,10 @@ class LinearQuadraticRegulator(RobotController):
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
+        """Torques of the law; the memory is the integral of the deviation."""
         nominal = self.robot.inverse_dynamics(*reference)
         row = np.concatenate([nominal[:, None], parameters["K"]], axis=1)
-        return regulator_law(row, q, qd, reference, state, period)
+        return regulator_law(self.robot, row, q, qd, reference, state, period)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {self.q.tolist()})"

@@ -37,6 +37,7 @@ class TimeVaryingRegulator(RobotController):
 
     Needs to know the whole dynamics, but not while it runs: what is left then is one small matrix product. The terminal
     weight P_T is by default the cost of staying regulated for ever at the end of the motion, so that gains do not fade.
+    As torques are held, ID is the mean of those at this sample and the next.
 
     Source: Mazure, "An adaptive linearization and control strategy for mechanical manipulators" (1987), section 4:
     nominal torques from the Newton–Euler recursion, and a regulator on the linear model of the perturbations.
@@ -54,7 +55,8 @@ class TimeVaryingRegulator(RobotController):
         P_T, (m, m), (m,) or one number, m = 2n, or 3n with integral action.
     integral_error
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
-        no integral action. With it, constant disturbances leave no error.
+        no integral action. With it, constant disturbances leave no error. The integral of a joint waits while its
+        torque is beyond the model's effort limit and the deviation drives it further.
 
     Examples
     --------
@@ -116,8 +118,8 @@ class TimeVaryingRegulator(RobotController):
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation by the rectangle rule."""
-        return regulator_law(parameters["schedule"], q, qd, reference, state, period)
+        """Torques of the law; the memory is the integral of the deviation."""
+        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r})"

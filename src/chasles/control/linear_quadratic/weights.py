@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 _ASYMMETRY = 1e-10  # of a matrix given as symmetric, relative to its largest element
 _ROUNDING = 1e-12  # of an eigenvalue that counts as zero, relative to the largest
 _LARGE_TORQUE = 0.1  # of a joint's greatest torque
+_LEAST_DAMPING = 0.5**0.5 * (1.0 - 1e-12)
 _NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
 
 
@@ -73,6 +74,50 @@ def bryson_weights(
         torque = np.where(limited, _LARGE_TORQUE * limits, inertia * _NATURAL_FREQUENCY**2 * position)
     tau = positive(torque, (robot.n,), "torque")
     return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
+
+
+def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float = 1.0) -> Weights:
+    """Weights under which the regulator of a mass matrix is a spring and a damper: stiffness ω² M, damping 2 ζ ω M.
+
+    The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows. Springs
+    and dampers cannot give off more energy than they were given, whatever they hold: so a robot that is heavier than
+    expected swings more slowly, but its vibrations do not grow. Other weights promise no such thing. The stiffness that
+    is optimal for them is in general not symmetric.
+
+    Parameters
+    ----------
+    mass_matrix
+        M, shape (n, n), symmetric and positive definite: of a pose, or a mean over the poses of a motion.
+    frequency
+        ω, 1/s.
+    damping
+        ζ, at least 1/√2; regulators are not damped less.
+
+    Returns
+    -------
+    Weights
+        Q = diag(ω³ M / (2 ζ), ω (2 ζ - 1/ζ) M) and R = (2 ζ ω M)⁻¹. All terms of their cost are powers, in W.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of its range, or the matrix is not as said.
+
+    Examples
+    --------
+    >>> weights = frequency_weights([[2.0]], frequency=10.0, damping=1.0)
+    >>> from chasles.control.linear_quadratic import continuous_riccati
+    >>> continuous_riccati([[0.0, 1.0], [0.0, 0.0]], [[0.0], [0.5]], *weights).K.round(9)
+    array([[200.,  40.]])
+    """
+    M = weight_matrix(mass_matrix, len(np.atleast_1d(mass_matrix)), "mass_matrix", definite=True)
+    omega, zeta = float(positive(frequency, (), "frequency")), float(positive(damping, (), "damping"))
+    if zeta < _LEAST_DAMPING:
+        raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
+    speed = omega * max(0.0, 2.0 * zeta - 1.0 / zeta)
+    inverse = np.linalg.inv(2.0 * zeta * omega * M)
+    Q = np.kron(np.diag([omega**3 / (2.0 * zeta), speed]), M)
+    return Weights(Q, 0.5 * (inverse + inverse.T))
 
 
 def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> Floats:

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.control.adaptive.bounds import numbers
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.controller import gains
-from chasles.control.plain_coordinates import require_plain_coordinates
 from chasles.control.sliding_variable import sliding
 from chasles.engine import absolute, clip
 from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
 

@@ -18,7 +18,7 @@ from chasles.model.formats.to_toml import TomlForm, to_toml
 from chasles.model.formats.to_urdf import to_urdf
 from chasles.model.formats.toml import from_toml, parse_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
-from chasles.model.formats.xml import MAX_BYTES, parse_xml
+from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.record import naming, shortened
 
 __all__ = [
@@ -75,7 +75,7 @@ def read(path: str | Path, *, check: bool = True) -> Description:
 
 def _from_xml(path: str | Path, *, check: bool) -> Description:
     with naming(str(path)):
-        tag = parse_xml(read_bytes(path, MAX_BYTES)).tag
+        tag = root_tag(read_bytes(path, MAX_BYTES))
         if tag not in _ROOTS:
             raise ModelError(
                 f"the root element is <{shortened(tag)[1:-1]}>; <robot> (URDF) or <mujoco> (MJCF) can be read"
@@ -88,6 +88,6 @@ _READERS: dict[str, Callable[..., Description]] = {
     ".dat": from_spacelib,
     ".mjcf": from_mjcf,
     ".toml": from_toml,
-    ".urdf": _from_xml,
+    ".urdf": from_urdf,
     ".xml": _from_xml,
 }

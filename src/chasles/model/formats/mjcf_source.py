@@ -29,6 +29,8 @@ REFUSED = {
     "model": "attached models are not supported; save the whole model as one file first (mujoco.mj_saveLastXML)",
     "plugin": "plugins are not supported",
 }
+#: No element of MJCF has as many; MuJoCo's time for them grows with their square.
+MAX_ATTRIBUTES = 200
 NAMES = ("name", "class", "childclass", "model")
 FOLDERS = ("assetdir", "meshdir", "texturedir", "strippath")
 
@@ -118,6 +120,10 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
         kept = _kept(element, section, meshes)
         if kept is None:
             return
+        for name, value in kept.items():
+            # MuJoCo would read it, and write a warning into a file in the working directory.
+            if name not in NAMES and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
+                raise ModelError(f"{element}: attribute {name}={shortened(value)} must be finite")
         # Each element stays in its line, so that MuJoCo's messages name the right one.
         lines.append("\n" * max(0, element.line - written))
         written = max(written, element.line)
@@ -157,9 +163,6 @@ def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]
     for name, value in attributes.items():
         if name.startswith("file"):
             raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(value)}")
-        # MuJoCo would read it, and write a warning into a file in the working directory.
-        if name not in NAMES and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
-            raise ModelError(f"{element}: attribute {name}={shortened(value)} must be finite")
     return attributes
 
 
@@ -172,7 +175,9 @@ def _mesh_name(mesh: Element) -> str:
 
 
 def _check_size(element: Element, times: int = 1) -> int:
-    """Number of elements after repetition; a ModelError when it is beyond all reason."""
+    """Number of elements after repetition; a ModelError when it, or the attributes of one, are beyond all reason."""
+    if len(element.attributes) > MAX_ATTRIBUTES:
+        raise ModelError(f"{element} has {len(element.attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
     if element.tag == "replicate":
         count = element.number("count", 1.0)
         if not (count >= 0.0 and math.floor(count) == count):

@@ -9,6 +9,7 @@ from chasles.errors import ModelError
 from chasles.model.record import shortened
 
 MAX_BYTES = 8_000_000
+START_BYTES = 200_000
 MAX_DEPTH = 64
 MAX_ELEMENTS = 20_000
 LARGEST_NUMBER = 1e9
@@ -94,15 +95,49 @@ def parse_xml(data: bytes) -> Element:
     if len(data) > MAX_BYTES:
         raise ModelError(f"the file has {len(data)} bytes; at most {MAX_BYTES} are read")
     builder = _Builder()
+    _parse(builder, data)
+    return builder.roots[0]
+
+
+def root_tag(data: bytes) -> str:
+    """Return the tag of the first element, which must stand in the first 200,000 bytes.
+
+    Raises
+    ------
+    ModelError
+        Not XML, or a document type or entity declaration.
+
+    Examples
+    --------
+    >>> root_tag(b"<?xml version='1.0'?><!-- a stone --><robot><link")
+    'robot'
+    """
+    builder = _Builder()
+
+    def stop(tag: str, attributes: dict[str, str]) -> None:
+        raise _RootFound(tag)
+
+    builder.parser.StartElementHandler = stop
     try:
-        builder.parser.Parse(data, True)
+        _parse(builder, data[:START_BYTES], complete=len(data) <= START_BYTES)
+    except _RootFound as found:
+        return str(found)
+    raise ModelError(f"no element found in the first {START_BYTES} bytes")
+
+
+class _RootFound(Exception):  # noqa: N818  (no error: it ends the reading)
+    """The first element has started."""
+
+
+def _parse(builder: _Builder, data: bytes, complete: bool = True) -> None:
+    try:
+        builder.parser.Parse(data, complete)
     except expat.ExpatError as error:
         raise ModelError(f"not well-formed XML: {error}") from None
     except (LookupError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"the XML declaration is wrong: {error}") from None
-    return builder.roots[0]
 
 
 class _Builder:
