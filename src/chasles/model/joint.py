@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -264,7 +263,7 @@ class Joint(Record):
 
 
 def _bound(value: object, what: str) -> Bound:
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
         return tuple(number(item, what) for item in value)
     return number(value, what)
 

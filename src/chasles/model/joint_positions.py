@@ -34,13 +34,15 @@ def checked_position(joint: Joint, position: Any) -> Vector:
     """
     names = joint.coordinate_names
     what = f"the position of joint {shortened(joint.name)}"
-    if np.ndim(position) == 0 and len(names) == 1:
-        position = [position]
-    if np.shape(position) != (len(names),):
+    try:
+        given = np.atleast_1d(np.asarray(position)) if len(names) == 1 else np.asarray(position)
+    except ValueError:  # rows of different lengths
+        given = np.zeros(0)
+    if given.shape != (len(names),):
         raise ModelError(
             f"{what} ({joint.kind}) must be {len(names)} numbers ({', '.join(names)}), not {shortened(position)}"
         )
-    values = frozen_array(position, (len(names),), what)
+    values = frozen_array(given, (len(names),), what)
     if not np.isfinite(values).all():
         raise ModelError(f"{what} must be finite, not {shortened(values.tolist())}")
     if not joint.has_quaternion:

@@ -104,13 +104,13 @@ class Plant:
         if sensors is not None and sensors.side == "motor" and elastic_joints is None:
             raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
         has_quaternions, has_several = robot.nq != robot.n, len(robot.joint_names) != robot.n
-        for name, effect, cannot in (
+        for name, given, cannot in (
             ("friction", friction, has_quaternions),
             ("sensors", sensors, has_quaternions),
             ("motors", motors, has_several),
             ("elastic_joints", elastic_joints, has_several),
         ):
-            if effect is not None and cannot:
+            if given is not None and cannot:
                 raise ArgumentError(f"robot '{robot.name}' has joints with several freedoms: they cannot have {name}")
 
     @property

@@ -22,6 +22,8 @@ Settings = Mapping[str, Any]
 
 #: Settings of the rule that gives every kind the same bandwidth.
 BANDWIDTH = ("frequency", "damping", "damping_times_period")
+#: Setting of that rule for kinds that can have integral action.
+INTEGRAL = "integral"
 _DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
 _NOT_SETTINGS = ("robot", "period")
 
@@ -63,7 +65,7 @@ def settings_of(kind: str) -> tuple[str, ...]:
     >>> settings_of("pd-gravity")
     ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
     """
-    return (*(BANDWIDTH if _KINDS[kind][1] else ()), *_own_settings(kind))
+    return (*_rule_settings(kind), *_own_settings(kind))
 
 
 def check_settings(kind: str, settings: Any) -> dict[str, Any]:
@@ -75,7 +77,9 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if name not in known:
             raise UnknownNameError(f"setting of a controller of kind '{kind}'", str(name), known)
-        if name in BANDWIDTH and _KINDS[kind][1]:
+        if name == INTEGRAL:
+            checked[name] = number(value, name)
+        elif name in _rule_settings(kind):
             checked[name] = number(value, name, above=0.0)
         elif isinstance(value, bool | str):
             checked[name] = value
@@ -105,7 +109,8 @@ def make_controller(
     settings
         Gains by name. Those that are missing follow from ``frequency`` (natural frequency of the error, rad/s) and
         ``damping``. The frequency is lowered where the period is too long for it: the rate at which the damping acts,
-        times the period, does not exceed ``damping_times_period``.
+        times the period, does not exceed ``damping_times_period``. ``integral`` is the gain of integral action as a
+        share of the stiffness times the frequency, for kinds that can have it.
     model
         What the controller believes about the robot.
     motion
@@ -128,8 +133,9 @@ def make_controller(
     class_name, rule = _KINDS[kind]
     given = dict(settings)
     if rule is not None:
-        given = {name: value for name, value in settings.items() if name not in BANDWIDTH}
-        chosen = {name: float(settings.get(name, default)) for name, default in _DEFAULTS.items()}
+        given = {name: value for name, value in settings.items() if name not in _rule_settings(kind)}
+        defaults = _DEFAULTS | {INTEGRAL: 0.25 if kind == "pid" else 0.0}
+        chosen = {name: float(settings.get(name, default)) for name, default in defaults.items()}
         given = rule(gains.Wish(model, motion, period, **chosen)) | given
     if "period" in _keywords(kind):
         given["period"] = period
@@ -162,6 +168,13 @@ class LimitedTorque:
         if name.startswith("__") or name == "_controller":
             raise AttributeError(name)
         return getattr(self._controller, name)
+
+
+@cache
+def _rule_settings(kind: str) -> tuple[str, ...]:
+    if _KINDS[kind][1] is None:
+        return ()
+    return (*BANDWIDTH, INTEGRAL) if {"ki", "integral_error"} & set(_keywords(kind)) else BANDWIDTH
 
 
 @cache

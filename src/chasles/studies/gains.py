@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.control.linear_quadratic import frequency_weights
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
 
@@ -32,6 +33,8 @@ class Wish:
         Natural frequency, rad/s, and damping ratio of the error.
     damping_times_period
         Bound on the rate at which the damping acts, times the period.
+    integral
+        Gain of the integral, as a share of the stiffness times the frequency; 0 for no integral action.
     """
 
     model: Robot
@@ -40,6 +43,7 @@ class Wish:
     frequency: float
     damping: float
     damping_times_period: float
+    integral: float
 
     @cached_property
     def times(self) -> Floats:
@@ -83,27 +87,29 @@ def stiffness(wish: Wish) -> dict[str, Any]:
 
 
 def stiffness_with_integral(wish: Wish) -> dict[str, Any]:
-    """Each joint as if it turned alone; the integral acts four times more slowly."""
+    """Each joint as if it turned alone."""
     gains = stiffness(wish)
-    return gains | {"ki": 0.25 * wish.attainable_alone() * gains["kp"]}
+    return gains | {"ki": wish.integral * wish.attainable_alone() * gains["kp"]}
 
 
 def error_equation(wish: Wish) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass."""
     frequency = wish.attainable()
-    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency}
+    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency, "ki": wish.integral * frequency**3}
 
 
 def quadratic_weights(wish: Wish) -> dict[str, Any]:
-    """Weights under which the regulator of the mean inertia has the wished frequency and damping.
+    """Weights under which the regulator of the mean mass matrix has the wished frequency and damping.
 
-    The optimal gains of x'' = u for the cost ∫ (x² + b x'² + r u²) dt are kp = 1/sqrt(r) and kd² = b/r + 2/sqrt(r).
+    For joints that turn alone, the weight of the integral gives it the wished gain; stiffness and damping, which are
+    optimal for all weights together, grow with it.
     """
     frequency, n = wish.attainable(), wish.model.n
-    speed = max(4.0 * wish.damping**2 - 2.0, 0.0) / frequency**2
-    mean = np.linalg.inv(wish.mass_matrices.mean(axis=0))
-    torque = mean.T @ mean / frequency**4
-    return {"Q": np.concatenate([np.ones(n), np.full(n, speed)]), "R": 0.5 * (torque + torque.T)}
+    Q, R = frequency_weights(wish.mass_matrices.mean(axis=0), frequency, max(wish.damping, 0.5**0.5))
+    weights: dict[str, Any] = {"Q": Q, "R": R}
+    if wish.integral > 0.0:
+        weights["integral_error"] = Q.diagonal()[:n] ** -0.5 / (wish.integral * frequency)
+    return weights
 
 
 def perturbation_weights(wish: Wish) -> dict[str, Any]:

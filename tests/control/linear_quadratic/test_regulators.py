@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from chasles.control.linear_quadratic import (
     stationary_kalman_gains,
 )
 from chasles.errors import ArgumentError
+from chasles.model import Limits
 from chasles.trajectories import Motion
 
 ARM = ch.load("planar2r")
@@ -178,13 +180,14 @@ def test_held_torques_leave_the_plan_by_the_square_of_the_period(controller: Any
     """The torque of the sample itself would leave it in proportion to the period."""
     errors = [rms(ch.simulate(ARM, controller, MOTION, period=h, substeps=4)) for h in (0.02, 0.01, 0.005)]
     ratios = np.divide(errors[:-1], errors[1:])
-    assert (ratios > 3.4).all() and (ratios < 4.6).all(), ratios
+    assert ((ratios > 3.4) & (ratios < 4.6)).all(), ratios
 
 
 @pytest.mark.parametrize("kind", [TimeVaryingRegulator, LinearQuadraticRegulator, LinearQuadraticGaussian])
 def test_integrals_wait_while_a_motor_is_at_its_limit(kind: type) -> None:
     """A step that saturates: the integral of the loop that does not wait makes it overshoot more."""
-    limited = ARM.with_parameters({f"joints.{name}.effort": 60.0 for name in ARM.joint_names})
+    joints = tuple(replace(joint, limits=Limits(effort=60.0)) for joint in ARM.description.joints)
+    limited = ch.Robot(replace(ARM.description, joints=joints))
     hold = ch.PointToPoint([-1.5, 0.1], [-1.5, 0.1], duration=3.0)
     overshoot = {}
     for model in (limited, ARM):

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.control.linear_quadratic import LinearQuadraticRegulator, TimeVaryingRegulator, bryson_weights
+from chasles.control.linear_quadratic import (
+    LinearQuadraticRegulator,
+    TimeVaryingRegulator,
+    bryson_weights,
+    continuous_riccati,
+    frequency_weights,
+    linear_model,
+)
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.errors import ArgumentError
+from chasles.trajectories import Motion
 
 
 def test_brysons_rule_prices_the_largest_error_of_each_kind_at_one() -> None:
@@ -61,3 +69,39 @@ def test_rounding_does_not_make_a_weight_asymmetric_or_indefinite() -> None:
     np.testing.assert_array_equal(weight_matrix(Q, 6, "Q", definite=False), 0.5 * (Q + Q.T))
     with pytest.raises(ArgumentError, match="positive definite"):
         weight_matrix(Q, 6, "Q", definite=True)
+
+
+@pytest.mark.parametrize("damping", [0.5**0.5, 1.0, 1.5])
+def test_the_regulator_of_a_mass_matrix_is_a_spring_and_a_damper(damping: float) -> None:
+    panda = ch.load("panda")
+    M, zero, unit = panda.mass_matrix(panda.home), np.zeros((7, 7)), np.eye(7)
+    A, B = np.block([[zero, unit], [zero, zero]]), np.vstack([zero, np.linalg.inv(M)])
+    K = continuous_riccati(A, B, *frequency_weights(M, 20.0, damping)).K
+    expected = np.hstack([400.0 * M, 40.0 * damping * M])
+    np.testing.assert_allclose(K, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
+
+
+def test_an_unknown_payload_lets_vibrations_grow_unless_the_stiffness_is_symmetric() -> None:
+    """The same frequency of every mode in the nominal loop, from weights of angles and torques that are not powers."""
+    panda = ch.load("panda").with_friction(viscous=0.0, coulomb=0.0)
+    q = np.array([1.1, -0.6, 0.5, -1.5, 0.5, 2.2, 0.0])
+    rest = np.zeros(7)
+    M = np.mean(panda.mass_matrix(np.linspace(panda.home, q, 20)), axis=0)
+    inverse = np.linalg.inv(M)
+    plain = np.diag(np.repeat([1.0, 2.0 / 400.0], 7)), inverse @ inverse / 20.0**4
+    growth = {}
+    for name, weights in (("plain", plain), ("powers", frequency_weights(M, 20.0))):
+        K = continuous_riccati(*linear_model(panda, Motion(q, rest, rest)), *weights).K
+        A, B = linear_model(panda.with_payload(5.0), Motion(q, rest, rest))
+        growth[name] = float(np.linalg.eigvals(A - B @ K).real.max())
+    assert growth["plain"] > 1.0
+    assert growth["powers"] < -1.0
+
+
+def test_frequencies_and_mass_matrices_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="regulators are not damped less"):
+        frequency_weights(np.eye(2), 20.0, 0.5)
+    with pytest.raises(ArgumentError, match="frequency must be positive"):
+        frequency_weights(np.eye(2), 0.0)
+    with pytest.raises(ArgumentError, match="mass_matrix must be positive definite"):
+        frequency_weights(np.diag([1.0, 0.0]), 20.0)

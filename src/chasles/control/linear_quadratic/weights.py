@@ -115,9 +115,10 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
     if zeta < _LEAST_DAMPING:
         raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
     speed = omega * max(0.0, 2.0 * zeta - 1.0 / zeta)
-    inverse = np.linalg.inv(2.0 * zeta * omega * M)
-    Q = np.kron(np.diag([omega**3 / (2.0 * zeta), speed]), M)
-    return Weights(Q, 0.5 * (inverse + inverse.T))
+    n, zero = len(M), np.zeros_like(M)
+    Q = np.block([[omega**3 / (2.0 * zeta) * M, zero], [zero, speed * M]])
+    R = np.linalg.solve(2.0 * zeta * omega * M, np.eye(n))
+    return Weights(Q, 0.5 * (R + R.T))
 
 
 def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> Floats:

@@ -194,7 +194,7 @@ def _link(table: Mapping[str, Any], where: str) -> Link:
 def _inertia(table: Mapping[str, Any], known: tuple[str, ...]) -> Inertia:
     check_keys(table, known, "the table")
     matrix = table.get("inertia", np.zeros((3, 3)))
-    if np.ndim(matrix) == 1:
+    if isinstance(matrix, list) and not any(isinstance(row, list) for row in matrix):
         matrix = np.diag(frozen_array(matrix, (3,), "inertia"))
     return Inertia(table.get("mass", 0.0), table.get("center_of_mass", np.zeros(3)), matrix)
 
