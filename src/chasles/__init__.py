@@ -1,6 +1,8 @@
 """Chasles: robot mechanics and control, from a description to controlled motion, at native speed."""
 
-from chasles import geometry, studies
+from typing import TYPE_CHECKING, Any
+
+from chasles import geometry
 from chasles._version import __version__
 from chasles.control import ComputedTorque, PDGravity, PythonLaw
 from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
@@ -37,6 +39,9 @@ from chasles.trajectories import (
     online_trajectory,
     time_optimal,
 )
+
+if TYPE_CHECKING:
+    from chasles import studies
 
 __all__ = [
     "BSpline",
@@ -83,3 +88,12 @@ __all__ = [
     "time_optimal",
     "trace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `studies` when it is first used."""
+    if name == "studies":
+        from importlib import import_module
+
+        return import_module("chasles.studies")
+    raise AttributeError(f"module 'chasles' has no attribute '{name}'")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,13 @@ def assert_same(left: StudyResults, right: StudyResults) -> None:
     for pair, values in left.values.items():
         for name, array in values.items():
             np.testing.assert_array_equal(array, right.values[pair][name], err_msg=f"{pair} {name}")
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_results_are_taken_up_again(tmp_path: Path) -> None:
@@ -205,7 +214,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
             came.set()
             collected[part] = arrays
         killer.join()
-        assert not any(worker.pid == victim for worker in cluster.workers.values())
+        wait_until(lambda: all(worker.pid != victim for worker in cluster.workers.values()))
         assert_same(StudyResults.of(study, {part: collected[part] for part in parts(study)}, 0), alone)
         stored = study.run(tmp_path / "results", scheduler=cluster.scheduler_address)
     assert_same(stored, alone)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INLINE_LIMIT = 300
 #: Work, in scalar operations, from which a batch is worth cutting into pieces for several threads.
 _LARGE_WORK = 2_000_000
-#: Held while a function is compiled: were two threads to do it at once, the code that one got would go with the other's.
+#: Held while a function is compiled: of two threads at once, the code of one would go with that of the other.
 _COMPILING = RLock()
 
 

@@ -107,11 +107,16 @@ def _points(design: Design, factors: Factors) -> Floats:
         levels = [np.linspace(0.0, 1.0, design.levels if low < high else 1) for low, high in ranges]
         return np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")], axis=-1)
     count = -(-design.runs // len(factors.rates))
-    from scipy.stats import qmc  # takes as long to load as all of Chasles
-
     generator = np.random.default_rng(design.seed)
+    if design.method == "sobol":
+        from scipy.stats import qmc  # takes as long to load as all of Chasles
+
+        points: Floats = qmc.Sobol(3, seed=generator).random(count)
+        return points
+    points = generator.random((count, 3))
     if design.method == "random":
-        return generator.random((count, 3))
-    sampler = qmc.Sobol(3, seed=generator) if design.method == "sobol" else qmc.LatinHypercube(3, seed=generator)
-    points: Floats = sampler.random(count)
-    return points
+        return points
+    strata = np.tile(np.arange(1, count + 1), (3, 1))  # of a Latin hypercube: each factor visits each of them once
+    for order in strata:
+        generator.shuffle(order)
+    return (strata.T - points) / count

@@ -14,6 +14,7 @@ from chasles.studies.results import Curve, StudyResults, Summary
 Floats = NDArray[np.float64]
 
 _FACTORS = {"payload": "payload", "friction": "friction", "model_error": "model error"}
+_UNITS = {"payload": (1.0, "kg"), "friction": (100.0, "% of the peak torque"), "model_error": (100.0, "%")}
 #: A change smaller than this is not worth a word.
 _NOTABLE = 1.1
 
@@ -136,8 +137,19 @@ def _lost(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[
         worst = int(np.argmax(curve.lost))
         if len(curve.x) > 1 and row.lost > 0.01 and curve.lost[worst] >= 1.5 * row.lost:
             text += f", most often at {curve.x[worst]:g} Hz ({_share(float(curve.lost[worst]))})"
-        said.append(text)
+        said.append(text + _where_lost(results, robot, row.controller))
     return [f"{_first_upper('; '.join(said))}."] if said else []
+
+
+def _where_lost(results: StudyResults, robot: str, controller: str) -> str:
+    """What the lost runs have in common: an unknown that is in the upper half of its range in all of them."""
+    lost = np.isinf(results.of_pair(robot, controller)["rms_error"])
+    for factor, (scale, unit) in _UNITS.items():
+        values = getattr(results.runs, factor)
+        least = values[lost].min()
+        if values.min() < values.max() and least > 0.5 * (values.min() + values.max()):
+            return f", none with a {_FACTORS[factor]} below {scale * least:.3g} {unit}"
+    return ""
 
 
 def _factors(results: StudyResults, robot: str, ranked: Sequence[Summary]) -> list[str]:

@@ -54,8 +54,8 @@ def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tup
             while left or waiting:
                 # Few at a time, so that an interrupted study does not have to finish them all.
                 while left and len(waiting) < 2 * count:
-                    part = left.pop(0)
-                    waiting[pool.submit(_work, part)] = part
+                    waiting[pool.submit(_work, left[0])] = left[0]
+                    del left[0]  # only now: a pool whose process has just died takes nothing
                 finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in finished:
                     part = waiting[future]

@@ -18,7 +18,7 @@ from chasles.model.inertial_parameters import OF_BODY
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion
 
-_UNITS = pseudo_inertia_from_inertial_parameters(np.eye(10))
+_UNITS = np.array([pseudo_inertia_from_inertial_parameters.formula(unit) for unit in np.eye(10)])
 _DUALS = np.linalg.solve(np.einsum("kij,lij->kl", _UNITS, _UNITS), _UNITS.reshape(10, 16))
 """Symmetric matrices L_k with tr(L_k J) the k-th inertial parameter of the body of pseudo-inertia J, as rows."""
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from chasles.errors import ModelError
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
+from chasles.model.formats.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, quoted
 from chasles.model.record import naming, shortened
 
 #: Sections with no say in the motion of bodies, or whose effect is not taken (contacts).
@@ -127,7 +126,7 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
         # Each element stays in its line, so that MuJoCo's messages name the right one.
         lines.append("\n" * max(0, element.line - written))
         written = max(written, element.line)
-        attributes = "".join(f" {name}={quoteattr(value, _SPACES)}" for name, value in kept.items())
+        attributes = "".join(f" {name}={quoted(value.translate(_SPACES))}" for name, value in kept.items())
         lines.append(f"<{element.tag}{attributes}>")
         for child in element.children:
             write(child, section or child.tag)
@@ -137,7 +136,7 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
     return "".join(lines)
 
 
-_SPACES = {"\t": " ", "\n": " ", "\r": " "}
+_SPACES = str.maketrans("\t\n\r", "   ")
 
 
 def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:

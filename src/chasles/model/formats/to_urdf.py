@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from chasles.errors import ModelError
 from chasles.model.description import STANDARD_GRAVITY, Description
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
+from chasles.model.formats.xml import quoted
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits
 from chasles.model.link import Link
@@ -207,4 +207,4 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 def _quoted(text: str) -> str:
     if _UNSAYABLE.search(text):
         raise ModelError(f"XML cannot hold the text {shortened(text)}")
-    return quoteattr(text, {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
+    return quoted(text)

@@ -168,3 +168,16 @@ class _Builder:
     def _forbid(self, *declaration: object) -> None:
         line = self.parser.CurrentLineNumber
         raise ModelError(f"line {line}: document type and entity declarations are not allowed in a robot file")
+
+
+def quoted(text: str) -> str:
+    r"""Return a text as an attribute's value, with its quotation marks.
+
+    Examples
+    --------
+    >>> print(quoted("a < b\n"))
+    "a &lt; b&#10;"
+    """
+    from xml.sax.saxutils import quoteattr  # brings much of the standard library along
+
+    return quoteattr(text, {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
