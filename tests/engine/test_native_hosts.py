@@ -52,6 +52,18 @@ def test_older_processors_compute_the_same(older_host: str) -> None:
     np.testing.assert_array_equal(M, np.array([arm.mass_matrix(q) for q in Q[0]]))
 
 
+def test_the_quick_way_of_long_programs_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "load", lambda key: None)
+    monkeypatch.setattr(machine, "QUICKLY_FROM", 0)
+    arm = ch.load("puma560")
+    torque = compile_numpy(Kernel(arm.inverse_dynamics.program), "float64")(*Q)
+    np.testing.assert_allclose(arm.inverse_dynamics(*Q), torque, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(arm.inverse_dynamics.astype("float32")(*Q), torque, rtol=1e-3, atol=1e-3)
+    expected = compile_numpy(Kernel(arm.linearize.program), "float64")(*Q)
+    for ours, theirs in zip(arm.linearize(*Q), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
 def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
