@@ -64,7 +64,7 @@ def test_findings_name_the_best_by_how_much_and_what_matters(study: studies.Stud
     ratio = np.quantile(0.01 + 0.1 * runs.friction, 0.5, method="higher") / best
     assert "Two controllers made the same 200 runs on arm." in said.overall
     assert "smallest median error is that of computed torque on arm" in said.overall
-    assert f"of PD {ratio:.2g} times as large" in said.overall
+    assert f"the median error is {ratio:.2g} for PD." in said.overall
     assert "No run was lost." in said.overall
     text = said.robots["arm"]
     assert f"{1e3 * best:.3g} mrad for computed torque" in text
@@ -82,6 +82,9 @@ def test_findings_about_lost_runs_and_rates(study: studies.Study) -> None:
     assert "Computed torque lost no run on any robot." in said.overall
     assert "PD lost 50 % of its runs, most often at 125 Hz (100 %)." in said.robots["arm"]
     assert "At 125 Hz the median error of computed torque is 2 times that at 250 Hz" in said.robots["arm"]
+    heavy = runs.payload > 4.0
+    tired = findings(made_up({"computed torque": np.full(200, 0.02), "PD": np.where(heavy, np.inf, 0.01)}, study))
+    assert f"of its runs, none with a payload below {runs.payload[heavy].min():.3g} kg." in tired.robots["arm"]
     hopeless = findings(made_up({"computed torque": np.full(200, np.inf), "PD": np.full(200, np.inf)}, study))
     assert "All controllers lost more than half of their runs." in hopeless.overall
     assert "Every controller lost some of its runs." in hopeless.overall

@@ -10,6 +10,7 @@ from tiny_studies import own, tiny
 
 import chasles as ch
 from chasles import studies
+from chasles.errors import UnknownNameError
 from chasles.studies.controllers import LimitedTorque, make_controller
 from chasles.studies.design import draw
 from chasles.studies.experiment import bench, parts, perform, plant_values
@@ -164,3 +165,26 @@ def test_the_same_bandwidth_for_a_decoupled_arm() -> None:
     mean = arm.mass_matrix(motion(np.linspace(0.0, 0.3, 50)).q).mean(axis=0)
     np.testing.assert_allclose(K[:, :2], 100.0 * mean, atol=0.15 * 100.0 * np.abs(M).max())
     np.testing.assert_allclose(K[:, 2:], 16.0 * mean, atol=0.15 * 16.0 * np.abs(M).max())
+    for kind, name in (("computed-torque", "ki"), ("pid", "ki"), ("time-varying-regulator", "weights")):
+        controller = make_controller(kind, {"frequency": 10.0, "integral": 0.5}, arm, motion, period)
+        if name == "weights":
+            gain = np.sqrt(
+                np.diag(controller.weights.Q)[4:] * 2.0 * 10.0 * np.diag(mean)
+            )  # of a joint that turns alone
+            np.testing.assert_allclose(gain, 0.5 * 10.0**3 * np.diag(mean), rtol=1e-12)
+        else:
+            np.testing.assert_allclose(controller.parameters[name], 5.0 * controller.parameters["kp"], rtol=1e-12)
+    with pytest.raises(UnknownNameError, match="integral"):
+        studies.StudyController("PD", "pd", {"integral": 0.5})
+
+
+def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> None:
+    """On the arm on which plainer weights lose most."""
+    study = studies.load("mazure").only(["Panda"]).replace(runs=24, rates=(250.0,))
+    wanted = ("PD + gravity", "nominal torque + regulator", "regulator with integral")
+    chosen = [choice for choice in study.controllers if choice.title in wanted]
+    rows = {row.controller: row for row in study.replace(controllers=chosen, payload=(0.0, 4.5)).run().summaries()}
+    pd, plain, integral = (rows[title] for title in wanted)
+    assert plain.lost == integral.lost == 0.0
+    assert plain.rms_error.median < 0.7 * pd.rms_error.median
+    assert integral.rms_error.median < 0.1 * pd.rms_error.median

@@ -18,6 +18,8 @@ _COLUMNS = 3
 _PANEL_HEIGHT = 270
 _ROW_GAP = 84
 _COLUMN_GAP = 0.065
+_TITLE = {"size": 13}
+_FINE = {"showgrid": True, "gridcolor": "#f3f6f8"}
 _LINES = {"gridcolor": "#e8edf1", "zerolinecolor": "#e8edf1", "linecolor": "#c3ccd4"}
 
 
@@ -165,8 +167,8 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
     width = (1.0 - (_COLUMNS - 1) * _COLUMN_GAP) / _COLUMNS
     unit = "m" + results.unit(robot)
     layout: dict[str, Any] = {
-        "height": inner + 134,
-        "margin": {"l": 56, "r": 12, "t": 76, "b": 58},
+        "height": inner + 152,
+        "margin": {"l": 56, "r": 12, "t": 94, "b": 58},
         "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "#ffffff",
@@ -193,7 +195,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
         x_axis: dict[str, Any] = _LINES | {
             "anchor": axis_name("y", number),
             "domain": [left, left + width],
-            "title": {"text": x_title, "standoff": 6},
+            "title": {"text": x_title, "standoff": 6, "font": _TITLE},
             "hoverformat": ".4g",
         }
         if panel is None:
@@ -202,7 +204,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
                 "range": span,
                 "dtick": 1,
                 "tickformat": "~g",
-                "minor": {"ticks": "outside", "ticklen": 3},
+                "minor": _FINE,
             }
         elif panel.logarithmic:
             ticks = list(panel.ticks or ())
@@ -212,11 +214,11 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
             "domain": [max(0.0, top - _PANEL_HEIGHT / inner), top],
         }
         if panel is None:
-            y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4}}
+            y_axis |= {"range": [0, 101], "title": {"text": "runs with less [%]", "standoff": 4, "font": _TITLE}}
         else:
             y_axis |= {"type": "log", "dtick": 1, "tickformat": "~g"}
-            y_axis |= {"minor": {"ticks": "outside", "ticklen": 3, "showgrid": True, "gridcolor": "#f3f6f8"}}
-            y_axis |= {"title": {"text": f"[{unit}]", "standoff": 4}}
+            y_axis |= {"minor": _FINE}
+            y_axis |= {"title": {"text": f"[{unit}]", "standoff": 4, "font": _TITLE}}
             if number < len(panels) - 1:
                 y_axis |= {"range": span}
             else:

@@ -89,27 +89,24 @@ def _winners(ranked: dict[str, list[Summary]]) -> list[str]:
 
 
 def _compared(ranked: dict[str, list[Summary]]) -> list[str]:
-    """By how much the others err more than the best, over the robots."""
+    """Errors in multiples of the best, over the robots."""
     ratios: dict[str, list[float]] = {}
     for own in ranked.values():
         for row in own:
             best = own[0].rms_error.median
-            if row.controller != own[0].controller and math.isfinite(best) and best > 0.0:
+            if math.isfinite(best) and best > 0.0:
                 ratios.setdefault(row.controller, []).append(row.rms_error.median / best)
     said, hopeless = [], []
     for name, own_ratios in sorted(ratios.items(), key=lambda item: float(np.median(item[1]))):
         low, high = min(own_ratios), max(own_ratios)
         if math.isinf(low):
             hopeless.append(name)
-        elif math.isinf(high):
-            said.append(f"of {name} {_times(low)} at least")
-        else:
-            said.append(
-                f"of {name} {_times(low) if _round(low) == _round(high) else f'{_round(low)} to {_times(high)}'}"
-            )
+        elif high > 1.0:  # not the best everywhere
+            most = "more" if math.isinf(high) else _round(high)
+            said.append(f"{_round(low) if _round(low) == most else f'{_round(low)} to {most}'} for {name}")
     texts = []
     if said:
-        texts.append(f"Compared with the best on a robot, the median error is {_listed(said)} as large.")
+        texts.append(f"In multiples of the smallest on a robot, the median error is {_listed(said)}.")
     if hopeless:
         texts.append(f"{_first_upper(_listed(hopeless))} lost more than half of the runs on every robot.")
     return texts
