@@ -16,7 +16,7 @@ from benchmarks.robots import example_files, with_complete_digits_of_pi
 from chasles import algorithms as alg
 from chasles.engine import trace
 from chasles.errors import ModelError
-from chasles.model import inertial_parameters, parse_urdf
+from chasles.model import inertial_parameters, parse_urdf, with_free_base
 from chasles.model.tree import Tree, build_tree
 
 pin = importlib.import_module("pinocchio")
@@ -97,32 +97,44 @@ def test_friction_and_armature_columns(trees: SimpleNamespace) -> None:
     assert np.array_equal(Y[:, 30:], expected)
 
 
-def configuration(model: Any, positions: np.ndarray) -> np.ndarray:
+def configuration(model: Any, order: np.ndarray, q: np.ndarray, free: bool) -> np.ndarray:
+    """Pinocchio's configuration; coordinate k of a joint with one freedom belongs to its velocity order[k]."""
     x = pin.neutral(model)
-    for joint in list(model.joints)[1:]:
-        angle = positions[joint.idx_v]
+    base = 7 if free else 0
+    if free:
+        quaternion = q[:4] / np.linalg.norm(q[:4])
+        x[:7] = [*q[4:7], *quaternion[1:], quaternion[0]]
+    joints = {joint.idx_v: joint for joint in list(model.joints)[1:]}
+    for angle, velocity in zip(q[base:], order[6 if free else 0 :], strict=True):
+        joint = joints[velocity]
         x[joint.idx_q : joint.idx_q + joint.nq] = angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
     return x
 
 
+@pytest.mark.parametrize("free", [False, True], ids=["fixed", "free"])
 @pytest.mark.parametrize("file", FILES)
-def test_columns_agree_with_pinocchio(file: Path, trees: SimpleNamespace) -> None:
+def test_columns_agree_with_pinocchio(file: Path, free: bool, trees: SimpleNamespace) -> None:
     text = re.sub(r"<mimic[^>]*/>", "", with_complete_digits_of_pi(file.read_text()))
     try:
-        tree = build_tree(parse_urdf(text, check=False))
+        description = parse_urdf(text, check=False)
     except ModelError as error:
         pytest.skip(str(error))
-    model = pin.buildModelFromXML(text)
+    if free:
+        description = with_free_base(description, joint="root_joint", world="the world")
+    tree = build_tree(description)
+    model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer()) if free else pin.buildModelFromXML(text)
     data = model.createData()
-    ids = [model.getJointId(body.joint) for body in tree.bodies]
-    order = np.array([model.joints[k].idx_v for k in ids], dtype=int)
+    carriers = [tree.bodies[index] for index in tree.carriers]
+    ids = [model.getJointId(body.joint.removesuffix(".vz")) for body in carriers]  # a free base moves along z last
+    order = np.array([model.joints[k].idx_v for k in ids[free:]], dtype=int)
+    order = np.concatenate([[3, 4, 5, 0, 1, 2], order]) if free else order
     back = np.argsort(order)
     columns = np.array([10 * (k - 1) + p for k in ids for p in PINOCCHIO_ORDER], dtype=int)
-    count = 10 * len(tree.bodies)
+    count = 10 * len(carriers)
     rng = np.random.default_rng(0)
     for _ in range(3):
-        q, qd, qdd = rng.normal(size=(3, tree.n))
-        x, v, a = configuration(model, q[back]), qd[back], qdd[back]
+        q, (qd, qdd) = rng.normal(size=tree.nq), rng.normal(size=(2, tree.n))
+        x, v, a = configuration(model, order, q, free), qd[back], qdd[back]
         expected = np.array(pin.computeJointTorqueRegressor(model, data, x, v, a))[order][:, columns]
         ours = alg.torque_regressor(tree, q, qd, qdd)[:, :count]
         assert trees.relative_error(ours, expected) < 1e-10
