@@ -7,8 +7,9 @@ from pathlib import Path
 from chasles.errors import UnknownNameError
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
-from chasles.studies.definition import Design, Execution, Factors, Study
+from chasles.studies.definition import Study
 from chasles.studies.running import DamagedResultsWarning
+from chasles.studies.settings import Design, Execution, Factors
 from chasles.studies.workers import WorkerError
 
 __all__ = [

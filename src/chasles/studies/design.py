@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from chasles.model import perturbed_values
 from chasles.robot import Robot
-from chasles.studies.definition import Design, Factors, Study
+from chasles.studies.definition import Study
+from chasles.studies.settings import Design, Factors
 
 Floats = NDArray[np.float64]
 

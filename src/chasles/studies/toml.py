@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.studies.checks import placed, shortened
 from chasles.studies.choices import StudyController, StudyRobot
-from chasles.studies.definition import Design, Execution, Factors, Study
+from chasles.studies.definition import Study
+from chasles.studies.settings import Design, Execution, Factors
 
 S = TypeVar("S", bound=Study)
 
