@@ -237,3 +237,21 @@ def test_a_wrong_model_degrades_computed_torque_but_leaves_it_stable(payload: fl
             assert rest[controller.name, plant is arm] < 0.5
     for name in {name for name, _ in rest}:
         assert rest[name, True] < 0.01 * rest[name, False]
+
+
+def test_computed_torque_does_not_wind_up() -> None:
+    """The integral of a joint waits while its motor can do no more, and only then; it comes back at once."""
+    arm = ch.load("panda")
+    law = control.ComputedTorque(arm, kp=400.0, kd=40.0, ki=2000.0)
+    rest, period = np.zeros(7), 1e-3
+    error = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.001, -2.0])
+    wanted = Motion(arm.home + error, rest, rest)
+    tau, following = law.law(0.0, arm.home, rest, wanted, rest, law.parameters, period)
+    beyond = np.abs(tau) > arm.effort_limits
+    assert beyond[0]
+    assert not beyond[5]
+    np.testing.assert_allclose(following, np.where(beyond & (tau * error > 0.0), 0.0, period * error), rtol=1e-12)
+    wound = np.full(7, 0.1)
+    back = Motion(arm.home - error, rest, rest)
+    _, unwound = law.law(0.0, arm.home, rest, back, wound, law.parameters, period)
+    assert unwound[5] < wound[5]

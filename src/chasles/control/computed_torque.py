@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.control.integral_action import next_integral
 from chasles.control.robot_controller import RobotController, nonnegative
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -19,7 +20,8 @@ class ComputedTorque(RobotController):
     The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys the linear equation
     e''' + Kd e'' + Kp e' + Ki e = 0 (without integral e'' + Kd e' + Kp e = 0). It needs to know the whole dynamics. The
     feed-forward variant computes ID(q_ref, qd_ref, …), at the planned motion instead of the measured one: noise of the
-    measurements does not enter the model, and the error's equation holds for small errors only.
+    measurements does not enter the model, and the error's equation holds for small errors only. While a joint's torque
+    is beyond the model's effort limit and its error drives it further, its integral waits.
 
     Source: Lynch and Park, Modern Robotics, section 11.4, Motion Control with Torque or Force Inputs.
 
@@ -59,4 +61,5 @@ class ComputedTorque(RobotController):
         integral = state + period * error
         feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
         at = (reference.q, reference.qd) if self.feedforward else (q, qd)
-        return self.robot.inverse_dynamics(*at, reference.qdd + feedback), integral
+        tau = self.robot.inverse_dynamics(*at, reference.qdd + feedback)
+        return tau, -next_integral(self.robot, -state, -error, tau, period)

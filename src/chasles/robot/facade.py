@@ -163,7 +163,9 @@ class Robot(
         return type(self), (self.description,)
 
     def __repr__(self) -> str:
-        return f"<Robot '{self.name}': {self.n} joints, {len(self.description.links)} links>"
+        joints = len(self.joint_names)
+        freedoms = "" if joints == self.n else f" with {self.n} freedoms"
+        return f"<Robot '{self.name}': {joints} joints{freedoms}, {len(self.description.links)} links>"
 
 
 def load(name_or_path: str | Path, *, check: bool = True) -> Robot:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.control.integral_action import next_integral
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.robot_controller import positive
-from chasles.engine import clip, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -108,16 +108,3 @@ def regulator_law(
     deviation = q - reference.q
     tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, integral])
     return tau, next_integral(robot, integral, deviation, tau, period)
-
-
-def next_integral(robot: Robot, integral: Any, deviation: Any, tau: Any, period: float) -> Any:
-    """Integral of the deviations by the rectangle rule, if there is one.
-
-    That of a joint waits while its torque is beyond the model's effort limit and the deviation drives it further.
-    """
-    following = integral + period * deviation if len(integral) else integral
-    for joint, limit in enumerate(robot.effort_limits[: len(integral)]):
-        if 0.0 < limit < np.inf:
-            excess = tau[joint] - clip(tau[joint], -limit, limit)
-            following[joint] = where(excess * deviation[joint] < 0.0, integral[joint], following[joint])
-    return following

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.control.integral_action import next_integral
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
-    next_integral,
     period_of,
     regulator_weights,
     with_integral,
