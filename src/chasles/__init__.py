@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from chasles import geometry
+from chasles import control, geometry
 from chasles._version import __version__
 from chasles.control import ComputedTorque, PDGravity, PythonLaw
 from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
@@ -75,6 +75,7 @@ __all__ = [
     "SmoothingSpline",
     "StraightLine",
     "__version__",
+    "control",
     "follow",
     "function",
     "geometry",

@@ -189,6 +189,22 @@ def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         tiny().run(scheduler="magic://nowhere")
 
 
+def test_a_greeting_that_is_garbled_is_waited_for_again() -> None:
+    """News of a worker in the scheduler's greeting makes the client of distributed fail in an assertion."""
+    attempts = []
+
+    def connect(address: str, **options: object) -> str:
+        attempts.append(address)
+        if len(attempts) < 3:
+            raise AssertionError
+        return "client"
+
+    assert workers._connected("tcp://somewhere", connect) == "client"
+    assert len(attempts) == 3
+    with pytest.raises(ArgumentError, match="greets in a way"):
+        workers._connected("tcp://somewhere", lambda address, **options: (_ for _ in ()).throw(AssertionError))
+
+
 @pytest.mark.filterwarnings("default")  # the cluster's own, about the worker that is killed
 def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")

@@ -84,11 +84,7 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
         raise MissingExtraError("distributed", "cluster", "a Dask cluster") from error
     client: Any = scheduler if isinstance(scheduler, Client) else None
     if client is None:
-        try:
-            connect: Any = Client
-            client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
+        client = _connected(scheduler, Client)
     futures: dict[Any, Part] = {}
     try:
         # Each task carries the study: data held for all by one worker would be lost with it.
@@ -106,6 +102,22 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
         client.cancel(list(futures))
         if client is not scheduler:
             client.close()
+
+
+def _connected(scheduler: Any, connect: Any) -> Any:
+    """Return a client of a scheduler.
+
+    While workers come and go, news of them may reach it together with the scheduler's greeting, of which it then asserts
+    that it should have come alone: it tries again.
+    """
+    for _ in range(1 + RETRIES):
+        try:
+            return connect(scheduler, timeout=PATIENCE, set_as_default=False)
+        except AssertionError:
+            continue
+        except (OSError, ValueError, TypeError) as error:
+            raise ArgumentError(f"the scheduler {scheduler!r} cannot be reached: {error}") from None
+    raise ArgumentError(f"the scheduler {scheduler!r} greets in a way that this version of distributed does not expect")
 
 
 def _named(study: Study, part: Part) -> str:
