@@ -107,8 +107,8 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
 def _connected(scheduler: Any, connect: Any) -> Any:
     """Return a client of a scheduler.
 
-    While workers come and go, news of them may reach it together with the scheduler's greeting, of which it then asserts
-    that it should have come alone: it tries again.
+    While workers come and go, news of them may reach it together with the scheduler's greeting, which it asserts to
+    come alone: it tries again.
     """
     for _ in range(1 + RETRIES):
         try:
