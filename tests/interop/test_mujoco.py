@@ -226,22 +226,17 @@ def test_random_trees_agree_with_mujoco(seed: int, monkeypatch: pytest.MonkeyPat
     assert compare(ch.Robot(parse_mjcf(text, check=False)), model, states=2) < TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unitree_g1/g1_29dof_rev_1_0.xml", "unitree_a2/a2.xml"])
 def test_walking_machines_of_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their meshes are not needed, because the bodies have inertias."""
     monkeypatch.setenv("CHASLES_JIT", "0")
-    found = [file for file in metadata.files("frax") or [] if str(file).endswith(name)] if has("frax") else []
-    if not found:
-        pytest.skip("the package frax, which brings these models, is not installed")
-    path = Path(str(found[0].locate()))
+    (file,) = (file for file in metadata.files("frax") or [] if str(file).endswith(name))  # pip install '.[bench]'
+    path = Path(str(file.locate()))
     robot = ch.load(path)
     model = compiled(parse_xml(path.read_bytes()), None)  # MuJoCo cannot without the meshes
     assert compare(robot, model, states=2) < TOLERANCE
     assert np.isfinite(robot.effort_limits[6:]).all()
-
-
-def has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
 
 
 FOLLOWER = """
