@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chasles.engine.kernels import Kernel
 from chasles.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: A piece smaller than this would leave lanes idle.
 _SMALLEST_PIECE = 16
@@ -63,6 +65,8 @@ def threads(count: int) -> Iterator[None]:
 
 @cache
 def _pool(count: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # imported for large batches only
+
     return ThreadPoolExecutor(count, thread_name_prefix="chasles")
 
 

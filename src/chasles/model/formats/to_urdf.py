@@ -22,7 +22,7 @@ from chasles.model.record import shortened
 
 #: Other readers do not know infinity; ours takes what is beyond 1e9 for it.
 NO_LIMIT = 1e16
-_UNSAYABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNSAYABLE = "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 TYPES = {kind: name for name, kind in JOINT_TYPES.items()}
 
 
@@ -205,6 +205,6 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    if _UNSAYABLE.search(text):
+    if re.search(_UNSAYABLE, text):
         raise ModelError(f"XML cannot hold the text {shortened(text)}")
     return quoted(text)

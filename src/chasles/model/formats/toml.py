@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -88,6 +87,8 @@ def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Des
         # The standard reader takes quadratic time for a key of many parts.
         if any(piece.count(".") > MAX_DOTS for piece in re.split(r"[=,{\n]", text)):
             raise ModelError(f"not a robot file: a key of more than {MAX_DOTS} parts")
+        import tomllib  # slow to import, and not needed for other files
+
         try:
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:

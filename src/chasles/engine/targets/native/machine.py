@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import hashlib
 import sys
@@ -109,7 +108,11 @@ def _c_library() -> ctypes.CDLL:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")
     library = ctypes.CDLL(None)  # what the process has loaded already: nearly always the mathematical functions too
-    return library if hasattr(library, "pow") else ctypes.CDLL(ctypes.util.find_library("m"))
+    if hasattr(library, "pow"):
+        return library
+    from ctypes.util import find_library  # rarely needed, and slow to import
+
+    return ctypes.CDLL(find_library("m"))
 
 
 @functools.cache
