@@ -12,7 +12,8 @@ from chasles.robot.computation import OneOf, computes
 FRAME = OneOf(REFERENCE_FRAMES)
 
 
-def _tool(description: Description) -> str:
+def tool_frame(description: Description) -> str:
+    """Name of the frame that is meant when none is named."""
     return description.tool
 
 
@@ -21,7 +22,7 @@ class Kinematics:
 
     description: Description
 
-    @computes("q", outputs=["T_world_frame"], target=_tool)
+    @computes("q", outputs=["T_world_frame"], target=tool_frame)
     @staticmethod
     def forward_kinematics(tree: Tree, q: Any, target: str) -> Any:
         """Pose of a frame in the world: ``forward_kinematics(q, target="tool")``.
@@ -78,7 +79,7 @@ class Kinematics:
         """
         return algorithms.all_frames(tree, q)
 
-    @computes("q", outputs=["J"], frame=FRAME, target=_tool)
+    @computes("q", outputs=["J"], frame=FRAME, target=tool_frame)
     @staticmethod
     def jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """Jacobian of a frame, angular part first: ``jacobian(q, frame="body", target="tool")``.
@@ -116,7 +117,7 @@ class Kinematics:
         """
         return algorithms.jacobian(tree, q, target, frame)
 
-    @computes("q", "qd", outputs=["Jdot"], frame=FRAME, target=_tool)
+    @computes("q", "qd", outputs=["Jdot"], frame=FRAME, target=tool_frame)
     @staticmethod
     def jacobian_derivative(tree: Tree, q: Any, qd: Any, frame: str, target: str) -> Any:
         """Time derivative of `jacobian` along a motion: ``jacobian_derivative(q, qd, frame="body", target="tool")``.
@@ -145,7 +146,7 @@ class Kinematics:
         """
         return algorithms.jacobian_derivative(tree, q, qd, target, frame)
 
-    @computes("q", outputs=["T_world_frame", "J"], frame=FRAME, target=_tool)
+    @computes("q", outputs=["T_world_frame", "J"], frame=FRAME, target=tool_frame)
     @staticmethod
     def pose_and_jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """`forward_kinematics` and `jacobian` in one call, which costs little more than either.

@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from chasles import algorithms
-from chasles.geometry.reference_frames import REFERENCE_FRAMES
 from chasles.model import Description, Tree
-from chasles.robot.computation import OneOf, computes
-
-FRAME = OneOf(REFERENCE_FRAMES)
-
-
-def _tool(description: Description) -> str:
-    return description.tool
+from chasles.robot.computation import computes
+from chasles.robot.kinematics import FRAME, tool_frame
 
 
 class WholeBody:
@@ -98,7 +92,7 @@ class WholeBody:
         """
         return algorithms.centroidal_momentum_rate(tree, q, qd, qdd)
 
-    @computes("q", outputs=["Lambda"], frame=FRAME, target=_tool)
+    @computes("q", outputs=["Lambda"], frame=FRAME, target=tool_frame)
     @staticmethod
     def operational_space_inertia(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """Inertia felt at a frame: ``operational_space_inertia(q, frame=..., target="tool")``.
@@ -128,7 +122,7 @@ class WholeBody:
         """
         return algorithms.operational_space_inertia(tree, q, target, frame)
 
-    @computes("q", outputs=["mobility"], frame=FRAME, target=_tool)
+    @computes("q", outputs=["mobility"], frame=FRAME, target=tool_frame)
     @staticmethod
     def operational_space_mobility(tree: Tree, q: Any, frame: str, target: str) -> Any:
         """Acceleration of a frame per unit wrench on it: ``operational_space_mobility(q, frame=..., target="tool")``.

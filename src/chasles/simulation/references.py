@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.simulation.recording import Variable, joint_variable, position_axis
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
-from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
+from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory, Trajectory
 
 
 class LoopReference(Protocol):
@@ -136,36 +137,49 @@ class TracedReference:
         return self.reference.motion(self.start_time, self.parameters)
 
 
-@dataclass(frozen=True)
-class SampledReference:
-    """A trajectory that is evaluated before the loop runs; at each call the loop is handed time, q, qd and qdd."""
-
-    trajectory: JointTrajectory
+class _Sampled(ABC):
+    """What references share that are evaluated before the loop runs."""
 
     @property
-    def n(self) -> int:
-        """Number of joints."""
-        return self.trajectory.n
+    @abstractmethod
+    def _whole(self) -> Trajectory[Any]:
+        """The trajectory, or a batch of them."""
 
     @property
     def start_time(self) -> float:
         """Time at which the first of a batch starts, s."""
-        return float(np.min(self.trajectory.start_time))
+        return float(np.min(self._whole.start_time))
 
     @property
     def duration(self) -> float:
         """Time from the first start to the last end, s."""
-        return float(np.max(self.trajectory.end_time)) - self.start_time
+        return float(np.max(self._whole.end_time)) - self.start_time
 
     @property
     def batch(self) -> tuple[int, ...]:
         """Shape of a batch of trajectories."""
-        return self.trajectory.batch
+        return self._whole.batch
 
     @property
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:
         """None: its numbers are worked into the samples."""
         return {}
+
+
+@dataclass(frozen=True)
+class SampledReference(_Sampled):
+    """A trajectory that is evaluated before the loop runs; at each call the loop is handed time, q, qd and qdd."""
+
+    trajectory: JointTrajectory
+
+    @property
+    def _whole(self) -> JointTrajectory:
+        return self.trajectory
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.trajectory.n
 
     @property
     def given_shape(self) -> tuple[int, ...]:
@@ -198,33 +212,18 @@ class SampledReference:
 
 
 @dataclass(frozen=True)
-class PoseReference:
+class PoseReference(_Sampled):
     """A Cartesian trajectory, evaluated before the loop runs; for controllers that take the motion of a frame."""
 
     trajectory: CartesianTrajectory
+
+    @property
+    def _whole(self) -> CartesianTrajectory:
+        return self.trajectory
+
     n = None
     #: Time, the upper three rows of the pose, twist, acceleration.
     given_shape = (1 + 12 + 6 + 6,)
-
-    @property
-    def start_time(self) -> float:
-        """Time at which the first of a batch starts, s."""
-        return float(np.min(self.trajectory.start_time))
-
-    @property
-    def duration(self) -> float:
-        """Time from the first start to the last end, s."""
-        return float(np.max(self.trajectory.end_time)) - self.start_time
-
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """Shape of a batch of trajectories."""
-        return self.trajectory.batch
-
-    @property
-    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """None: its numbers are worked into the samples."""
-        return {}
 
     def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, PoseMotion]:
         """Time and motion of a row."""

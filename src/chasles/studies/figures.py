@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.studies.results import Curve, StudyResults
 from chasles.visual.encoding import plot_text, typed_array
-from chasles.visual.panels import COLORS, QUIET, axis_name
+from chasles.visual.panels import COLORS, QUIET, axis_name, title_above
 
 Floats = NDArray[np.float64]
 
@@ -225,17 +225,5 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
                 y_axis |= {"range": [span[0] - 0.5, min(span[1] + 0.4, 3.1)]}
         layout["xaxis" + axis_name("x", number)[1:]] = x_axis
         layout["yaxis" + axis_name("y", number)[1:]] = y_axis
-        layout["annotations"].append(
-            {
-                "text": f"<b>{title}</b>",
-                "xref": "paper",
-                "yref": "paper",
-                "x": left,
-                "y": top,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "yshift": 3,
-                "showarrow": False,
-            }
-        )
+        layout["annotations"].append(title_above(f"<b>{title}</b>", left, top))
     return layout

@@ -220,17 +220,21 @@ def panel_layout(
             "exponentformat": "power",
             "title": {"text": f"[{panel.unit}]", "standoff": 6},
         }
-        layout["annotations"].append(
-            {
-                "text": f"<b>{panel.title}</b>" + (f" ({panel.note})" if panel.note else ""),
-                "xref": "paper",
-                "yref": "paper",
-                "x": left,
-                "y": top,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "yshift": 3,
-                "showarrow": False,
-            }
-        )
+        text = f"<b>{panel.title}</b>" + (f" ({panel.note})" if panel.note else "")
+        layout["annotations"].append(title_above(text, left, top))
     return layout
+
+
+def title_above(text: str, left: float, top: float) -> dict[str, Any]:
+    """Plotly's annotation that stands above a panel whose upper left corner is there, in shares of the page."""
+    return {
+        "text": text,
+        "xref": "paper",
+        "yref": "paper",
+        "x": left,
+        "y": top,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 3,
+        "showarrow": False,
+    }

@@ -99,7 +99,7 @@ class CompositeAdaptive(SlotineLi):
         self.initial_state = self._layout.join(start)
 
     @property
-    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def memory_names(self) -> tuple[str, ...]:
         """The unknown parameters, and then filters and gain."""
         return (*self.unknowns.names, *self._layout.names[len(self.unknowns) :])
 

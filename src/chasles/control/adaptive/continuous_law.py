@@ -20,7 +20,11 @@ class ContinuousLaw(ABC):
     name: str
     parameters: Mapping[str, NDArray[Any]]
     initial_state: NDArray[Any]
-    memory_names: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the memory's elements."""
 
     @abstractmethod
     def flow(

@@ -95,7 +95,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
         self.initial_state = first.reshape(-1)
 
     @property
-    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def memory_names(self) -> tuple[str, ...]:
         """Names of the gains, each of the six for every joint."""
         return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.velocity_names)
 

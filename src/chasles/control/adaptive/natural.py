@@ -92,7 +92,7 @@ class NaturalAdaptive(ContinuousLaw):
         }
 
     @property
-    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: the unknown parameters."""
         return self.unknowns.names
 

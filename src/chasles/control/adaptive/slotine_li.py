@@ -95,7 +95,7 @@ class SlotineLi(ContinuousLaw):
         return self.unknowns.names
 
     @property
-    def memory_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: the unknown parameters."""
         return self.unknowns.names
 
