@@ -18,6 +18,10 @@ class ArgumentError(ChaslesError, ValueError):
     """An argument has a wrong value or shape: the message says which, what came and what is expected."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a type that holds no real numbers, such as text or complex numbers."""
+
+
 class TraceError(ChaslesError, TypeError):
     """A traced scalar was used where a number is needed; the message says what to write instead."""
 

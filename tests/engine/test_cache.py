@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,13 +29,13 @@ def call() -> float:
 
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
-    compile_to_object = machine.compile_to_object
+    compile_to_objects = machine.compile_to_objects
 
-    def spy(assembly: str) -> bytes:
-        seen.append(assembly)
-        return compile_to_object(assembly)
+    def spy(modules: Sequence[str]) -> list[bytes]:
+        seen.extend(modules)
+        return compile_to_objects(modules)
 
-    monkeypatch.setattr(machine, "compile_to_object", spy)
+    monkeypatch.setattr(machine, "compile_to_objects", spy)
     return seen
 
 

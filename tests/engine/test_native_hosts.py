@@ -71,7 +71,8 @@ def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
     programs = {"map": ch.load("panda").inverse_dynamics.program, "scan": _counter(), "solve": _halving()}
     for shape, program in programs.items():
-        module = llvm.parse_assembly(kernels.write_kernel(Kernel(program, shape), "float64", 2))
+        (assembly,) = kernels.write_kernel(Kernel(program, shape), "float64", 2)
+        module = llvm.parse_assembly(assembly)
         module.verify()
         assert "v0.2d" in target.emit_assembly(module)
 

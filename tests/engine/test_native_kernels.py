@@ -141,7 +141,7 @@ def test_outputs_can_be_given() -> None:
         ((np.ones(2), np.eye(3), 1.0), ValueError, "mixed"),
         ((np.ones(3), np.eye(2), 1.0), ValueError, "mixed"),
         ((1.0, np.eye(3), 1.0), ValueError, "mixed"),
-        ((np.ones((2, 3)), np.ones((3, 3, 3)), 1.0), ValueError, "could not be broadcast"),
+        ((np.ones((2, 3)), np.ones((3, 3, 3)), 1.0), ValueError, "do not broadcast"),
         ((np.ones(3, complex), np.eye(3), 1.0), TypeError, "mixed"),
         ((np.array(list("abc")), np.eye(3), 1.0), TypeError, "mixed"),
         ((np.ones(3), np.eye(3)), TypeError, r"mixed\(x, A, k\) takes 3 arguments, not 2"),
@@ -331,7 +331,7 @@ def test_called_programs_stay_functions() -> None:
 
     program = trace(twice, {"x": (3,)}, name="twice")
     assert sum(i[0] == "call" for i in program.instructions) == 2
-    assembly = write_kernel(Kernel(program), "float64", machine.lanes("float64"))
+    (assembly,) = write_kernel(Kernel(program), "float64", machine.lanes("float64"))
     assert assembly.count("define internal void @chasles.program") == 2
     x = np.random.default_rng(3).normal(size=(9, 3))
     np.testing.assert_array_equal(Function(program)(x), function(function(x)))

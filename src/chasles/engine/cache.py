@@ -1,8 +1,14 @@
 """Compiled kernels on disk, so that the next process need not compile them again.
 
-An entry is machine code that will be run: the directory must belong to the user and be closed to others, or it is not
-used; each entry carries a checksum and is discarded when damaged. Entries appear under their final name at once and
-complete, so that concurrent processes never see half of one.
+An entry is machine code that will be run, so that much is checked before it is:
+
+- The directory must belong to the user and be closed to others' writing, or it is not used.
+- An entry must be a regular file, not a link, that belongs to the user and that others cannot write to.
+- An entry carries one hash of its key and its code: a damaged one, or one that was copied under another's name, is
+  removed and compiled anew.
+
+Entries appear under their final name at once and complete, so that concurrent processes never see half of one. Those
+not used for longest go when all together pass the limit.
 """
 
 from __future__ import annotations
@@ -10,35 +16,50 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-_MAGIC = b"chasles kernel 1\n"
+_MAGIC = b"chasles kernel 2\n"
+_HEADER = len(_MAGIC) + hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
+_UNFINISHED = ".unfinished"
+#: Seconds after which a file that is still being written was left behind by a process that was killed.
+_LEFT_BEHIND = 600.0
+#: Bytes that all entries together may take, unless ``CHASLES_CACHE_LIMIT`` says otherwise (in MB).
+_LIMIT = 512_000_000
+#: What opening an entry must not do: follow a link, wait for a writer (of a pipe), or pass on to child processes.
+_OPENING = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What the cache holds.
+    """Contents of the cache.
 
     Attributes
     ----------
     path
-        Its directory.
+        Directory of the cache.
     entries
         Number of kernels.
     size
-        Bytes that they take.
+        Size of all kernels together, bytes.
     usable
         Whether the directory is private to the user, or can be made so.
+    limit
+        Size above which the kernels not used for longest are removed, bytes.
     """
 
     path: Path
     entries: int
     size: int
     usable: bool
+    limit: int
 
 
 def directory() -> Path:
@@ -56,21 +77,31 @@ def directory() -> Path:
 
 
 def load(key: str) -> bytes | None:
-    """Return the machine code kept under a key, or None; a damaged entry is removed."""
-    path = directory() / f"{key}{_SUFFIX}"
+    """Return the machine code kept under a key, or None; an entry that cannot be trusted is removed."""
     if not _is_private():
         return None
+    path = directory() / f"{key}{_SUFFIX}"
     try:
-        content = path.read_bytes()
-    except OSError:
+        handle = os.open(path, _OPENING)
+    except FileNotFoundError:
         return None
-    header = len(_MAGIC) + 32
-    code = content[header:]
-    if content[:header] == _MAGIC + hashlib.sha256(code).digest():
-        return code
+    except OSError:  # a link, or nothing that can be read
+        _remove(path)
+        return None
+    try:
+        content = b""
+        if _is_own(os.fstat(handle), stat.S_ISREG):
+            with open(handle, "rb", closefd=False) as file:
+                content = file.read()
+    finally:
+        os.close(handle)
+    code = content[_HEADER:]
+    if content[:_HEADER] != _MAGIC + _seal(key, code):
+        _remove(path)
+        return None
     with contextlib.suppress(OSError):
-        path.unlink()
-    return None
+        os.utime(path)  # the time of the last use, by which entries are evicted
+    return code
 
 
 def store(key: str, code: bytes) -> None:
@@ -79,33 +110,71 @@ def store(key: str, code: bytes) -> None:
         directory().mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_private():
             return
-        handle, name = tempfile.mkstemp(dir=directory())
+        _tidy_once(directory())
+        handle, name = tempfile.mkstemp(_UNFINISHED, dir=directory())
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+                file.write(_MAGIC + _seal(key, code) + code)
             os.replace(name, directory() / f"{key}{_SUFFIX}")
-        except OSError:
+        except BaseException:
             os.unlink(name)
+            raise
 
 
 def info() -> CacheInfo:
     """Return where the cache is and what it holds."""
-    sizes = [path.stat().st_size for path in _entries()]
-    return CacheInfo(directory(), len(sizes), sum(sizes), _is_private() or not directory().exists())
+    sizes = [status.st_size for _, status in _entries(directory())]
+    return CacheInfo(directory(), len(sizes), sum(sizes), _is_private() or not directory().exists(), _limit())
 
 
 def clear() -> int:
-    """Remove every kernel and return how many there were."""
-    count = 0
-    for path in _entries():
-        with contextlib.suppress(OSError):
-            path.unlink()
-            count += 1
-    return count
+    """Remove every kernel and return their number; what killed processes left behind goes, too."""
+    for path, _ in _entries(directory(), _UNFINISHED):
+        _remove(path)
+    return sum(_remove(path) for path, _ in _entries(directory()))
 
 
-def _entries() -> list[Path]:
-    return sorted(directory().glob(f"*{_SUFFIX}")) if directory().is_dir() else []
+def _seal(key: str, code: bytes) -> bytes:
+    """Hash that binds machine code to its key."""
+    return hashlib.sha256(key.encode() + b"\n" + code).digest()
+
+
+def _entries(place: Path, suffix: str = _SUFFIX) -> list[tuple[Path, os.stat_result]]:
+    """Files of the cache with their status, those not used for longest first."""
+    found = []
+    for path in place.glob(f"*{suffix}") if place.is_dir() else []:
+        with contextlib.suppress(OSError):  # another process may have removed it
+            found.append((path, path.lstat()))
+    return sorted(found, key=lambda entry: entry[1].st_mtime)
+
+
+def _remove(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        path.unlink()
+        return True
+    return False
+
+
+def _limit() -> int:
+    try:
+        return max(0, int(float(os.environ["CHASLES_CACHE_LIMIT"]) * 1e6))
+    except (KeyError, ValueError, OverflowError):
+        return _LIMIT
+
+
+@cache
+def _tidy_once(place: Path) -> None:
+    """Remove, once a process, what killed processes left behind and the entries beyond the limit."""
+    for path, status in _entries(place, _UNFINISHED):
+        if time.time() - status.st_mtime > _LEFT_BEHIND:
+            _remove(path)
+    entries = _entries(place)
+    excess = sum(status.st_size for _, status in entries) - _limit()
+    for path, status in entries:
+        if excess <= 0:
+            break
+        excess -= status.st_size
+        _remove(path)
 
 
 def _is_private() -> bool:
@@ -113,8 +182,14 @@ def _is_private() -> bool:
     if os.environ.get("CHASLES_CACHE") == "0":
         return False
     try:
-        status = directory().stat()
+        return _is_own(directory().stat(), stat.S_ISDIR)
     except OSError:
+        return False
+
+
+def _is_own(status: os.stat_result, kind: Callable[[int], bool]) -> bool:
+    """Whether a file is of a kind, belongs to the user and is closed to others' writing."""
+    if not kind(status.st_mode):
         return False
     if not hasattr(os, "getuid"):  # Windows: the user's own profile is private
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chasles.engine.arguments import as_array, explained
 from chasles.engine.derivatives import hessian_vector, jvp, vjp
-from chasles.engine.kernels import Kernel, Shape
+from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
+from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
 from chasles.engine.scalar import Traced
-from chasles.engine.threads import call_in_pieces
+from chasles.engine.threads import get_threads
 from chasles.engine.tracing import call_traced, trace
 from chasles.errors import ArgumentError
 
@@ -29,10 +32,12 @@ if TYPE_CHECKING:
 
 #: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
 INLINE_LIMIT = 300
-#: Work, in scalar operations, from which a batch is worth cutting into pieces for several threads.
-_LARGE_WORK = 2_000_000
-#: Held while a function is compiled: of two threads at once, the code of one would go with that of the other.
-_COMPILING = RLock()
+#: Largest number of iterations that a solve counts exactly.
+_MOST_ITERATIONS = 2.0**53
+#: Held while a function is compiled and published: two threads at once would do the work twice.
+COMPILING = RLock()
+if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock held by a thread that it has not
+    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=COMPILING.release)
 
 
 def native_available() -> bool:
@@ -93,14 +98,14 @@ class Function:
         self._shape: Shape = shape
         if np.dtype(dtype).name not in ("float64", "float32"):
             raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
-        self._dtype = np.dtype(dtype).name
+        self._own_dtype = np.dtype(dtype)
+        self._dtype = self._own_dtype.name
         self.reference = reference
         self.__doc__ = doc or (reference.__doc__ if reference else None)
         self._ufunc: Callable[..., Any] | None = None
         self._compiled: CompiledKernel | None = None
-        self._arity = 0
-        self._ranks: list[int] = []
-        self._large = 0
+        self._cores: tuple[CoreArray, ...] = ()
+        self._work = 0
         self.__call__ = self.general_call
 
     @cached_property
@@ -135,35 +140,62 @@ class Function:
         if self._ufunc is None and _holds_traced(arguments):  # no need to compile it
             return self._inside_trace(arguments)
         ufunc = self._ufunc or self._compile()
-        if len(arguments) != self._arity:  # NumPy would take further arguments for outputs and overwrite them
-            raise TypeError(f"{self._usage()} takes {self._arity} arguments, not {len(arguments)}")
-        if self._dtype == "float32" and not _holds_traced(
-            arguments
-        ):  # NumPy would not cast to less precision by itself
-            arguments = tuple(np.asarray(argument, dtype=np.float32) for argument in arguments)
+        if len(arguments) != len(self._cores):  # NumPy would take further arguments for outputs and overwrite them
+            raise TypeError(f"{self._usage()} takes {len(self._cores)} arguments, not {len(arguments)}")
+        work, batch = self._work, ()
+        given = list(arguments)
+        for k, (argument, core) in enumerate(zip(arguments, self._cores, strict=True)):
+            if argument.__class__ is float:
+                continue
+            if argument.__class__ is not np.ndarray or argument.dtype is not self._own_dtype:
+                argument = given[k] = self._cast(argument, core)
+                if argument.__class__ is not np.ndarray:
+                    continue
+            rank = len(core.dims)
+            if argument.ndim > rank and (own := argument.shape[: argument.ndim - rank]) != batch:
+                work *= math.prod(own)
+                batch = own
+        if out.__class__ is tuple and len(out) > 1:
+            self._check_apart(out)
         if self._shape != "map":
-            self._check_loop(arguments)
+            work *= self._repetitions(given)
         try:
-            for argument, rank in zip(arguments, self._ranks, strict=True):
-                if argument.__class__ is np.ndarray and argument.size > self._large and argument.ndim > rank:
-                    return call_in_pieces(ufunc, self.kernel, arguments, out, self._dtype)
-            return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
-        except TypeError:
+            if work > UNINTERRUPTED_WORK or (work > WORTH_THREADS and get_threads() > 1):
+                return call_in_pieces(ufunc, self.kernel, given, out, self._dtype, self)
+            return ufunc(*given) if out is None else ufunc(*given, out=out)
+        except (TypeError, ValueError) as error:
             if _holds_traced(arguments):
                 return self._inside_trace(arguments)
-            raise
-        except ValueError as error:
-            raise error if self.program.name in str(error) else ValueError(f"{self._usage()}: {error}") from None
+            raise explained(error, self._usage(), self._cores, given) from None
+        except SystemError as error:  # how NumPy passes on that a kernel found no memory
+            raise error.__cause__ or error from None
 
-    def _check_loop(self, arguments: Sequence[Any]) -> None:
-        """Refuse loops without a first step: a scan would leave what it records unset, a solve has nothing to give."""
+    def _cast(self, argument: Any, core: CoreArray) -> Any:
+        """Turn an argument into an array, in float32 if that is what is computed: NumPy would not by itself."""
+        array = as_array(argument, self._usage(), core.name)
+        if self._dtype == "float32" and array.__class__ is np.ndarray and array.dtype.kind != "O":
+            return array.astype(np.float32)
+        return array
+
+    def _check_apart(self, out: tuple[Any, ...]) -> None:
+        for k, array in enumerate(out):
+            for other in out[:k]:
+                if isinstance(array, np.ndarray) and isinstance(other, np.ndarray) and np.may_share_memory(array, other):
+                    raise ArgumentError(f"{self._usage()}: the arrays of out share memory; one would overwrite another")
+
+    def _repetitions(self, arguments: Sequence[Any]) -> int:
+        """Return how often a scan or solve runs its program at most, which must be once at least."""
         if self._shape == "scan":
-            steps = np.shape(arguments[1])[: np.ndim(arguments[1]) - len(self.program.inputs[1].shape)]
+            shape = np.shape(arguments[1])
+            steps = shape[: len(shape) - len(self.program.inputs[1].shape)][-2:]
             if steps[-1:] == (0,):
-                given = self.program.inputs[1].name
-                raise ArgumentError(f"{self._usage()}: each row of {given} must have at least one step, not 0")
-        if self._shape == "solve" and not np.greater_equal(arguments[-1], 1).all():
-            raise ArgumentError(f"{self._usage()}: max_iterations must be at least 1")
+                name = self.program.inputs[1].name
+                raise ArgumentError(f"{self._usage()}: each row of {name} must have at least one step, not 0")
+            return math.prod(steps)
+        limit = np.asarray(arguments[-1])
+        if not ((limit >= 1) & (limit <= _MOST_ITERATIONS)).all():
+            raise ArgumentError(f"{self._usage()}: max_iterations must be at least 1 and at most 2**53")
+        return int(limit.max(initial=1))
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
@@ -182,7 +214,7 @@ class Function:
         return f"{self.program.name}({', '.join(a.name for a in self.kernel.inputs)})"
 
     def _compile(self) -> Callable[..., Any]:
-        with _COMPILING:
+        with COMPILING:
             return self._ufunc or self._compile_now()
 
     def _compile_now(self) -> Callable[..., Any]:
@@ -197,11 +229,8 @@ class Function:
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
             ufunc = compile_numpy(kernel, self._dtype)
-        work = max(1, self.program.operation_count) / max([1, *(a.size for a in self.program.inputs)])
-        # A scan or solve repeats its program an unknown number of times: any batch of them is large.
-        self._large = int(_LARGE_WORK / work) if self._shape == "map" else 0
-        self._ranks = [len(array.dims) for array in kernel.inputs]
-        self._arity = len(self._ranks)
+        self._work = work_of_a_sample(kernel)
+        self._cores = kernel.inputs
         self._ufunc = ufunc
         return ufunc
 

@@ -1,52 +1,46 @@
-"""Large batches on several cores: the batch is cut into pieces, each computed by one thread.
-
-Kernels release Python's global lock and every sample is computed on its own, so results do not depend on the cut.
-"""
+"""Threads: their number, and running pieces of work on them so that an interrupt is answered soon."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from chasles.engine.kernels import Kernel
 from chasles.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-#: A piece smaller than this would leave lanes idle.
-_SMALLEST_PIECE = 16
-_chosen: int | None = None
+#: Number of threads chosen for the process, and in ``with threads(n)`` for the caller alone.
+_default: int | None = None
+_chosen: ContextVar[int | None] = ContextVar("chasles_threads", default=None)
+_MOST = 1024
 
 
 def get_threads() -> int:
     """Return how many threads large batches use: as set, or ``CHASLES_THREADS``, or the cores this process may use."""
-    if _chosen is not None:
-        return _chosen
+    chosen = _chosen.get() or _default
+    if chosen is not None:
+        return chosen
     try:
-        return max(1, int(os.environ["CHASLES_THREADS"]))
+        return min(max(1, int(os.environ["CHASLES_THREADS"])), _MOST)
     except (KeyError, ValueError):
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def set_threads(count: int | None) -> None:
-    """Choose how many threads large batches use; None returns to the default."""
-    global _chosen
-    if count is not None and (not isinstance(count, int) or count < 1):
-        raise ArgumentError(f"the number of threads must be a positive whole number, not {count!r}")
-    _chosen = count
+    """Choose how many threads large batches use in this process; None returns to the default."""
+    global _default
+    _default = None if count is None else _checked(count)
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Use a number of threads inside a ``with`` block.
+    """Use a number of threads inside a ``with`` block, for calls from this thread (or asynchronous task) alone.
 
     Examples
     --------
@@ -55,89 +49,79 @@ def threads(count: int) -> Iterator[None]:
     ...     ch.get_threads()
     1
     """
-    before = _chosen
-    set_threads(count)
+    token = _chosen.set(_checked(count))
     try:
         yield
     finally:
-        set_threads(before)
+        _chosen.reset(token)
+
+
+def _checked(count: int) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST:
+        raise ArgumentError(f"the number of threads must be a positive whole number, {_MOST} at most, not {count!r}")
+    return count
+
+
+def run_all(tasks: Iterable[Callable[[], object]], count: int) -> None:
+    """Run short tasks in any order on a number of threads, of which the caller's is one.
+
+    An exception, such as `KeyboardInterrupt` between two tasks, comes through when no task is running any more: nothing
+    is written to the caller's arrays behind its back.
+    """
+    waiting = iter(list(tasks))
+    stopped = Event()
+
+    def work() -> None:
+        try:
+            for task in waiting:  # a list's iterator hands each task to one thread only
+                if stopped.is_set():
+                    return
+                task()
+        except BaseException:
+            stopped.set()
+            raise
+
+    helpers = _start(work, count - 1)
+    try:
+        work()
+    finally:
+        stopped.set()
+        _end(helpers)
+
+
+def _start(work: Callable[[], None], count: int) -> list[Future[None]]:
+    """Have other threads help, as far as threads can be had: not while the interpreter shuts down, for one."""
+    helpers: list[Future[None]] = []
+    try:
+        for _ in range(count):
+            helpers.append(_pool().submit(work))
+    except RuntimeError:
+        pass
+    return helpers
+
+
+def _end(helpers: Iterable[Future[None]]) -> None:
+    """Wait for the threads that began to help, whatever happens meanwhile, and raise what went wrong there."""
+    begun = [helper for helper in helpers if not helper.cancel()]
+    interrupt: BaseException | None = None
+    for helper in begun:
+        while not helper.done():
+            try:
+                helper.exception()
+            except BaseException as error:  # an interrupt of this thread
+                interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    for helper in begun:
+        helper.result()
 
 
 @cache
-def _pool(count: int) -> ThreadPoolExecutor:
+def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # imported for large batches only
 
-    return ThreadPoolExecutor(count, thread_name_prefix="chasles")
+    return ThreadPoolExecutor(_MOST, thread_name_prefix="chasles")
 
 
-def call_in_pieces(ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str) -> Any:
-    """Call a kernel on its arguments in as many pieces as there are threads, along the longest batch axis."""
-    if get_threads() == 1 and (out is not None or len(kernel.program.outputs) == 1):
-        return ufunc(*arguments) if out is None else ufunc(*arguments, out=out)
-    arrays = [np.asarray(argument) for argument in arguments]
-    ranks = [len(core.dims) for core in kernel.inputs]
-    batches = [array.shape[: max(array.ndim - rank, 0)] for array, rank in zip(arrays, ranks, strict=True)]
-    fit = _batch_and_output_shapes(kernel, arrays, batches)
-    given = out if isinstance(out, tuple) or out is None else (out,)
-    if fit is None or (given is not None and [np.shape(array) for array in given] != fit[1]):
-        # There is no batch, or NumPy words the error.
-        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
-    batch, shapes = fit
-    outputs = _in_one_block(shapes, dtype) if given is None else given
-    axis = int(np.argmax(batch)) - len(batch)
-    count = max(1, min(get_threads(), batch[axis] // _SMALLEST_PIECE))
-
-    def piece(start: int, stop: int) -> None:
-        taken = [
-            array[_along(axis - rank, start, stop)] if len(own) >= -axis and own[axis] > 1 else array
-            for array, own, rank in zip(arrays, batches, ranks, strict=True)
-        ]
-        filled = [
-            o[_along(axis - len(core.dims), start, stop)] for o, core in zip(outputs, kernel.outputs, strict=True)
-        ]
-        ufunc(*taken, out=tuple(filled))
-
-    if count == 1:
-        ufunc(*arrays, out=tuple(outputs))
-    else:
-        bounds = np.linspace(0, batch[axis], count + 1).astype(int)
-        for future in [_pool(count).submit(piece, *ends) for ends in pairwise(bounds)]:
-            future.result()
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-
-def _batch_and_output_shapes(
-    kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], batches: Sequence[tuple[int, ...]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
-    """Return the batch and the shape of each output, or None where the arguments do not fit or are a single sample."""
-    sizes: dict[int | str, int] = {}
-    for array, core in zip(arrays, kernel.inputs, strict=True):
-        own = array.shape[max(array.ndim - len(core.dims), 0) :]
-        if len(own) != len(core.dims):
-            return None
-        for dim, size in zip(core.dims, own, strict=True):
-            if sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
-                return None
-    try:
-        batch = np.broadcast_shapes(*batches)
-    except ValueError:
-        return None
-    shapes = [(*batch, *(sizes.get(d, d) for d in core.dims)) for core in kernel.outputs]
-    return (batch, shapes) if batch else None
-
-
-def _in_one_block(shapes: Sequence[tuple[int, ...]], dtype: str) -> list[np.ndarray[Any, Any]]:
-    """Make arrays in one block of memory.
-
-    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of
-    separate large arrays are handed back and fetched anew each time, which takes longer than computing what goes into
-    them.
-    """
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    parts = np.split(np.empty(ends[-1], dtype), ends[:-1])
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-
-
-def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
-    """Index that cuts a negative axis."""
-    return (..., slice(start, stop), *[slice(None)] * (-axis - 1))
+if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)

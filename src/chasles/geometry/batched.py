@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from chasles.engine import Function, Program, trace
-from chasles.engine.function import new_dispatcher
+from chasles.engine.function import COMPILING, new_dispatcher
 from chasles.engine.scalar import boxed
 from chasles.engine.symbols import exact, is_symbolic
 from chasles.engine.tracing import checked_shape
@@ -156,19 +156,23 @@ class Batched(Generic[Result]):
             raise ArgumentError(
                 f"{self._usage()}: options must be plain values, such as tuples in place of lists, not {dict(options)}"
             ) from None
-        if known is None:
-            shapes = {name: kind.shape for name, kind in self._kinds.items()}
-            named = None
+        return known or self._compile(key, options)
 
-            def compute(*arrays: Any) -> Any:
-                nonlocal named
-                returned = self.formula(**dict(zip(shapes, arrays, strict=True)), **options)
-                named = type(returned) if hasattr(returned, "_fields") else None
-                return returned
+    def _compile(self, key: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[Function, Any]:
+        shapes = {name: kind.shape for name, kind in self._kinds.items()}
+        named = None
 
-            program = trace(compute, shapes, name=self.__name__, outputs=self._outputs)
-            known = self._functions[key] = Function(program, doc=self.__doc__), named
-        return known
+        def compute(*arrays: Any) -> Any:
+            nonlocal named
+            returned = self.formula(**dict(zip(shapes, arrays, strict=True)), **options)
+            named = type(returned) if hasattr(returned, "_fields") else None
+            return returned
+
+        with COMPILING:
+            if key not in self._functions:
+                program = trace(compute, shapes, name=self.__name__, outputs=self._outputs)
+                self._functions[key] = Function(program, doc=self.__doc__), named
+            return self._functions[key]
 
     def _labelled(self, values: Any, function: Function, named: Any) -> Any:
         several = isinstance(values, tuple)
@@ -208,15 +212,18 @@ class Batched(Generic[Result]):
         key = tuple(keywords.items())
         if key in self._direct:
             return
-        self._direct.add(key)
-        if not self._options:
-            self.__call__ = function.direct_call(self.general_call)
-            return
-        if self._dispatcher is None:
-            self._dispatcher = new_dispatcher(self.general_call, self.__name__)
-        if self._dispatcher is not None and function.direct_address is not None:
-            self._dispatcher.add(keywords, function.direct_address, partial(self.general_call, **keywords))
-            self.__call__ = self._dispatcher.call
+        with COMPILING:
+            if key in self._direct:
+                return
+            if not self._options:
+                self.__call__ = function.direct_call(self.general_call)
+            else:
+                self._dispatcher = self._dispatcher or new_dispatcher(self.general_call, self.__name__)
+                if self._dispatcher is not None and function.direct_address is not None:
+                    general = partial(self.general_call, **keywords)
+                    self._dispatcher.add(keywords, function.direct_address, general, function)
+                    self.__call__ = self._dispatcher.call
+            self._direct.add(key)
 
     def _bound(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arrays and the options of a call."""

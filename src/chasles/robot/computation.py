@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from chasles.engine import Function, Program, trace
-from chasles.engine.function import new_dispatcher
+from chasles.engine.function import COMPILING, new_dispatcher
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Tree, build_tree, parameter_shapes
 
@@ -137,9 +137,10 @@ class RobotFunction:
             function = None
         if function is None:
             function = self.specialize(vary=tuple(vary or ()), wrenches=tuple(wrenches or ()), **options)
-            self._by_call[key] = function
-            if not (vary or wrenches):
-                self._choose_directly(options, function)
+            with COMPILING:
+                if key not in self._by_call and not (vary or wrenches):
+                    self._choose_directly(options, function)
+                self._by_call[key] = function
         if not (vary or wrenches):
             return function.general_call(*arguments, out=out)
         expected = len(self._computation.declared.inputs)
@@ -156,7 +157,7 @@ class RobotFunction:
         if self._dispatcher is None:
             self._dispatcher = new_dispatcher(self.general_call, self.__name__)
         if self._dispatcher is not None and function.direct_address is not None:
-            self._dispatcher.add(options, function.direct_address, function.general_call)
+            self._dispatcher.add(options, function.direct_address, function.general_call, function)
             self.__call__ = self._dispatcher.call
 
     def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
@@ -185,11 +186,12 @@ class RobotFunction:
         """
         chosen = self._complete(options)
         key = (tuple(vary), tuple(wrenches), tuple(sorted(chosen.items())))
-        if key not in self._functions:
-            if wrenches and not self._computation.declared.wrenches:
-                raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
-            self._functions[key] = Function(self._trace(tuple(vary), tuple(wrenches), chosen), doc=self.__doc__)
-        return self._functions[key]
+        with COMPILING:
+            if key not in self._functions:
+                if wrenches and not self._computation.declared.wrenches:
+                    raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
+                self._functions[key] = Function(self._trace(tuple(vary), tuple(wrenches), chosen), doc=self.__doc__)
+            return self._functions[key]
 
     @property
     def program(self) -> Program:

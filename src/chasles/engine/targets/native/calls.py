@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.gufunc import c_api
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel
 from chasles.engine.targets.native.functions import Module
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.writer import Writer, literal
 
 ENTRY = "chasles_call"
 TABLE = "chasles_table"
@@ -32,7 +32,7 @@ TABLE = "chasles_table"
 # Places in the table that Python fills with addresses after loading: they differ from process to process.
 _TABLE = (
     "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
-    "new tuple", "set item", "release", "acquire",
+    "new tuple", "set item", "release", "acquire", "out of memory",
 )  # fmt: skip
 _TYPE, _DATA, _RANK, _DIMENSIONS, _DTYPE, _FLAGS, _FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 _CONTIGUOUS_AND_ALIGNED = 0x101
@@ -70,17 +70,21 @@ class _CallWriter(Writer):
         return lines
 
     def write(self, function: str) -> str:
-        inputs = self._kernel.inputs
+        inputs, program = self._kernel.inputs, self._kernel.program
         self._require(self.value("icmp eq ptr %names, null"))
         self._require(self.value(f"icmp eq i64 %count, {len(inputs)}"))
         data = []
         for k, array in enumerate(inputs):
             argument = self._field("ptr", "%args", 8 * k)
             data.append(self._array_data(argument, array) if array.dims else self._number(argument))
-        source = self._buffer(sum(a.size for a in self._kernel.program.inputs))
-        target = self._buffer(len(self._kernel.program.results))
-        self._spread(data[: len(self._kernel.program.inputs)], source)
-        run = f"call void @{function}(ptr {source}, ptr {target})"
+        if self._kernel.shape == "solve":
+            self._require_few_iterations(data[-1])
+        given, size = sum(a.size for a in program.inputs), self._module.vector_size
+        vectors = given + len(program.results) + self._module.workspace(program)
+        source = self.reserve(vectors * size, lambda: self.emit(f"ret ptr {self._out_of_memory()}"))
+        target, work = self._vector(source, given), self._vector(source, given + len(program.results))
+        self._spread(data[: len(program.inputs)], source)
+        run = f"call void @{function}(ptr {source}, ptr {target}, ptr {work})"
         self._deliver(
             self._mapped(run, target) if self._kernel.shape == "map" else self._solved(run, source, target, data[-1])
         )
@@ -102,6 +106,17 @@ class _CallWriter(Writer):
 
     def _buffer(self, vectors: int) -> str:
         return self.value(f"alloca [{max(vectors, 1)} x {self._module.real}], align 64")
+
+    def _out_of_memory(self) -> str:
+        """Raise `MemoryError` and return the null pointer that tells Python of it."""
+        return self.value(f"call ptr {self._table('out of memory')}()")
+
+    def _require_few_iterations(self, limit_address: str) -> None:
+        """Leave to the general way what would not answer an interrupt for long, and limits that are none."""
+        limit = self.value(f"load double, ptr {limit_address}")
+        most = max(1, UNINTERRUPTED_WORK // max(1, self._kernel.program.operation_count))
+        self._require(self.value(f"fcmp oge double {limit}, 1.0"))
+        self._require(self.value(f"fcmp ole double {limit}, {literal(float(most))}"))
 
     def _array_data(self, argument: str, array: CoreArray) -> str:
         """Check that an argument is a plain array of the core shape and return the address of its numbers."""
@@ -151,7 +166,6 @@ class _CallWriter(Writer):
         element, real = self._module.element, self._module.real
         state = self._kernel.program.inputs[0].size
         limit = self.value(f"load double, ptr {limit_address}")
-        self._require(self.value(f"fcmp oge double {limit}, 1.0"))
         steps, count, going = self.value("alloca double"), self._buffer(1), self.value("alloca i64")
         self.emit(f"store double 0.0, ptr {steps}")
         self.emit(f"store i64 1, ptr {going}")
@@ -188,20 +202,28 @@ class _CallWriter(Writer):
             array = self.value(
                 f"call ptr {self._table('new array')}(i32 {len(core.dims)}, ptr @chasles.shape{k}, ptr {dtype}, i32 0)"
             )
-            self.return_if(self.value(f"icmp eq ptr {array}, null"), "ptr null")
+            self._require_memory(array)
             data = self._field("ptr", array, _DATA)
             with self.loop(math.prod(dim for dim in core.dims if isinstance(dim, int))) as i:
                 number = self.value(f"load {element}, ptr {self._vector(source, i)}")
                 self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
             arrays.append(array if core.dims else self.value(f"call ptr {self._table('scalar')}(ptr {array})"))
         if len(arrays) == 1:
+            self.release()
             self.emit(f"ret ptr {arrays[0]}")
             return
         result = self.value(f"call ptr {self._table('new tuple')}(i64 {len(arrays)})")
-        self.return_if(self.value(f"icmp eq ptr {result}, null"), "ptr null")
+        self._require_memory(result)
         for k, array in enumerate(arrays):
             self.value(f"call i32 {self._table('set item')}(ptr {result}, i64 {k}, ptr {array})")
+        self.release()
         self.emit(f"ret ptr {result}")
+
+    def _require_memory(self, created: str) -> None:
+        """Return to Python, which has raised `MemoryError`, if an object could not be created."""
+        with self.when(self.value(f"icmp eq ptr {created}, null"), returns=True):
+            self.release()
+            self.emit("ret ptr null")
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -237,22 +259,32 @@ def fill_table(table: int, dtype: str) -> None:
         "set item": place(api.PyTuple_SetItem),
         "release": place(api.PyEval_SaveThread),
         "acquire": place(api.PyEval_RestoreThread),
+        "out of memory": place(api.PyErr_NoMemory),
     }
     entries = (ctypes.c_void_p * len(_TABLE)).from_address(table)
     for k, key in enumerate(_TABLE):
         entries[k] = addresses[key]
 
 
-def python_function(address: int, general: Callable[..., Any], name: str) -> Any:
-    """Return machine code with CPython's calling convention as a Python object; the code must outlive it.
+def python_function(address: int, general: Callable[..., Any], name: str, code: object) -> Any:
+    """Return machine code with CPython's calling convention as a Python object.
 
-    ``general`` is handed to the code as its first argument, for the calls that it leaves to Python.
+    Parameters
+    ----------
+    address
+        Where the function is.
+    general
+        Handed to the function as its first argument, for the calls that it leaves to Python.
+    name
+        Name of the object.
+    code
+        What must live as long as the object: it stands where CPython keeps the module of a function.
     """
     definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx
-    create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     _DEFINITIONS.append(definition)
-    return create(ctypes.addressof(definition), general, None)
+    return create(ctypes.addressof(definition), general, code)
 
 
 @cache

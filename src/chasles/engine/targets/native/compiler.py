@@ -45,14 +45,15 @@ class CompiledKernel:
         """Return a callable that computes single samples at once and leaves other calls to ``general``."""
         if self.direct_address is None:
             return general
-        return calls.python_function(self.direct_address, general, self.kernel.program.name)
+        return calls.python_function(self.direct_address, general, self.kernel.program.name, self.code)
 
 
 def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache."""
     lanes = machine.lanes(dtype)
     content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
-    code = machine.loaded(content, lambda: write_kernel(kernel, dtype, lanes))
+    functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel) else [ENTRY]
+    code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes))
     ufunc, kept = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),

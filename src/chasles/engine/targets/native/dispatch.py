@@ -73,26 +73,38 @@ class Dispatcher:
     Attributes
     ----------
     call
-        The callable. The dispatcher must outlive it.
+        The callable.
     """
 
     def __init__(self, general: Callable[..., Any], name: str) -> None:
-        self._code = machine.loaded("dispatch", _assembly)
+        self._code = machine.loaded("dispatch", [_ENTRY], lambda: [_assembly()])
         words = _HEAD + _CHOICE * _MOST_CHOICES
         self._table = (ctypes.c_void_p * words).from_address(self._code.address_of_data(_TABLE))
         api = ctypes.pythonapi
         for position, function in enumerate((api.PyTuple_Size, api.PyTuple_GetItem, api.PyObject_Vectorcall), 1):
             self._table[position] = ctypes.cast(function, ctypes.c_void_p).value
-        self._kept: list[object] = []
-        self.call = calls.python_function(self._code.address(_ENTRY), general, name)
+        self._kept: list[object] = [self._code]
+        self.call = calls.python_function(self._code.address(_ENTRY), general, name, self._kept)
 
-    def add(self, keywords: Mapping[str, object], address: int, general: Callable[..., Any]) -> None:
-        """Let calls with exactly these keywords go to the direct call at an address, and from there to ``general``."""
+    def add(self, keywords: Mapping[str, object], address: int, general: Callable[..., Any], code: object) -> None:
+        """Let calls with exactly these keywords go to the direct call at an address, and from there to ``general``.
+
+        Parameters
+        ----------
+        keywords
+            Names and values, compared by identity.
+        address
+            Where the direct call is.
+        general
+            What it hands other arguments to.
+        code
+            The machine code at the address: it lives as long as `call`.
+        """
         count = self._table[0] or 0
         if len(keywords) > _MOST_KEYWORDS or count == _MOST_CHOICES:
             return
         compared = [item for pair in keywords.items() for item in pair]
-        self._kept += [*compared, general]
+        self._kept += [*compared, general, code]
         start = _HEAD + _CHOICE * count
         for k, item in enumerate(compared):
             self._table[start + k] = id(item)

@@ -1,12 +1,14 @@
 """From a program to an LLVM function on vectors: one lane a sample, one vector a scalar of the program.
 
-Every program becomes ``void (ptr in, ptr out)``: arrays of vectors, one for each input and output scalar. Kernels and
-other programs call it the same way.
+Every program becomes ``void (ptr in, ptr out, ptr work)``: arrays of vectors, one for each input and output scalar, and
+memory for what waits between its parts and for the programs that it calls. Kernels and other programs call it the same
+way. The caller brings the memory because long programs need more of it than a thread's stack has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
@@ -19,6 +21,9 @@ from chasles.engine.targets.native.writer import Writer, literal
 
 #: A function of more instructions is cut: what the compiler's register allocation takes grows faster than the length.
 LONGEST_FUNCTION = 1_000
+
+#: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
+LONGEST_MODULE = 100_000
 
 _SHORT_RUN = 8
 
@@ -36,6 +41,7 @@ class Module:
     lanes: int
     texts: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    workspaces: dict[str, int] = field(default_factory=dict)
     library: set[str] = field(default_factory=set)
 
     @property
@@ -69,8 +75,12 @@ class Module:
             for called in program.programs:
                 self.add_program(called)
             name = self.names[program.digest] = f"chasles.program{len(self.names)}"
-            self.texts.append(write_program(self, program, name))
+            self.texts += write_program(self, program, name)
         return name
+
+    def workspace(self, program: Program) -> int:
+        """Return how many vectors of working memory a program that was added needs."""
+        return self.workspaces[program.digest]
 
     def need(self, function: str) -> None:
         """Add a function of the library and what it calls."""
@@ -79,8 +89,25 @@ class Module:
             for other in LIBRARY[function][1]:
                 self.need(other)
 
-    def text(self) -> str:
-        """Return the whole module as LLVM assembly."""
+    def parts(self, kernel: Sequence[str]) -> list[str]:
+        """Return the assembly with the texts of a kernel as modules of bounded length that refer to each other.
+
+        Generating the code of a module cannot be interrupted; that of a long program as a whole would take minutes.
+        """
+        library = [LIBRARY[name][0](self.lanes) for name in LIBRARY if name in self.library]
+        texts = [*library, *self.texts]
+        if sum(map(len, texts)) <= LONGEST_MODULE:
+            return ["\n".join([*self._intrinsics(), *texts, *kernel])]
+        groups: list[list[str]] = [[]]
+        for text in texts:
+            if sum(map(len, groups[-1])) + len(text) > LONGEST_MODULE:
+                groups.append([])
+            groups[-1].append(text)
+        bodies = ["\n".join(group) for group in [*groups, kernel]]
+        heads = {name: head for body in bodies for head, name in _HEAD.findall(body)}
+        return ["\n".join([*self._intrinsics(), *_declared(heads, body), _visible(body)]) for body in bodies]
+
+    def _intrinsics(self) -> list[str]:
         v, d = self.real, f"<{self.lanes} x double>"
         suffix = f"v{self.lanes}f{8 * np.dtype(self.dtype).itemsize}"
         declared = {f"{d} @llvm.{name}.v{self.lanes}f64({d})" for name in ("fabs", "sqrt", "floor")}
@@ -93,8 +120,22 @@ class Module:
             "double @cos(double)",
             "double @pow(double, double)",
         }
-        library = [LIBRARY[name][0](self.lanes) for name in LIBRARY if name in self.library]
-        return "\n".join([*(f"declare {text}" for text in sorted(declared)), *library, *self.texts])
+        return [f"declare {text}" for text in sorted(declared)]
+
+
+_HEAD = re.compile(r"^define internal (.*@([\w.]+)\(.*) \{$", re.MULTILINE)
+_CALL = re.compile(r"call .*?@([\w.]+)\(")
+
+
+def _declared(heads: Mapping[str, str], body: str) -> list[str]:
+    """Declarations of what a module calls of other modules."""
+    own = {name for _, name in _HEAD.findall(body)}
+    return [f"declare {heads[name]}" for name in sorted(set(_CALL.findall(body)) & heads.keys() - own)]
+
+
+def _visible(body: str) -> str:
+    """Return a module whose functions other modules may call."""
+    return body.replace("define internal ", "define ")
 
 
 class _Frame:
@@ -134,22 +175,38 @@ def _segments(program: Program) -> list[range]:
     return [range(start, stop) for start, stop in pairwise([*cuts, len(instructions)])]
 
 
-def write_program(module: Module, program: Program, name: str) -> str:
-    """Return the LLVM function of a program, with others that it calls in turn if it is long."""
+_PARAMETERS = "ptr noalias %in, ptr noalias %out, ptr noalias %work"
+
+
+def write_program(module: Module, program: Program, name: str) -> list[str]:
+    """Return the LLVM function of a program, after the functions of its segments if it is long.
+
+    Its working memory begins with the frame of values that segments leave for later ones, then the arguments and
+    results of the programs that it calls, then their own working memory.
+    """
     segments = _segments(program)
-    if len(segments) == 1:
-        return _SegmentWriter(module, program, f"{name}(ptr noalias %in, ptr noalias %out)", None).write(segments[0])
-    frame = _Frame(program, segments)
+    frame = _Frame(program, segments) if len(segments) > 1 else None
+    size = frame.size if frame else 0
+    buffers: dict[str, tuple[int, int]] = {}
+    for called in program.programs:
+        if called.digest not in buffers:
+            given = sum(argument.size for argument in called.inputs)
+            buffers[called.digest] = size, size + given
+            size += given + len(called.results)
+    module.workspaces[program.digest] = size + max(map(module.workspace, program.programs), default=0)
+
+    def write(segment: range, own: str) -> str:
+        return _SegmentWriter(module, program, f"{own}({_PARAMETERS})", frame, buffers, size).write(segment)
+
+    if frame is None:
+        return [write(segments[0], name)]
+    main = Writer(f"internal void @{name}({_PARAMETERS})")
     texts = []
-    main = Writer(f"internal void @{name}(ptr noalias %in, ptr noalias %out)")
-    place = main.value(f"alloca [{max(frame.size, 1)} x {module.real}], align 64")
     for number, segment in enumerate(segments):
-        own = f"{name}.{number}"
-        writer = _SegmentWriter(module, program, f"{own}(ptr noalias %in, ptr noalias %out, ptr noalias %frame)", frame)
-        texts.append(writer.write(segment))
-        main.emit(f"call void @{own}(ptr %in, ptr %out, ptr {place})")
+        texts.append(write(segment, f"{name}.{number}"))
+        main.emit(f"call void @{name}.{number}(ptr %in, ptr %out, ptr %work)")
     main.emit("ret void")
-    return "\n".join([*texts, main.text()])
+    return [*texts, main.text()]
 
 
 def _runs(results: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -164,13 +221,22 @@ def _runs(results: Sequence[int]) -> Iterator[tuple[int, int]]:
 class _SegmentWriter(Writer):
     """Writer of a whole program, or of one segment of it."""
 
-    def __init__(self, module: Module, program: Program, signature: str, frame: _Frame | None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        program: Program,
+        signature: str,
+        frame: _Frame | None,
+        buffers: Mapping[str, tuple[int, int]],
+        called_workspace: int,
+    ) -> None:
         super().__init__(f"internal void @{signature}")
         self._module = module
         self._program = program
         self._frame = frame
+        self._buffers = buffers
+        self._called_workspace = called_workspace
         self._values: dict[int, str] = {}
-        self._buffers: dict[str, list[str]] = {}
         self._sincos: dict[str, str] = {}
 
     def write(self, segment: range) -> str:
@@ -186,7 +252,7 @@ class _SegmentWriter(Writer):
             else:
                 self._values[index] = self._operation(operation, [self._value(k) for k in rest])
             if self._frame and index in self._frame.slot:
-                self._store(self._values[index], "%frame", self._frame.slot[index], self._type(index))
+                self._store(self._values[index], "%work", self._frame.slot[index], self._type(index))
         for start, count in _runs(results):
             # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
             free = instructions[results[start]][0] in ("constant", "input")
@@ -204,7 +270,7 @@ class _SegmentWriter(Writer):
             elif operation == "input":
                 self._values[index] = self._load("%in", rest[0])
             elif self._frame:
-                self._values[index] = self._load("%frame", self._frame.slot[index], self._type(index))
+                self._values[index] = self._load("%work", self._frame.slot[index], self._type(index))
         return self._values[index]
 
     def _type(self, index: int) -> str:
@@ -232,16 +298,16 @@ class _SegmentWriter(Writer):
     def _call(self, number: int, operands: list[str]) -> str:
         called = self._program.programs[number]
         # Items stand right behind their call, so that the next call of the same program may use the same memory.
-        if called.digest not in self._buffers:
-            self._buffers[called.digest] = [
-                self.value(f"alloca [{max(count, 1)} x {self._module.real}], align 64")
-                for count in (len(operands), len(called.results))
-            ]
-        places = self._buffers[called.digest]
+        given, results = (self._place(position) for position in self._buffers[called.digest])
         for position, operand in enumerate(operands):
-            self._store(operand, places[0], position)
-        self.emit(f"call void @{self._module.names[called.digest]}(ptr {places[0]}, ptr {places[1]})")
-        return places[1]
+            self._store(operand, given, position)
+        work = self._place(self._called_workspace)
+        self.emit(f"call void @{self._module.names[called.digest]}(ptr {given}, ptr {results}, ptr {work})")
+        return results
+
+    def _place(self, position: int) -> str:
+        """Address of a vector of the working memory."""
+        return self.value(f"getelementptr i8, ptr %work, i64 {position * self._module.vector_size}")
 
     def _operation(self, operation: str, x: list[str]) -> str:
         v, lanes = self._module.real, self._module.lanes

@@ -21,15 +21,15 @@ _CACHE_LINE = 64
 _PREFETCHED = 512  # bytes of a sample; what is longer the processor itself sees coming
 
 
-def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> str:
-    """Return the LLVM assembly of a kernel whose loop is `ENTRY`, and of its direct call."""
+def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
+    """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of its direct call."""
     module = Module(dtype, lanes)
     function = module.add_program(kernel.program)
     writer = _KernelWriter(kernel, module, function)
     {"map": _write_map, "scan": _write_scan, "solve": _write_solve}[kernel.shape](writer)
     direct = calls.write_call(kernel, module, function) if has_direct_call(kernel) else ""
     declared = [*_DECLARATIONS, *_FLAG_FUNCTIONS[is_x86()], *transposition.declarations(module)]
-    return "\n".join([*declared, module.text(), writer.finish(), direct])
+    return module.parts([*declared, writer.finish(), direct])
 
 
 def has_direct_call(kernel: Kernel) -> bool:
@@ -41,7 +41,15 @@ _FLAG_FUNCTIONS = {
     True: ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"],
     False: ["declare i32 @feclearexcept(i32)"],
 }
-_DECLARATIONS = ["declare i64 @llvm.smin.i64(i64, i64)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
+_DECLARATIONS = [
+    "declare i64 @llvm.smin.i64(i64, i64)",
+    "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+    "declare ptr @malloc(i64)",
+    "declare void @free(ptr)",
+    "declare i32 @PyGILState_Ensure()",
+    "declare ptr @PyErr_NoMemory()",
+    "declare void @PyGILState_Release(i32)",
+]
 _AARCH64_ALL_EXCEPTIONS = 0x1F
 
 
@@ -71,15 +79,21 @@ class _KernelWriter(Writer):
             dim: dim if isinstance(dim, int) else self._argument("i64", "%dims", 1 + k)
             for k, dim in enumerate(kernel.symbols)
         }
-        self.input_buffer = self.buffer(sum(a.size for a in kernel.program.inputs))
-        self.output_buffer = self.buffer(len(kernel.program.results))
+        given, results = sum(a.size for a in kernel.program.inputs), len(kernel.program.results)
+        vectors = given + results + module.workspace(kernel.program)
+        self.input_buffer = self.reserve(vectors * module.vector_size, self._leave_without_memory)
+        self.output_buffer = self.vector_at(self.input_buffer, given)
+        self._work = self.vector_at(self.input_buffer, given + results)
 
     def _argument(self, kind: str, array: str, index: int) -> str:
         return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {array}, i64 {8 * index}')}")
 
-    def buffer(self, vectors: int) -> str:
-        """Reserve memory for vectors."""
-        return self.value(f"alloca [{max(vectors, 1)} x {self.module.real}], align 64")
+    def _leave_without_memory(self) -> None:
+        """Raise `MemoryError`, for which Python's global lock must be taken first."""
+        lock = self.value("call i32 @PyGILState_Ensure()")
+        self.value("call ptr @PyErr_NoMemory()")
+        self.emit(f"call void @PyGILState_Release(i32 {lock})")
+        self.emit("ret void")
 
     def _keep_flags(self) -> None:
         """Lanes that compute what is not selected may raise floating-point flags; NumPy must not warn of those."""
@@ -89,6 +103,7 @@ class _KernelWriter(Writer):
 
     def finish(self) -> str:
         """Close the function and return its text."""
+        self.release()
         if is_x86():
             self.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {self._flags})")
         else:
@@ -102,7 +117,8 @@ class _KernelWriter(Writer):
 
     def run(self) -> None:
         """Run the program from the input buffer to the output buffer."""
-        self.emit(f"call void @{self.function}(ptr {self.input_buffer}, ptr {self.output_buffer})")
+        arguments = (self.input_buffer, self.output_buffer, self._work)
+        self.emit(f"call void @{self.function}({', '.join(f'ptr {a}' for a in arguments)})")
 
     def vector_at(self, buffer: str, position: str | int) -> str:
         """Return the address of a vector of a buffer."""

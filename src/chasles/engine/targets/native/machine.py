@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
+import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import llvmlite
@@ -18,7 +20,9 @@ from chasles.engine import cache
 from chasles.errors import CompileError
 
 #: Functions of the C library that kernels may call for single lanes.
-_C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "feclearexcept")
+_C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "feclearexcept", "malloc", "free")
+#: Functions of CPython that kernels may call.
+_PYTHON = ("PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release")
 
 #: Characters of assembly from which code is generated the quick way: about 100,000 operations.
 QUICKLY_FROM = 10_000_000
@@ -55,14 +59,18 @@ def _target_machine(level: int = 2) -> llvm.TargetMachine:
     )
 
 
-def compile_to_object(assembly: str) -> bytes:
-    """Return the machine code of LLVM assembly as an object file.
+def compile_to_objects(modules: Sequence[str]) -> list[bytes]:
+    """Return the machine code of modules of LLVM assembly as object files.
 
     No optimisation pass is run: tracing has folded constants and shared subexpressions already, and passes would take
     two thirds of the time for code that is no faster. Code for very long programs, which wait for memory more than for
     arithmetic, is generated the quick way: a quarter of the time for code that is a tenth slower.
     """
-    machine = _target_machine(0 if len(assembly) > QUICKLY_FROM else 2)
+    machine = _target_machine(0 if sum(map(len, modules)) > QUICKLY_FROM else 2)
+    return [_object(module, machine) for module in modules]
+
+
+def _object(assembly: str, machine: llvm.TargetMachine) -> bytes:
     try:
         module = llvm.parse_assembly(assembly)
         module.verify()
@@ -75,11 +83,14 @@ def compile_to_object(assembly: str) -> bytes:
 class LoadedCode:
     """Machine code in memory, kept as long as this object lives."""
 
-    def __init__(self, code: bytes) -> None:
-        _register_c_library()
+    def __init__(self, objects: Sequence[bytes]) -> None:
+        if not objects or not all(map(_is_object_file, objects)):
+            raise CompileError("machine code could not be loaded: it is not in the form of an object file")
+        _register_functions()
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         try:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            for code in objects:
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
         except RuntimeError as error:
             raise CompileError(f"machine code could not be loaded: {error}") from error
@@ -97,11 +108,27 @@ class LoadedCode:
         return address
 
 
+_ELF_HEADER = struct.Struct("<16s2HI3QI6H")
+_ELF_RELOCATABLE, _ELF_SECTION_SIZE = 1, 64
+
+
+def _is_object_file(code: bytes) -> bool:
+    """Whether bytes have the outer form of an object file: LLVM does not check it before it reads on."""
+    if code[:4] == b"\x7fELF":
+        if len(code) < _ELF_HEADER.size:
+            return False
+        fields = _ELF_HEADER.unpack_from(code)
+        kind, sections, size, count = fields[1], fields[6], fields[11], fields[12]
+        complete = 0 < count and sections + size * count <= len(code)
+        return kind == _ELF_RELOCATABLE and size == _ELF_SECTION_SIZE and complete
+    return code[:4] == b"\xcf\xfa\xed\xfe" or code[:2] in (b"\x64\x86", b"\x64\xaa")  # Mach-O; COFF
+
+
 @functools.cache
-def _register_c_library() -> None:
-    library = _c_library()
-    for name in _C_LIBRARY:
-        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+def _register_functions() -> None:
+    for library, names in ((_c_library(), _C_LIBRARY), (ctypes.pythonapi, _PYTHON)):
+        for name in names:
+            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
 def _c_library() -> ctypes.CDLL:
@@ -122,24 +149,47 @@ def _fingerprint() -> str:
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def loaded(content: str, write: Callable[[], str]) -> LoadedCode:
+def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[str]]) -> LoadedCode:
     """Return machine code in memory, from the disk cache or compiled now.
 
     Parameters
     ----------
     content
         What the code computes, as a text; equal texts stand for equal code.
+    functions
+        Names of the functions that it must hold.
     write
-        Gives its LLVM assembly.
+        Gives its modules of LLVM assembly.
     """
     parts = (_version.__version__, _fingerprint(), host(), content)
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    code = cache.load(key)
-    if code is not None:
-        try:
-            return LoadedCode(code)
-        except CompileError:
-            pass  # intact but of no use here: compiled anew
-    code = compile_to_object(write())
-    cache.store(key, code)
-    return LoadedCode(code)
+    kept = cache.load(key)
+    if kept is not None:
+        with contextlib.suppress(CompileError):  # intact but of no use here: compiled anew
+            code = LoadedCode(_unpacked(kept))
+            for name in functions:
+                code.address(name)
+            return code
+    objects = compile_to_objects(write())
+    cache.store(key, _packed(objects))
+    return LoadedCode(objects)
+
+
+_LENGTH = struct.Struct("<Q")
+
+
+def _packed(objects: Sequence[bytes]) -> bytes:
+    """Join object files, each behind its length."""
+    return b"".join(_LENGTH.pack(len(code)) + code for code in objects)
+
+
+def _unpacked(kept: bytes) -> list[bytes]:
+    """Return the object files that were joined; one that is cut short does not load."""
+    objects = []
+    position = 0
+    while position + _LENGTH.size <= len(kept):
+        (length,) = _LENGTH.unpack_from(kept, position)
+        position += _LENGTH.size
+        objects.append(kept[position : position + length])
+        position += length
+    return objects

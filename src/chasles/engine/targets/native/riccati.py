@@ -51,7 +51,7 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
     """
     lanes = machine.lanes("float64")
     content = f"riccati {states} {inputs} {keep} {lanes}"
-    code = machine.loaded(content, lambda: _RiccatiWriter(states, inputs, keep, lanes).module())
+    code = machine.loaded(content, [ENTRY], lambda: [_RiccatiWriter(states, inputs, keep, lanes).module()])
     n, m, w = states, inputs, states + inputs
     cost = f"(s,{n},{n})" if keep else f"({n},{n})"
     ufunc, kept = make_gufunc(

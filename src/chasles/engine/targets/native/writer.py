@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+#: Bytes that a function takes from the stack at most: threads may have as little as 64 KiB of it.
+LARGEST_ON_STACK = 16_384
+#: Bytes to whose multiples reserved memory is aligned: a vector of any processor, and a line of its cache.
+ALIGNMENT = 64
 
 
 class Writer:
@@ -14,6 +19,7 @@ class Writer:
         self._lines = [f"define {signature} {{", "entry:"]
         self._block = "entry"
         self._count = 0
+        self._reserved = ""
 
     def emit(self, text: str) -> None:
         """Append an instruction without a result."""
@@ -69,14 +75,15 @@ class Writer:
         self.block(f"exit{k}")
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """Do what is written inside only if the i1 ``condition`` holds."""
+    def when(self, condition: str, *, returns: bool = False) -> Iterator[None]:
+        """Do what is written inside only if the i1 ``condition`` holds; ``returns`` if that leaves the function."""
         self._count += 1
         k = self._count
         self.emit(f"br i1 {condition}, label %then{k}, label %after{k}")
         self.block(f"then{k}")
         yield
-        self.emit(f"br label %after{k}")
+        if not returns:
+            self.emit(f"br label %after{k}")
         self.block(f"after{k}")
 
     @contextmanager
@@ -99,6 +106,32 @@ class Writer:
         self.block(f"leave{k}")
         self.emit(f"ret {result}")
         self.block(f"stay{k}")
+
+    def reserve(self, size: int, on_failure: Callable[[], None]) -> str:
+        """Reserve bytes on the stack, or on the heap if they are many, and return their address.
+
+        The function that is written must reserve once and call `release` before it returns.
+
+        Parameters
+        ----------
+        size
+            Number of bytes.
+        on_failure
+            Writes what to do where there is no memory, and leaves the function.
+        """
+        if size <= LARGEST_ON_STACK:
+            return self.value(f"alloca [{max(size, ALIGNMENT)} x i8], align {ALIGNMENT}")
+        self._reserved = self.value(f"call ptr @malloc(i64 {size + ALIGNMENT})")
+        with self.when(self.value(f"icmp eq ptr {self._reserved}, null"), returns=True):
+            on_failure()
+        end = self.value(f"ptrtoint ptr {self._reserved} to i64")
+        end = self.value(f"and i64 {self.value(f'add i64 {end}, {ALIGNMENT}')}, {-ALIGNMENT}")
+        return self.value(f"inttoptr i64 {end} to ptr")
+
+    def release(self) -> None:
+        """Give back what was reserved."""
+        if self._reserved:
+            self.emit(f"call void @free(ptr {self._reserved})")
 
     def address(self, base: str, *terms: tuple[str | int, str | int]) -> str:
         """Return base + Σ index · stride, in bytes."""

@@ -1,0 +1,98 @@
+"""Arguments of compiled functions: arrays out of what a caller gives, and sentences about what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chasles.engine.kernels import CoreArray
+from chasles.engine.scalar import Traced
+from chasles.errors import ArgumentError, ArgumentTypeError
+
+_LONGEST_SHOWN = 60
+
+
+def as_array(argument: Any, usage: str, name: str) -> Any:
+    """Return an argument as an array of real numbers.
+
+    Traced scalars, and arrays of libraries that take NumPy's functions over (Dask's, for one), come back as they are.
+
+    Parameters
+    ----------
+    argument
+        A number, a list, an array or what turns into one.
+    usage, name
+        How the function is called, and the argument's name, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no array of real numbers, or has masked elements.
+    """
+    kind = type(argument)
+    if kind is not np.ndarray:
+        if isinstance(argument, Traced):
+            return argument
+        if isinstance(argument, np.ma.MaskedArray):
+            if np.ma.is_masked(argument):
+                raise ArgumentError(f"{usage}: {name} has masked elements; fill them first, as with {name}.filled(0.0)")
+            argument = argument.data
+        elif hasattr(kind, "__array_ufunc__") and not _is_table(kind) and not isinstance(argument, np.ndarray | np.generic):
+            return argument
+        try:
+            argument = np.asarray(argument)
+        except ValueError:
+            raise ArgumentError(f"{usage}: {name} is a ragged list; it must be an array of numbers") from None
+        except (TypeError, RuntimeError) as error:  # such as a tensor that lies on another device
+            raise ArgumentTypeError(f"{usage}: {name} does not turn into an array: {error}") from None
+    if argument.dtype.kind in "fiub":
+        return argument
+    if argument.dtype.kind == "O":
+        if any(isinstance(item, Traced) for item in argument.ravel()):
+            return argument  # the caller traces it
+        if all(isinstance(item, int | float | np.integer | np.floating) for item in argument.ravel()):
+            return argument.astype(np.float64)
+    raise ArgumentTypeError(f"{usage}: {name} must be an array of real numbers, not {_shown(argument)}")
+
+
+def explained(error: Exception, usage: str, cores: Sequence[CoreArray], arguments: Sequence[Any]) -> Exception:
+    """Return an `ArgumentError` that names the argument that does not fit, or the error itself if all do."""
+    sizes: dict[str, tuple[str, int]] = {}
+    batches: dict[str, tuple[int, ...]] = {}
+    for core, argument in zip(cores, arguments, strict=True):
+        shape = np.shape(argument)
+        batches[core.name], own = shape[: max(len(shape) - len(core.dims), 0)], shape[max(len(shape) - len(core.dims), 0) :]
+        fits = len(own) == len(core.dims)
+        for dim, size in zip(core.dims, own, strict=False):
+            if isinstance(dim, int):
+                fits &= dim == size
+            elif sizes.setdefault(dim, (core.name, size))[1] != size:
+                other, expected = sizes[dim]
+                return ArgumentError(f"{usage}: {core.name} has shape {shape}, which does not fit {expected} of {other}")
+        if not fits:
+            expected = f"(..., {', '.join(map(str, core.dims))})"
+            turned = "; is it transposed?" if _would_fit(shape[::-1], core) else ""
+            return ArgumentError(f"{usage}: {core.name} has shape {shape}; expected {expected}{turned}")
+    try:
+        np.broadcast_shapes(*batches.values())
+    except ValueError:
+        given = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
+        return ArgumentError(f"{usage}: the batch axes of the arguments do not broadcast: {given}")
+    return error if usage.split("(")[0] in str(error) else type(error)(f"{usage}: {error}")
+
+
+def _would_fit(shape: tuple[int, ...], core: CoreArray) -> bool:
+    own = shape[len(shape) - len(core.dims) :] if len(shape) >= len(core.dims) else ()
+    return bool(own) and all(not isinstance(dim, int) or dim == size for dim, size in zip(core.dims, own, strict=True))
+
+
+def _is_table(kind: type) -> bool:
+    """Whether a type is one of pandas', whose functions would align rows by their labels."""
+    return kind.__module__.partition(".")[0] == "pandas"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
