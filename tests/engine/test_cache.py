@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -141,3 +141,116 @@ def test_a_cached_kernel_gives_the_same_numbers_in_another_process(directory: Pa
     ]
     assert outputs[0] == outputs[1]
     assert np.isfinite(np.frombuffer(bytes.fromhex(outputs[0].decode()))).all()
+
+
+def line(slope: float) -> float:
+    return float(Function(trace(lambda x: slope * x + 1.0, {"x": ()}, name="line"))(2.0))
+
+
+def test_an_entry_under_anothers_name_is_compiled_anew(directory: Path) -> None:
+    assert line(3.0) == 7.0
+    (three,) = directory.iterdir()
+    assert line(5.0) == 11.0
+    (five,) = (path for path in directory.iterdir() if path != three)
+    one, other = three.read_bytes(), five.read_bytes()
+    three.write_bytes(other)
+    five.write_bytes(one)
+    assert [line(3.0), line(5.0)] == [7.0, 11.0]
+    assert [three.read_bytes(), five.read_bytes()] == [one, other]
+
+
+def _to_link(entry: Path) -> None:
+    elsewhere = entry.parent.parent / "elsewhere"
+    entry.rename(elsewhere)
+    entry.symlink_to(elsewhere)
+
+
+def _to_directory(entry: Path) -> None:
+    entry.unlink()
+    entry.mkdir()
+
+
+def _to_pipe(entry: Path) -> None:
+    entry.unlink()
+    os.mkfifo(entry, 0o600)
+
+
+def _to_anothers(entry: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only the superuser gives files away")
+    os.chown(entry, 65534, -1)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no owners and modes of this kind")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entry: entry.chmod(0o666),
+        lambda entry: entry.chmod(0o620),
+        _to_link,
+        _to_directory,
+        _to_pipe,
+        _to_anothers,
+    ],
+    ids=["writable by all", "writable by the group", "link", "directory", "pipe", "of another user"],
+)
+def test_entries_that_others_may_have_written_are_not_run(
+    change: Callable[[Path], None], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call()
+    (entry,) = directory.iterdir()
+    change(entry)
+    seen = compilations(monkeypatch)
+    assert call() == 7.0
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk" * 100, b"\x7fELF" + bytes(200), os.urandom(1000)])
+def test_junk_with_a_valid_seal_is_compiled_anew(junk: bytes, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call()
+    (entry,) = directory.iterdir()
+    for content in (junk, machine._packed([junk]), machine._packed([])):
+        cache.store(entry.stem, content)
+        seen = compilations(monkeypatch)
+        assert call() == 7.0
+        assert len(seen) >= 1
+
+
+def test_what_killed_processes_left_behind_goes(directory: Path) -> None:
+    directory.mkdir(mode=0o700)
+    old, new = directory / "a.unfinished", directory / "b.unfinished"
+    for path in (old, new):
+        path.write_bytes(b"half an entry")
+    os.utime(old, (0, 0))
+    call()
+    assert not old.exists()
+    assert new.exists()  # another process may be writing it now
+    cache.clear()
+    assert not new.exists()
+
+
+def test_entries_not_used_for_longest_go_first(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for slope in (1.0, 2.0, 3.0):
+        line(slope)
+    entries = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    for age, path in zip((300, 200, 100), entries, strict=True):
+        os.utime(path, (path.stat().st_mtime - age,) * 2)
+    line(1.0)  # now the one that was used last
+    size = entries[0].stat().st_size
+    monkeypatch.setenv("CHASLES_CACHE_LIMIT", str(2.5 * size / 1e6))
+    cache._tidy_once.cache_clear()
+    line(4.0)
+    left = set(directory.iterdir())
+    assert entries[0] in left
+    assert entries[1] not in left
+    assert cache.info().limit == int(2.5 * size)
+
+
+def test_an_interrupted_entry_leaves_nothing(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert not list(directory.iterdir())

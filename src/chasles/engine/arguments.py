@@ -39,7 +39,11 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
             if np.ma.is_masked(argument):
                 raise ArgumentError(f"{usage}: {name} has masked elements; fill them first, as with {name}.filled(0.0)")
             argument = argument.data
-        elif hasattr(kind, "__array_ufunc__") and not _is_table(kind) and not isinstance(argument, np.ndarray | np.generic):
+        elif (
+            hasattr(kind, "__array_ufunc__")
+            and not _is_table(kind)
+            and not isinstance(argument, np.ndarray | np.generic)
+        ):
             return argument
         try:
             argument = np.asarray(argument)
@@ -63,14 +67,19 @@ def explained(error: Exception, usage: str, cores: Sequence[CoreArray], argument
     batches: dict[str, tuple[int, ...]] = {}
     for core, argument in zip(cores, arguments, strict=True):
         shape = np.shape(argument)
-        batches[core.name], own = shape[: max(len(shape) - len(core.dims), 0)], shape[max(len(shape) - len(core.dims), 0) :]
+        batches[core.name], own = (
+            shape[: max(len(shape) - len(core.dims), 0)],
+            shape[max(len(shape) - len(core.dims), 0) :],
+        )
         fits = len(own) == len(core.dims)
         for dim, size in zip(core.dims, own, strict=False):
             if isinstance(dim, int):
                 fits &= dim == size
             elif sizes.setdefault(dim, (core.name, size))[1] != size:
                 other, expected = sizes[dim]
-                return ArgumentError(f"{usage}: {core.name} has shape {shape}, which does not fit {expected} of {other}")
+                return ArgumentError(
+                    f"{usage}: {core.name} has shape {shape}, which does not fit {expected} of {other}"
+                )
         if not fits:
             expected = f"(..., {', '.join(map(str, core.dims))})"
             turned = "; is it transposed?" if _would_fit(shape[::-1], core) else ""

@@ -36,8 +36,22 @@ INLINE_LIMIT = 300
 _MOST_ITERATIONS = 2.0**53
 #: Held while a function is compiled and published: two threads at once would do the work twice.
 COMPILING = RLock()
-if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock held by a thread that it has not
-    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=COMPILING.release)
+#: What no other thread may hold while a process forks: the child would wait for a thread that it does not have.
+_HELD_AT_FORK = [COMPILING] if native is None else [COMPILING, native.machine.compiler_lock()]
+
+
+def _before_fork() -> None:
+    for lock in _HELD_AT_FORK:
+        lock.__enter__()
+
+
+def _after_fork() -> None:
+    for lock in reversed(_HELD_AT_FORK):
+        lock.__exit__(None, None, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def native_available() -> bool:
@@ -180,7 +194,11 @@ class Function:
     def _check_apart(self, out: tuple[Any, ...]) -> None:
         for k, array in enumerate(out):
             for other in out[:k]:
-                if isinstance(array, np.ndarray) and isinstance(other, np.ndarray) and np.may_share_memory(array, other):
+                if (
+                    isinstance(array, np.ndarray)
+                    and isinstance(other, np.ndarray)
+                    and np.may_share_memory(array, other)
+                ):
                     raise ArgumentError(f"{self._usage()}: the arrays of out share memory; one would overwrite another")
 
     def _repetitions(self, arguments: Sequence[Any]) -> int:

@@ -17,8 +17,8 @@ from chasles.errors import ArgumentError
 Shape = Literal["map", "scan", "solve"]
 
 #: Scalar operations that machine code performs at a stretch. Python answers an interrupt only between stretches: this
-#: many take some hundredths of a second.
-UNINTERRUPTED_WORK = 500_000_000
+#: many take about a hundredth of a second.
+UNINTERRUPTED_WORK = 200_000_000
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,12 @@ class _Call:
     """The arrays of one call, or of a piece of its batch: each with leading batch axes that broadcast."""
 
     def __init__(
-        self, ufunc: Callable[..., Any], kernel: Kernel, arrays: Sequence[Array], outputs: Sequence[Array], owner: object
+        self,
+        ufunc: Callable[..., Any],
+        kernel: Kernel,
+        arrays: Sequence[Array],
+        outputs: Sequence[Array],
+        owner: object,
     ) -> None:
         self.ufunc, self.kernel, self.arrays, self.outputs, self.owner = ufunc, kernel, arrays, outputs, owner
 

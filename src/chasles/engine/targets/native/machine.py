@@ -50,6 +50,12 @@ def lanes(dtype: str) -> int:
     return width // np.dtype(dtype).itemsize
 
 
+def compiler_lock() -> contextlib.AbstractContextManager[object]:
+    """Return the lock that llvmlite holds during each call of LLVM."""
+    lock: contextlib.AbstractContextManager[object] = getattr(llvm.ffi.lib, "_lock", contextlib.nullcontext())
+    return lock
+
+
 def _target_machine(level: int = 2) -> llvm.TargetMachine:
     """Return a new description of the host; the engine that loads code takes ownership of its own."""
     llvm.initialize_native_target()
@@ -119,7 +125,7 @@ def _is_object_file(code: bytes) -> bool:
             return False
         fields = _ELF_HEADER.unpack_from(code)
         kind, sections, size, count = fields[1], fields[6], fields[11], fields[12]
-        complete = 0 < count and sections + size * count <= len(code)
+        complete = count > 0 and sections + size * count <= len(code)
         return kind == _ELF_RELOCATABLE and size == _ELF_SECTION_SIZE and complete
     return code[:4] == b"\xcf\xfa\xed\xfe" or code[:2] in (b"\x64\x86", b"\x64\xaa")  # Mach-O; COFF
 
