@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
+import chasles.interop.spacelib as sl
 from chasles.errors import ArgumentError
 from chasles.interop.spacelib import matlab_printing, printing
 
@@ -82,10 +90,81 @@ def test_parts_of_matrices(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "None\n"
 
 
-def test_numbers_that_are_none_and_numbers_too_wide() -> None:
+def test_numbers_that_are_none() -> None:
     file = io.StringIO()
-    printing.fprintv(file, "v", [math.nan, math.inf, -math.inf, 1e9])
-    assert file.getvalue() == "\n v \n        nan     inf    -inf1000000000.000\n"
+    printing.fprintv(file, "v", [math.nan, math.inf, -math.inf])
+    assert file.getvalue() == "\n v \n        nan     inf    -inf\n"
+
+
+def test_only_a_number_that_fills_its_column_changes_the_layout_of_a_vector() -> None:
+    """The original prints 999.999-100.0001000.000."""
+    file = io.StringIO()
+    printing.fprintv(file, "v", [-99.999, 999.999, -100.0, 1000.0, -1234567.891, 1.0])
+    assert file.getvalue() == "\n v \n    -99.999 999.999 -100.000 1000.000 -1234567.891   1.000\n"
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+MATRICES = [
+    (printing.fprintm3, (3, 3)),
+    (printing.fprintm4, (4, 4)),
+    (matlab_printing.fprintm, (2, 5)),
+]
+
+
+@pytest.mark.parametrize(("routine", "shape"), MATRICES)
+@given(data=st.data())
+def test_columns_of_matrices_are_apart_for_any_number(
+    routine: Callable[..., None], shape: tuple[int, int], data: st.DataObject
+) -> None:
+    A = data.draw(arrays(np.float64, shape, elements=NUMBERS))
+    file = io.StringIO()
+    routine(file, "", A)
+    found = np.array([line.split() for line in file.getvalue().splitlines() if line.strip()], dtype=float)
+    decimals = 4 if routine is matlab_printing.fprintm else 3
+    np.testing.assert_array_equal(found, [[float(f"{x:.{decimals}f}") for x in row] for row in A])
+
+
+@given(A=arrays(np.float64, (3, 4), elements=NUMBERS))
+def test_columns_of_other_layouts_are_apart_for_any_number(A: NDArray[np.float64]) -> None:
+    m = np.vstack([A, [0.0, 0.0, 0.0, 1.0]])
+    for_grp_man, of_matlab, part = io.StringIO(), io.StringIO(), io.StringIO()
+    printing.prmat(for_grp_man, "", m)
+    matlab_printing.prmat(of_matlab, "", m)
+    with redirect_stdout(part):
+        printing.printmat("", A)
+        printing.iprintmat("", np.round(A))
+    lines = (for_grp_man.getvalue() + of_matlab.getvalue() + part.getvalue()).splitlines()
+    rows = [[float(word) for word in line.split()] for line in lines if line.strip()]
+    origin_and_axes = [A[:, 0], A[:, 1], A[:, 3]]
+    expected = [
+        *([float(f"{x:.3f}") for x in row] for row in origin_and_axes),
+        *([float(f"{x:.4f}") for x in row] for row in origin_and_axes),
+        *([float(f"{x:.3f}") for x in row] for row in A),
+        *([float(x) for x in row] for row in np.round(A)),
+    ]
+    assert rows == expected
+
+
+def test_a_printed_vector_is_a_first_guess_that_can_be_read(tmp_path: Path) -> None:
+    q = [1000.0, -100.0, 1234.5678, -98765.4321, 999999999.25, -0.0004]
+    path = tmp_path / "GUESS.1ST"
+    with path.open("w", encoding="ascii") as file:
+        printing.fprintv(file, "", q)
+    assert np.abs(sl.read_guess(path) - q).max() <= 0.5e-3
+
+
+def test_printed_matrices_are_the_start_of_two_bodies_that_can_be_read(tmp_path: Path) -> None:
+    """The 4×4 matrices of TEST.DAT, far away and fast, as a program prints them."""
+    W1 = np.array([[0, -1234.5678, 0, -98765.4321], [1234.5678, 0, 0, 1e6], [0, 0, 0, -100.0], [0, 0, 0, 0]])
+    m1 = np.array([[0, -1, 0, -1e7], [1, 0, 0, 54321.0626], [0, 0, 1, 0], [0, 0, 0, 1]])
+    path = tmp_path / "TEST.DAT"
+    with path.open("w", encoding="ascii") as file:
+        file.write("10 1 1 1  0 0 0  1 0 0\n" * 2)
+        printing.fprintm4(file, "", W1)
+        printing.fprintm4(file, "", m1)
+    read = sl.read_bodies(path)
+    assert np.abs(read.W1 - W1).max() <= 0.5e-3
+    assert np.abs(read.m1 - m1).max() <= 0.5e-3
 
 
 def test_symbols_are_printed() -> None:

@@ -47,6 +47,9 @@ def fprintm4(out: TextIO, s: str, A: Any) -> None:
 def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
     r"""Print a comment and the first n elements of a vector to a file; all of them where n is not given.
 
+    The original sets its columns of eight characters side by side, so that numbers from 1000 up and from -100 down
+    touch the one before. Here a number that fills its column has a space in front of it.
+
     Examples
     --------
     >>> import io
@@ -59,7 +62,7 @@ def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
     count = n if n is not None else vector.size
     if vector.ndim != 1 or not 0 <= count <= vector.size:
         raise ArgumentError(f"fprintv: v must be one vector of at least n = {count} elements, not of {vector.shape}")
-    out.write(f"\n {s} \n   {''.join(map(_text, vector[:count]))}\n")
+    out.write(f"\n {s} \n   {_side_by_side(map(_text, vector[:count]))}\n")
 
 
 def prmat(grpout: TextIO, str: str, m: Any) -> None:
@@ -192,6 +195,10 @@ def _commented(comment: str, array: Array, indent: int) -> str:
 
 def _plain(comment: str, array: Array, text: Any) -> str:
     return f"{comment}\n" + "".join(_spaced(map(text, row)) + "\n" for row in array)
+
+
+def _side_by_side(texts: Iterable[str]) -> str:
+    return "".join(text if text.startswith(" ") else f" {text}" for text in texts)
 
 
 def _spaced(texts: Iterable[str]) -> str:
