@@ -185,7 +185,7 @@ def test_what_cannot_be_printed_is_told() -> None:
         printing.fprintm3(file, "", M4)
     with pytest.raises(ArgumentError, match="batch"):
         printing.fprintm4(file, "", np.zeros((2, 4, 4)))
-    with pytest.raises(ArgumentError, match="n = 4"):
+    with pytest.raises(ArgumentError, match="fprintv: n must be from 0 to 3, the size of v, not 4"):
         printing.fprintv(file, "", [1, 2, 3], 4)
     with pytest.raises(ArgumentError, match="no upper-left part of 4×4"):
         printing.printmat("", M3, 3, 3, 4, 4)
@@ -195,6 +195,30 @@ def test_what_cannot_be_printed_is_told() -> None:
         with pytest.raises(ArgumentError, match="whole numbers"):
             printing.iprintmat("", values)
     assert file.getvalue() == ""
+
+
+def test_messages_name_the_routine_that_was_called() -> None:
+    with pytest.raises(ArgumentError, match=r"^printm3: A has shape"):
+        printing.printm("", M4)
+    with pytest.raises(ArgumentError, match=r"^printm4: it prints one matrix"):
+        printing.printm4("", np.zeros((2, 4, 4)))
+    with pytest.raises(ArgumentError, match=r"^printv: it prints one vector, not an array of shape \(3, 3\)"):
+        printing.printv("", M3)
+    with pytest.raises(ArgumentError, match=r"^printv: dim must be from 0 to 3, the size of v, not 4"):
+        printing.printv("", [1, 2, 3], 4)
+    with pytest.raises(ArgumentError, match=r"^printm: it prints one matrix or vector"):
+        matlab_printing.printm("", np.zeros((2, 2, 2)))
+
+
+def test_numbers_among_symbols_have_decimals() -> None:
+    """A matrix of SymPy holds its own zeros and ones, and floats with 15 digits."""
+    x = sympy.Symbol("x")
+    file = io.StringIO()
+    matlab_printing.fprintm(file, "S", np.array(sympy.Matrix([[0, 1.0, x], [2, sympy.Float(1) / 3, x / 3]])))
+    assert file.getvalue().splitlines()[3:] == [
+        "  0.0000\t  1.0000\t       x\t",
+        "  2.0000\t  0.3333\t     x/3\t",
+    ]
 
 
 def test_layout_of_the_matlab_version(capsys: pytest.CaptureFixture[str]) -> None:

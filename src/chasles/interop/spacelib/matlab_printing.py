@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-import numpy as np
-
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
+from chasles.interop.spacelib.printing import element_text
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 
@@ -24,10 +23,7 @@ def fprintm(out: TextIO, string: str, M: Any) -> None:
     >>> file.getvalue()
     '\n W \n\n  0.0000\t -1.0000\t\n'
     """
-    array = real_array(M)
-    if array.ndim not in (1, 2):
-        raise ArgumentError(f"fprintm: it prints one matrix or vector, not an array of shape {array.shape}")
-    out.write(_commented(string, array.reshape(-1, array.shape[-1])))
+    out.write(_commented(string, _rows(M, "fprintm")))
 
 
 def printm(string: str, M: Any) -> None:
@@ -41,7 +37,7 @@ def printm(string: str, M: Any) -> None:
     <BLANKLINE>
       0.5000   1.0000
     """
-    fprintm(sys.stdout, string, M)
+    sys.stdout.write(_commented(string, _rows(M, "printm")))
 
 
 def prmat(grpout: TextIO, string: str, M: Any) -> None:
@@ -50,8 +46,9 @@ def prmat(grpout: TextIO, string: str, M: Any) -> None:
     Examples
     --------
     >>> import io
+    >>> from chasles.interop.spacelib import UNIT4
     >>> file = io.StringIO()
-    >>> prmat(file, "Link 1", np.eye(4))
+    >>> prmat(file, "Link 1", UNIT4)
     >>> len(file.getvalue().splitlines())
     6
     """
@@ -61,10 +58,16 @@ def prmat(grpout: TextIO, string: str, M: Any) -> None:
     grpout.write(_commented(string, m[:3, [0, 1, 3]].T))
 
 
+def _rows(M: Any, routine: str) -> Array:
+    array = real_array(M)
+    if array.ndim not in (1, 2):
+        raise ArgumentError(f"{routine}: it prints one matrix or vector, not an array of shape {array.shape}")
+    return array.reshape(-1, array.shape[-1])
+
+
 def _commented(comment: str, rows: Array) -> str:
     return f"\n {comment} \n\n" + "".join(_line(row) for row in rows)
 
 
 def _line(row: Iterable[Any]) -> str:
-    texts = (f"{x:7.4f}" if isinstance(x, float | int | np.number) else f"{x!s:>7}" for x in row)
-    return "".join(f" {text}\t" for text in texts) + "\n"
+    return "".join(f" {element_text(x, 7, 4)}\t" for x in row) + "\n"

@@ -27,7 +27,7 @@ def fprintm3(out: TextIO, s: str, A: Any) -> None:
     >>> file.getvalue().splitlines()[2:4]
     [' Identity ', '                1.000     0.000     0.000']
     """
-    out.write(_commented(s, _single(A, 3, 3, "fprintm3"), indent=13))
+    out.write(_commented_matrix(s, A, 3, "fprintm3"))
 
 
 def fprintm4(out: TextIO, s: str, A: Any) -> None:
@@ -41,7 +41,7 @@ def fprintm4(out: TextIO, s: str, A: Any) -> None:
     >>> file.getvalue().splitlines()[3]
     '               1.000     0.000     0.000     0.000'
     """
-    out.write(_commented(s, _single(A, 4, 4, "fprintm4"), indent=12))
+    out.write(_commented_matrix(s, A, 4, "fprintm4"))
 
 
 def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
@@ -58,11 +58,7 @@ def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
     >>> file.getvalue()
     '\n Angles \n      0.500  -1.000\n'
     """
-    vector = real_array(v)
-    count = n if n is not None else vector.size
-    if vector.ndim != 1 or not 0 <= count <= vector.size:
-        raise ArgumentError(f"fprintv: v must be one vector of at least n = {count} elements, not of {vector.shape}")
-    out.write(f"\n {s} \n   {_side_by_side(map(_text, vector[:count]))}\n")
+    out.write(_commented_vector(s, v, "n", n, "fprintv"))
 
 
 def prmat(grpout: TextIO, str: str, m: Any) -> None:
@@ -78,7 +74,7 @@ def prmat(grpout: TextIO, str: str, m: Any) -> None:
     >>> file.getvalue().splitlines()[1:4]
     ['Link 1', '   1.000    0.000    0.000 ', '   0.000    1.000    0.000 ']
     """
-    x, y, _, origin = (_spaced(map(_text, column)) for column in _single(m, 4, 4, "prmat")[:3].T)
+    x, y, _, origin = (_spaced(map(_text, column)) for column in _single(m, 4, "prmat")[:3].T)
     grpout.write(f"\n{str}\n{x}\n{y}\n\n{origin}\n\n\n")
 
 
@@ -95,7 +91,7 @@ def printm3(str: str, A: Any) -> None:
                     0.000     1.000     0.000
                     0.000     0.000     1.000
     """
-    fprintm3(sys.stdout, str, A)
+    sys.stdout.write(_commented_matrix(str, A, 3, "printm3"))
 
 
 printm = printm3
@@ -116,7 +112,7 @@ def printm4(str: str, A: Any) -> None:
                     0.000     0.000     0.000     0.000
                     0.000     0.000     0.000     0.000
     """
-    fprintm4(sys.stdout, str, A)
+    sys.stdout.write(_commented_matrix(str, A, 4, "printm4"))
 
 
 def printv(str: str, v: Any, dim: int | None = None) -> None:
@@ -129,7 +125,7 @@ def printv(str: str, v: Any, dim: int | None = None) -> None:
      Angles
           0.500  -1.000
     """
-    fprintv(sys.stdout, str, v, dim)
+    sys.stdout.write(_commented_vector(str, v, "dim", dim, "printv"))
 
 
 def printmat(
@@ -167,8 +163,8 @@ def iprintmat(
     sys.stdout.write(_plain(s, part, lambda element: f"{int(element):8d}"))
 
 
-def _single(A: Any, rows: int, columns: int, routine: str) -> Array:
-    array = matrix(A, rows, columns, routine)
+def _single(A: Any, size: int, routine: str) -> Array:
+    array = matrix(A, size, size, routine)
     if array.ndim != 2:
         raise ArgumentError(f"{routine}: it prints one matrix, not a batch of shape {array.shape}")
     return array
@@ -184,13 +180,37 @@ def _part(A: Any, idim: int | None, jdim: int | None, imax: int | None, jmax: in
     return array[:rows, :columns]
 
 
+def element_text(element: Any, width: int, decimals: int) -> str:
+    """Return an element of a matrix as text: a number with decimals, a fraction or expression of SymPy as it is.
+
+    Examples
+    --------
+    >>> element_text(1.5, 7, 4)
+    ' 1.5000'
+    """
+    is_number = isinstance(element, float | int | np.number)
+    if is_number or getattr(element, "is_Float", False) or getattr(element, "is_Integer", False):
+        return f"{float(element):{width}.{decimals}f}"
+    return f"{element!s:>{width}}"
+
+
 def _text(element: Any) -> str:
-    return f"{element:8.3f}" if isinstance(element, float | int | np.number) else f"{element!s:>8}"
+    return element_text(element, 8, 3)
 
 
-def _commented(comment: str, array: Array, indent: int) -> str:
-    rows = "".join(" " * indent + "  ".join(map(_text, row)) + "\n" for row in array)
+def _commented_matrix(comment: str, A: Any, size: int, routine: str) -> str:
+    indent = " " * (16 - size)  # as the original: 13 for 3×3, 12 for 4×4
+    rows = "".join(indent + "  ".join(map(_text, row)) + "\n" for row in _single(A, size, routine))
     return f"\n\n {comment} \n{rows}\n"
+
+
+def _commented_vector(comment: str, v: Any, name: str, count: int | None, routine: str) -> str:
+    vector = real_array(v)
+    if vector.ndim != 1:
+        raise ArgumentError(f"{routine}: it prints one vector, not an array of shape {vector.shape}")
+    if count is not None and not 0 <= count <= vector.size:
+        raise ArgumentError(f"{routine}: {name} must be from 0 to {vector.size}, the size of v, not {count}")
+    return f"\n {comment} \n   {_side_by_side(map(_text, vector[:count]))}\n"
 
 
 def _plain(comment: str, array: Array, text: Any) -> str:
