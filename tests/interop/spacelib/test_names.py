@@ -214,6 +214,11 @@ def same(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
     return np.allclose(first[common], second[common], rtol=1e-12, atol=1e-12)
 
 
+def test_every_function_of_the_general_calls_exists() -> None:
+    named = set(re.findall(r"\bgeo\.(\w+)", PAGE.read_text(encoding="utf-8")))
+    assert named <= {*geo.__all__}
+
+
 CALLS = [(row.c[0] if row.c else f"maple.{row.maple[0]}", row.call) for row in ROWS if row.call]
 
 
