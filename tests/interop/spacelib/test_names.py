@@ -57,12 +57,13 @@ OWN = {"fprintm", "printm", "prmat", "crosstom"}
 def routines(module: ModuleType) -> set[str]:
     """Names of a module's routines, without those for files and laws of motion."""
     public = getattr(module, "__all__", [name for name in vars(module) if name[0] != "_"])
-    return {
-        name
-        for name in public
-        if (inspect.isroutine(value := getattr(module, name)) or isinstance(value, geo.Batched))
-        and not re.match(r"(read|write)_|(thirds|modified_trapezoid)_law|counted_from_1", name)
-    }
+    others = re.compile(r"(read|write)_|(thirds|modified_trapezoid)_law|counted_from_1")
+    return {name for name in public if is_routine(getattr(module, name)) and not others.match(name)}
+
+
+def is_routine(value: Any) -> bool:
+    """Functions, and what has a formula, compiled or not; no types."""
+    return inspect.isroutine(value) or hasattr(value, "formula")
 
 
 def test_the_tables_have_every_routine_once() -> None:
