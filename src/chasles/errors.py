@@ -53,3 +53,7 @@ class UnknownNameError(ChaslesError, LookupError):
             shown = [*close, *(other for other in names if other not in close)][:_LISTED]
             listing = f"{', '.join(shown)}, … ({len(names)} in all)"
         super().__init__(f"there is no {kind} '{name}'.{hint} Existing: {listing}")
+
+
+class UnknownArgumentError(UnknownNameError, TypeError):
+    """A function has no argument of this name; the message lists those that it has."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, Program, pieces, sqrt, trace, where
+from chasles.engine import Function, Program, pieces, runner, sqrt, trace, where
 from chasles.errors import ArgumentError
 
 RNG = np.random.default_rng(7)
@@ -41,7 +40,7 @@ def count(request: pytest.FixtureRequest) -> Iterator[int]:
 
 def shrink(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Have calls cut after little work, and shared by all threads."""
-    for module in (pieces, sys.modules["chasles.engine.function"]):
+    for module in (pieces, runner):
         monkeypatch.setattr(module, "UNINTERRUPTED_WORK", work)
         monkeypatch.setattr(module, "WORTH_THREADS", 0)
 

@@ -97,15 +97,15 @@ def test_each_choice_of_options_is_a_program_of_its_own():
 @pytest.mark.parametrize(
     ("arguments", "keywords", "message"),
     [
-        ((), {}, "misses x, y"),
-        ((X,), {}, "misses y"),
-        ((X, 1.0, X, "sum", 5), {}, "at most 4 arguments, not 5"),
-        ((X, 1.0, X), {"factor": 2.0}, "given factor twice"),
-        ((X,), {"y": X, "scale": 2.0}, "no argument scale"),
+        ((), {}, r"combine\(x, factor, y, mode\) misses x, y"),
+        ((X,), {}, r"combine\(x, factor, y, mode\) misses y"),
+        ((X, 1.0, X, "sum", 5), {}, r"combine\(x, factor, y, mode\) takes at most 4 arguments, not 5"),
+        ((X, 1.0, X), {"factor": 2.0}, r"combine\(x, factor, y, mode\) is given factor twice"),
+        ((X,), {"y": X, "scale": 2.0}, r"no argument of combine\(x, factor, y, mode\) 'scale'"),
     ],
 )
 def test_wrong_calls_are_refused_with_the_usage(arguments, keywords, message):
-    with pytest.raises(TypeError, match=rf"combine\(x, factor, y, mode\).* {message}"):
+    with pytest.raises(TypeError, match=message):
         combine(*arguments, **keywords)
 
 
@@ -118,7 +118,7 @@ def test_options_must_be_given_and_be_plain_values():
     assert without_default(1.0, mode="same") == 1.0
     with pytest.raises(ArgumentError, match="options must be plain values"):
         combine(X, np.ones(3), X)
-    with pytest.raises(TypeError, match="no argument speed"):
+    with pytest.raises(TypeError, match=r"no argument of combine.*'speed'"):
         combine.specialize(speed=1)
 
 
@@ -293,7 +293,7 @@ def test_symbols_go_without_check_and_out():
     for keywords in ({"check": True}, {"out": np.empty(3)}):
         with pytest.raises(ArgumentError, match=r"combine: .*without `check` and `out`"):
             combine([a, 0, 0], y=X, **keywords)
-    with pytest.raises(ArgumentError, match=r"combine\(x, factor, y, mode\): x has shape \(2,\), not \(..., 3\)"):
+    with pytest.raises(ArgumentError, match=r"combine\(x, factor, y, mode\): x has shape \(2,\); expected \(..., 3\)"):
         combine([a, 0], y=X)
 
 

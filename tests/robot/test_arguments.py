@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import inspect
+import pydoc
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +14,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles import algorithms
 from chasles.errors import ArgumentError, UnknownNameError
 
 
@@ -104,8 +110,6 @@ def test_misused_keywords_say_so(panda: ch.Robot) -> None:
     q = np.zeros(7)
     with pytest.raises(UnknownNameError, match=r"'wrench'.*wrenches"):
         panda.mass_matrix(q, wrench={"tool": np.zeros(6)})
-    with pytest.raises(TypeError, match=r"inverse_dynamics\(q, qd, qdd\) are given by place"):
-        panda.inverse_dynamics(q=q, qd=q, qdd=q)
     with pytest.raises(TypeError, match=r"chasles.load"):
         ch.Robot("panda")
 
@@ -158,3 +162,95 @@ def test_errors_do_not_spoil_later_calls(fresh: ch.Robot) -> None:
         with pytest.raises((TypeError, ValueError)):
             fresh.gravity_torque(bad)
     assert fresh.gravity_torque([0.0, 0.0]).shape == (2,)
+
+
+def test_arguments_by_place_and_by_name_are_the_same(panda: ch.Robot) -> None:
+    q, qd, qdd = np.random.default_rng(5).normal(size=(3, 7))
+    tau = panda.inverse_dynamics(q, qd, qdd)
+    for _ in range(2):
+        for found in (
+            panda.inverse_dynamics(q=q, qd=qd, qdd=qdd),
+            panda.inverse_dynamics(q, qdd=qdd, qd=qd),
+            panda.inverse_dynamics(q, qd, qdd=list(qdd)),
+            panda.inverse_dynamics(qdd=qdd, q=np.tile(q, (3, 1)), qd=qd)[2],
+        ):
+            np.testing.assert_array_equal(found, tau)
+        varied = panda.inverse_dynamics(q, qd=qd, qdd=qdd, vary={"payload.mass": 0.0})
+        np.testing.assert_allclose(varied, tau, rtol=1e-13)
+        J = panda.jacobian(q=q, frame="body")
+        np.testing.assert_array_equal(J, panda.jacobian(q, frame="body"))
+
+
+def test_wrong_names_and_shapes_are_answered_in_the_callers_words(panda: ch.Robot) -> None:
+    q = np.zeros(7)
+    for call, error, message in (
+        (lambda: panda.inverse_dynamics(q, q, qddot=q), TypeError, "'qddot'.*q, qd, qdd, out, vary, wrenches"),
+        (lambda: panda.inverse_dynamics(q, q), TypeError, r"inverse_dynamics\(q, qd, qdd\) misses qdd"),
+        (lambda: panda.inverse_dynamics(q, q, q, q=q), TypeError, "is given q twice"),
+        (
+            lambda: panda.gravity_torque(np.zeros((7, 1000))),
+            ValueError,
+            r"\(7, 1000\); expected \(..., 7\); is it tran",
+        ),
+        (lambda: panda.jacobian(q, frame="bdy"), LookupError, "Did you mean 'body'"),
+    ):
+        for _ in range(2):
+            with pytest.raises(error, match=message):
+                call()
+
+
+def test_tools_see_arguments_and_results(panda: ch.Robot) -> None:
+    signature = inspect.signature(panda.inverse_dynamics)
+    assert list(signature.parameters) == ["q", "qd", "qdd", "wrenches", "vary", "out"]
+    assert signature.return_annotation == "Array"
+    assert "frame" in inspect.signature(panda.jacobian).parameters
+    assert list(inspect.signature(panda.mass_matrix.specialize(vary=["gravity"])).parameters) == ["q", "gravity", "out"]
+    assert inspect.signature(ch.Function).parameters["dtype"].default == "float64"
+    assert "M" in panda.mass_matrix.program.outputs[0].name
+    assert panda.mass_matrix.reference is algorithms.mass_matrix
+    assert isinstance(panda.mass_matrix, ch.Function)
+    assert "Joint torques of a motion" in pydoc.render_doc(panda.inverse_dynamics)
+
+    @functools.wraps(panda.inverse_dynamics)
+    def wrapped(*arguments: Any) -> Any:
+        return panda.inverse_dynamics(*arguments)
+
+    assert inspect.signature(wrapped) == signature
+    copied = copy.copy(panda.inverse_dynamics)
+    np.testing.assert_array_equal(copied(*np.ones((3, 7))), wrapped(*np.ones((3, 7))))
+
+
+def test_several_results_come_as_a_named_tuple(panda: ch.Robot) -> None:
+    q = np.ones((4, 7))
+    for _ in range(2):
+        for arguments in ((q[0], q[0], q[0]), (q, q, q)):
+            linear = panda.linearize(*arguments)
+            assert linear._fields == ("A", "B")
+            assert linear.A.shape == (*q.shape[: arguments[0].ndim - 1], 14, 14)
+            A, B = linear
+            assert A is linear.A
+            assert B is linear.B
+    assert panda.pose_and_jacobian(q[0], frame="body").J.shape == (6, 7)
+    assert sys.getrefcount(type(linear)) < 200
+
+
+def test_tables_masked_arrays_and_other_kinds_of_arrays(panda: ch.Robot) -> None:
+    pandas = pytest.importorskip("pandas")
+    Q = np.random.default_rng(6).normal(size=(5, 7))
+    g = panda.gravity_torque(Q)
+    for given in (
+        pandas.DataFrame(Q, index=list("abcde"), columns=[f"joint{k}" for k in range(7)]),
+        np.ma.masked_array(Q),
+        Q.astype(object),
+        Q.tolist(),
+        tuple(map(tuple, Q)),
+    ):
+        np.testing.assert_array_equal(panda.gravity_torque(given), g)
+    np.testing.assert_array_equal(
+        panda.bias(pandas.DataFrame(Q), pandas.DataFrame(Q, index=range(5, 0, -1))), panda.bias(Q, Q)
+    )
+    with pytest.raises(ArgumentError, match="q has masked elements; fill them first"):
+        panda.gravity_torque(np.ma.masked_greater(Q, 0.0))
+    for wrong in (Q + 1j, Q.astype(str), np.array([object()] * 7)):
+        with pytest.raises(TypeError, match="q must be an array of real numbers"):
+            panda.gravity_torque(wrong)

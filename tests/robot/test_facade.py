@@ -208,7 +208,7 @@ WITHOUT_JIT = """
 import json, sys
 import numpy as np
 import chasles as ch
-from chasles.engine.function import native_available
+from chasles.engine.compiling import native_available
 calls = json.loads(sys.argv[1])
 arm = ch.load("panda")
 states = dict(zip(("q", "qd", "qdd", "tau"), np.random.default_rng(0).normal(size=(4, 3, 7))))

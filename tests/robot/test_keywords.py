@@ -58,7 +58,7 @@ def test_known_and_unknown_calls_alternate(arm: ch.Robot) -> None:
         np.testing.assert_array_equal(arm.forward_kinematics(q, target=None), single)
         with pytest.raises(UnknownNameError, match="palm"):
             arm.forward_kinematics(q, target="palm")
-        with pytest.raises(UnknownNameError, match="keyword of forward_kinematics 'frame'"):
+        with pytest.raises(UnknownNameError, match=r"argument of forward_kinematics\(q\) 'frame'"):
             arm.forward_kinematics(q, frame="body")
         with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
             arm.forward_kinematics(q, q, target="tool")

@@ -89,14 +89,14 @@ def frame_pose(placement: Placement, poses: list[Pose]) -> Pose:
     return R_world_body @ placement.R_body_frame, p_world_body + R_world_body @ placement.p_body_frame
 
 
-def forward_kinematics(tree: Tree, q: Array, frame: str) -> Array:
+def forward_kinematics(tree: Tree, q: Array, target: str) -> Array:
     """Pose of a named frame or link in the world.
 
     Parameters
     ----------
     tree, q
         The robot and its coordinates (n,), rad (m for sliding joints).
-    frame
+    target
         Name of the frame or link.
 
     Returns
@@ -123,7 +123,7 @@ def forward_kinematics(tree: Tree, q: Array, frame: str) -> Array:
     >>> forward_kinematics(tree, np.array([0.0, np.pi / 2]), "tool")[:3, 3]
     array([0.5 , 0.25, 0.  ])
     """
-    return pose(*frame_pose(placement_of(tree, frame), body_poses(tree, q)))
+    return pose(*frame_pose(placement_of(tree, target), body_poses(tree, q)))
 
 
 def all_frames(tree: Tree, q: Array) -> Array:

@@ -31,7 +31,7 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
     ArgumentError
         If it is no array of real numbers, or has masked elements.
     """
-    kind = type(argument)
+    given, kind = argument, type(argument)
     if kind is not np.ndarray:
         if isinstance(argument, Traced):
             return argument
@@ -58,7 +58,7 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
             return argument  # the caller traces it
         if all(isinstance(item, int | float | np.integer | np.floating) for item in argument.ravel()):
             return argument.astype(np.float64)
-    raise ArgumentTypeError(f"{usage}: {name} must be an array of real numbers, not {_shown(argument)}")
+    raise ArgumentTypeError(f"{usage}: {name} must be an array of real numbers, not {_shown(given)}")
 
 
 def explained(error: Exception, usage: str, cores: Sequence[CoreArray], arguments: Sequence[Any]) -> Exception:
@@ -67,10 +67,8 @@ def explained(error: Exception, usage: str, cores: Sequence[CoreArray], argument
     batches: dict[str, tuple[int, ...]] = {}
     for core, argument in zip(cores, arguments, strict=True):
         shape = np.shape(argument)
-        batches[core.name], own = (
-            shape[: max(len(shape) - len(core.dims), 0)],
-            shape[max(len(shape) - len(core.dims), 0) :],
-        )
+        lead = max(len(shape) - len(core.dims), 0)
+        batches[core.name], own = shape[:lead], shape[lead:]
         fits = len(own) == len(core.dims)
         for dim, size in zip(core.dims, own, strict=False):
             if isinstance(dim, int):
@@ -81,9 +79,9 @@ def explained(error: Exception, usage: str, cores: Sequence[CoreArray], argument
                     f"{usage}: {core.name} has shape {shape}, which does not fit {expected} of {other}"
                 )
         if not fits:
-            expected = f"(..., {', '.join(map(str, core.dims))})"
+            dims = ", ".join(["...", *map(str, core.dims)])
             turned = "; is it transposed?" if _would_fit(shape[::-1], core) else ""
-            return ArgumentError(f"{usage}: {core.name} has shape {shape}; expected {expected}{turned}")
+            return ArgumentError(f"{usage}: {core.name} has shape {shape}; expected ({dims}){turned}")
     try:
         np.broadcast_shapes(*batches.values())
     except ValueError:

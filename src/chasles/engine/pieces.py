@@ -115,7 +115,13 @@ def _cut(array: Array, core: CoreArray, axis: int, start: int, stop: int) -> Arr
     place = axis - len(core.dims)
     if array.ndim < -place or array.shape[place] == 1:  # it broadcasts along this axis
         return array
-    return array[(..., slice(start, stop), *[slice(None)] * (-place - 1))]
+    part: Array = array[_along(place, start, stop)]
+    return part
+
+
+def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
+    """Index that cuts a negative axis."""
+    return (..., slice(start, stop), *[slice(None)] * (-axis - 1))
 
 
 def _tasks(call: _Call, batch: tuple[int, ...]) -> Iterator[Callable[[], None]]:
@@ -150,20 +156,19 @@ def _run_scan(call: _Call, samples: int) -> None:
     state, given, *parameters = call.arrays
     final, *recorded = call.outputs
     axis = _substep_axis(call.kernel)
-    inner = (slice(None),) * (-axis - 1)
     steps, substeps = given.shape[axis - 1], given.shape[axis]
     runs = max(1, UNINTERRUPTED_WORK // (max(1, samples) * work_of_a_sample(call.kernel)))  # of the program
     length = max(1, runs // substeps)
     for first in range(0, max(1, steps), length):
-        window = given[(..., slice(first, first + length), slice(None), *inner)]
+        window = given[_along(axis - 1, first, first + length)]
         records = [
-            record[(..., slice(first, first + length), *[slice(None)] * (len(core.dims) - 1))]
+            record[_along(-len(core.dims), first, first + length)]
             for record, core in zip(recorded, call.kernel.outputs[1:], strict=True)
         ]
         for begin in range(0, substeps, runs):
             # A step is recorded in its first substep; what later windows of the same step record is of no use.
             kept = records if begin == 0 else [np.empty_like(record) for record in records]
-            call.ufunc(state, window[(..., slice(begin, begin + runs), *inner)], *parameters, out=(final, *kept))
+            call.ufunc(state, window[_along(axis, begin, begin + runs)], *parameters, out=(final, *kept))
             state = final
 
 

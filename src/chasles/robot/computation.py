@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, Program, trace
-from chasles.engine.function import COMPILING, new_dispatcher
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.family import Family
+from chasles.errors import ArgumentError, UnknownArgumentError, UnknownNameError
+from chasles.geometry.reference_frames import REFERENCE_FRAMES
 from chasles.model import Description, Tree, build_tree, parameter_shapes
 
-if TYPE_CHECKING:
-    from chasles.engine.targets.native.dispatch import Dispatcher
+P = ParamSpec("P")
+Result = TypeVar("Result", covariant=True)
 
-#: Default of an option: a value, or a function of the description that gives it.
-Default = Any
-
+#: Results of computations.
+Array: TypeAlias = NDArray[np.float64]
+#: Array, or tuple of arrays, that the results are written into.
+Out: TypeAlias = NDArray[Any] | tuple[NDArray[Any], ...] | None
+#: Values of the robot's parameters that replace those of the description, by name.
+Vary: TypeAlias = Mapping[str, ArrayLike] | None
+#: Wrenches (m, f) of the environment on the robot, by frame.
+Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
 
 #: Arguments that are configurations; all others are velocities, accelerations or torques.
 CONFIGURATIONS = ("q", "q0", "q1")
-
-
-class OneOf(tuple[str, ...]):
-    """The values of an option that a call must choose from."""
+#: Keywords that do not choose among programs by their value.
+_ARRAYS_BY_NAME = ("vary", "wrenches")
+#: Options without a default, with the values that a call must choose from.
+_CHOICES = {"frame": REFERENCE_FRAMES}
 
 
 class HasDescription(Protocol):
@@ -35,91 +44,95 @@ class HasDescription(Protocol):
         ...
 
 
-class computes:  # noqa: N801  (a decorator, and read as a verb)
+def computes(
+    algorithm: Callable[..., Any], *, outputs: Sequence[str] | type[tuple[Any, ...]]
+) -> Callable[[Callable[Concatenate[Any, P], Result]], Computation[P, Result]]:
     """Make a computation of the robot from a function of its kinematic tree.
+
+    It decorates a method that declares how the computation is called: its arguments by place are the arrays, of shape
+    (nq,) if they are called q, q0 or q1 and else of shape (n,); its keywords are handed to the algorithm, but for
+    ``vary`` and ``out``, which concern the call.
 
     Parameters
     ----------
-    *inputs
-        Names of the arguments after the tree: configurations, of shape (nq,), are called q, q0 or q1; all others have
-        the shape (n,).
+    algorithm
+        Function of the tree, the arrays and the keywords.
     outputs
-        Names of the results.
-    wrenches
-        Whether the function takes a keyword ``wrenches`` with forces of the environment.
-    **options
-        Keywords of the function that select what is computed, with their defaults.
+        Names of the results, or the named tuple in which several are returned.
     """
-
-    def __init__(
-        self, *inputs: str, outputs: Sequence[str] | None = None, wrenches: bool = False, **options: Default
-    ) -> None:
-        self.inputs = inputs
-        self.outputs = outputs
-        self.wrenches = wrenches
-        self.options = options
-
-    def __call__(self, algorithm: Callable[..., Any]) -> Computation:
-        """Return the descriptor."""
-        return Computation(self, algorithm)
+    return lambda declaration: Computation(algorithm, outputs, declaration)
 
 
-class Computation:
+class Computation(Generic[P, Result]):
     """Descriptor that gives each robot its own `RobotFunction`."""
 
-    def __init__(self, declared: computes, algorithm: Callable[..., Any]) -> None:
-        self.declared = declared
+    def __init__(
+        self,
+        algorithm: Callable[..., Any],
+        outputs: Sequence[str] | type[tuple[Any, ...]],
+        declaration: Callable[..., Any],
+    ) -> None:
         self.algorithm = algorithm
-        self.__doc__ = inspect.getdoc(algorithm)
-        self.__module__ = algorithm.__module__  # where doctest looks for the examples
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = self.__name__ = name
+        self.result = outputs if isinstance(outputs, type) else None
+        self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
+        self.name = self.__name__ = declaration.__name__
+        self.__doc__ = inspect.getdoc(declaration)
+        self.__module__ = declaration.__module__  # where doctest looks for the examples
+        _robot, *parameters = inspect.signature(declaration).parameters.values()
+        self.signature = inspect.signature(declaration).replace(parameters=parameters)
+        by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.inputs = tuple(parameter.name for parameter in parameters if parameter.kind is by_place)
+        self.takes_wrenches = "wrenches" in self.signature.parameters
+        self.options = {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.kind is not by_place and parameter.name not in (*_ARRAYS_BY_NAME, "out")
+        }
 
     @overload
-    def __get__(self, robot: None, owner: type) -> Computation: ...
+    def __get__(self, robot: None, owner: type) -> Computation[P, Result]: ...
     @overload
-    def __get__(self, robot: HasDescription, owner: type) -> RobotFunction: ...
-    def __get__(self, robot: HasDescription | None, owner: type) -> Computation | RobotFunction:
+    def __get__(self, robot: HasDescription, owner: type) -> RobotFunction[P, Result]: ...
+    def __get__(self, robot: HasDescription | None, owner: type) -> Computation[P, Result] | RobotFunction[P, Result]:
         if robot is None:
             return self
-        function = RobotFunction(self, robot)
-        robot.__dict__[self.name] = function  # found there from now on, before this descriptor
+        # Found there from now on, before this descriptor: the first thread's, if there are several.
+        function: RobotFunction[P, Result] = robot.__dict__.setdefault(self.name, RobotFunction(self, robot))
         return function
 
 
-class RobotFunction:
+class RobotFunction(Family, Generic[P, Result]):
     """One computation of one robot.
 
     Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if
-    wanted. Two further keywords hold for every computation:
+    wanted. Arguments are given by place or by name. Two further keywords hold for every computation:
 
     ``vary``
-        A mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
+        Mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
         numbers or arrays, whose leading axes broadcast with the other arguments. Each set of names is compiled once.
     ``wrenches``
-        For computations in which forces of the environment take part: a mapping from frames to wrenches (m, f), shape
+        For computations in which forces of the environment take part: mapping from frames to wrenches (m, f), shape
         (..., 6), that act on the robot, about the frame's origin and in its axes, in N m and N.
 
     Attributes
     ----------
     program
-        The program of the plain call.
+        Program of the plain call.
+    reference
+        The readable algorithm, a function of a kinematic tree and arrays; see `chasles.algorithms`.
     """
 
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
+    __slots__ = ()
+    if TYPE_CHECKING:
 
-    def __init__(self, computation: Computation, robot: HasDescription) -> None:
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result:
+            """Compute for each sample."""
+
+    def __init__(self, computation: Computation[P, Result], robot: HasDescription) -> None:
+        super().__init__(computation.name, computation.inputs, reference=computation.algorithm, doc=computation.__doc__)
         self._computation = computation
         self._robot = robot
         self._description = robot.description
-        self._functions: dict[tuple[Any, ...], Function] = {}
-        self._by_call: dict[tuple[Any, ...], Function] = {}
-        self._dispatcher: Dispatcher | None = None
-        self.__doc__ = computation.__doc__
-        self.__name__ = computation.name
-        self.__call__ = self.general_call
 
     def general_call(
         self,
@@ -130,35 +143,14 @@ class RobotFunction:
         **options: Any,
     ) -> Any:
         """Compute, whatever the arguments are; all but single samples without keywords come here."""
-        key = (*options.items(), *(vary or ()), None, *(wrenches or ()))
-        try:
-            function = self._by_call.get(key)
-        except TypeError:  # an array under a keyword that there is not
-            function = None
-        if function is None:
-            function = self.specialize(vary=tuple(vary or ()), wrenches=tuple(wrenches or ()), **options)
-            with COMPILING:
-                if key not in self._by_call and not (vary or wrenches):
-                    self._choose_directly(options, function)
-                self._by_call[key] = function
         if not (vary or wrenches):
-            return function.general_call(*arguments, out=out)
-        expected = len(self._computation.declared.inputs)
-        if len(arguments) != expected:
-            names = ", ".join(self._computation.declared.inputs)
-            raise TypeError(f"{self.__name__}({names}) takes {expected} arguments, not {len(arguments)}")
-        return function.general_call(*arguments, *(vary or {}).values(), *(wrenches or {}).values(), out=out)
-
-    def _choose_directly(self, options: Mapping[str, Any], function: Function) -> None:
-        """From now on let calls with these options go straight to the machine code of a function."""
-        if not self._computation.declared.options:
-            self.__call__ = function.direct_call(self.general_call)
-            return
-        if self._dispatcher is None:
-            self._dispatcher = new_dispatcher(self.general_call, self.__name__)
-        if self._dispatcher is not None and function.direct_address is not None:
-            self._dispatcher.add(options, function.direct_address, function.general_call, function)
-            self.__call__ = self._dispatcher.call
+            if not options and self._plain is not None and len(arguments) == len(self._inputs):
+                return self._plain.call(arguments, out)
+            return super().general_call(*arguments, out=out, **options)
+        vary, wrenches = vary or {}, wrenches or {}
+        arrays, options = self._sorted(arguments, options)
+        function = self._chosen({**options, "vary": tuple(vary), "wrenches": tuple(wrenches)})
+        return function.general_call(*arrays, *vary.values(), *wrenches.values(), out=out)
 
     def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
         """Return the compiled function for one way of calling.
@@ -184,83 +176,54 @@ class RobotFunction:
         >>> arm.inverse_dynamics.specialize(vary=["payload.mass"]).signature
         '(2),(2),(2),()->(2)'
         """
-        chosen = self._complete(options)
-        key = (tuple(vary), tuple(wrenches), tuple(sorted(chosen.items())))
-        with COMPILING:
-            if key not in self._functions:
-                if wrenches and not self._computation.declared.wrenches:
-                    raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
-                self._functions[key] = Function(self._trace(tuple(vary), tuple(wrenches), chosen), doc=self.__doc__)
-            return self._functions[key]
+        return super().specialize(vary=tuple(vary), wrenches=tuple(wrenches), **options)
 
-    @property
-    def program(self) -> Program:
-        """The program of the plain call."""
-        return self.specialize().program
+    def option_names(self) -> Sequence[str]:
+        """Names of the options of this computation."""
+        return tuple(self._computation.options)
 
-    def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
-        """Return the function of the exact partial derivatives of the plain call.
+    def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options with the defaults of those that are missing, or say what is wrong with them."""
+        declared = self._computation.options
+        for name in options:
+            if name not in declared and name not in _ARRAYS_BY_NAME:
+                known = [*self._inputs, *declared, "out", *_ARRAYS_BY_NAME]
+                raise UnknownArgumentError(f"argument of {self.usage}", name, known)
+        chosen: dict[str, Any] = {name: tuple(options.get(name, ())) for name in _ARRAYS_BY_NAME}
+        for name, default in declared.items():
+            value = options.get(name)
+            if default is inspect.Parameter.empty:
+                if value is None:
+                    choice = ", ".join(map(repr, _CHOICES[name]))
+                    raise TypeError(f"{self.__name__} needs a keyword: {name}=…, one of {choice}")
+                if value not in _CHOICES[name]:
+                    raise UnknownNameError(f"value of {name}", str(value), _CHOICES[name])
+            chosen[name] = _frame(self._description, value or "tool") if name == "target" else value
+        return chosen
 
-        Parameters
-        ----------
-        output, wrt
-            Names of a result and an argument; default all.
+    def make(self, options: Mapping[str, Any]) -> Function:
+        """Return the function for one complete choice of options."""
+        computation, vary, wrenches = self._computation, options["vary"], options["wrenches"]
+        if wrenches and not computation.takes_wrenches:
+            raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
+        own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
+        program = self._trace(vary, wrenches, own)
+        return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)
 
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> slopes = ch.load("planar2r").gravity_torque.jacobian(wrt="q")
-        >>> slopes([-1.5707963267948966, 0.0]).round(5)  # hanging: 5.625 and 0.625 times 9.80621
-        array([[55.15993,  6.12888],
-               [ 6.12888,  6.12888]])
-        """
-        return self.specialize().jacobian(output, wrt)
+    def signature_of_call(self) -> inspect.Signature:
+        """Return the declared signature, as `inspect.signature` gives it."""
+        return self._computation.signature
 
-    def astype(self, dtype: str) -> Function:
-        """Return the plain call computing in ``"float32"`` or ``"float64"``.
-
-        >>> import chasles as ch
-        >>> ch.load("planar2r").center_of_mass.astype("float32")([0.0, 0.0]).dtype
-        dtype('float32')
-        """
-        return self.specialize().astype(dtype)
-
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Any:
         return getattr, (self._robot, self.__name__)
 
     def __repr__(self) -> str:
-        inputs = ", ".join(self._computation.declared.inputs)
-        return f"<{self.__name__}({inputs}) of robot '{self._description.name}'>"
-
-    def _complete(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        declared = self._computation.declared.options
-        inputs = self._computation.declared.inputs
-        for name in options:
-            if name in inputs:
-                raise TypeError(
-                    f"the arguments of {self.__name__}({', '.join(inputs)}) are given by place, not by name"
-                )
-            if name not in declared:
-                raise UnknownNameError(f"keyword of {self.__name__}", name, [*declared, "out", "vary", "wrenches"])
-        chosen = {}
-        for name, default in declared.items():
-            value = options.get(name)
-            if isinstance(default, OneOf):
-                if value is None:
-                    choice = ", ".join(map(repr, default))
-                    raise TypeError(f"{self.__name__} needs a keyword: {name}=…, one of {choice}")
-                if value not in default:
-                    raise UnknownNameError(f"value of {name}", str(value), default)
-            elif value is None:
-                value = default(self._description) if callable(default) else default
-            chosen[name] = _frame(self._description, value) if name == "target" else value
-        return chosen
+        return f"<{self.usage} of robot '{self._description.name}'>"
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
         shapes: dict[str, tuple[int, ...]] = {
-            name: (description.nq if name in CONFIGURATIONS else description.nv,)
-            for name in computation.declared.inputs
+            name: (description.nq if name in CONFIGURATIONS else description.nv,) for name in computation.inputs
         }
         known = parameter_shapes(description) if vary else {}
         for name in vary:
@@ -272,17 +235,17 @@ class RobotFunction:
             if frames.count(frame) > 1:
                 raise ArgumentError(f"wrenches name the frame '{frame}' twice; add them up")
             shapes[f"wrench.{frame}"] = (6,)
-        count = len(computation.declared.inputs)
+        count = len(computation.inputs)
 
         def compute(*arrays: Any) -> Any:
             varied = dict(zip(vary, arrays[count : count + len(vary)], strict=True))
             tree: Tree = build_tree(description, varied)
             keywords = dict(options)
-            if computation.declared.wrenches:
+            if computation.takes_wrenches:
                 keywords["wrenches"] = dict(zip(frames, arrays[count + len(vary) :], strict=True))
             return computation.algorithm(tree, *arrays[:count], **keywords)
 
-        return trace(compute, shapes, name=self.__name__, outputs=computation.declared.outputs)
+        return trace(compute, shapes, name=self.__name__, outputs=computation.outputs)
 
 
 def _frame(description: Description, name: str) -> str:

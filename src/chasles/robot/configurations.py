@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms
 from chasles.errors import ArgumentError
-from chasles.model import Description, Tree
-from chasles.robot.computation import computes
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, computes
 
 
 class Configurations:
@@ -23,9 +21,8 @@ class Configurations:
 
     description: Description
 
-    @computes("q", "v", outputs=["q_next"])
-    @staticmethod
-    def integrate(tree: Tree, q: Any, v: Any) -> Any:
+    @computes(algorithms.integrate, outputs=["q_next"])
+    def integrate(self, q: ArrayLike, v: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Configuration after a displacement: ``integrate(q, v)``.
 
         Parameters
@@ -46,11 +43,9 @@ class Configurations:
         >>> ch.load("planar2r").integrate([0.1, 0.2], [0.5, -0.2])
         array([0.6, 0. ])
         """
-        return algorithms.integrate(tree, q, v)
 
-    @computes("q0", "q1", outputs=["v"])
-    @staticmethod
-    def difference(tree: Tree, q0: Any, q1: Any) -> Any:
+    @computes(algorithms.difference, outputs=["v"])
+    def difference(self, q0: ArrayLike, q1: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Displacement from one configuration to another: ``difference(q0, q1)``, the inverse of `integrate`.
 
         Parameters
@@ -70,11 +65,9 @@ class Configurations:
         >>> ch.load("planar2r").difference([0.1, 0.2], [0.6, 0.0])
         array([ 0.5, -0.2])
         """
-        return algorithms.difference(tree, q0, q1)
 
-    @computes("q", "qd", outputs=["q_rate"])
-    @staticmethod
-    def configuration_rate(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.configuration_rate, outputs=["q_rate"])
+    def configuration_rate(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Rates of the elements of q: ``configuration_rate(q, qd)``.
 
         Parameters
@@ -93,11 +86,9 @@ class Configurations:
         >>> ch.load("planar2r").configuration_rate([0.1, 0.2], [0.5, -0.2])
         array([ 0.5, -0.2])
         """
-        return algorithms.configuration_rate(tree, q, qd)
 
-    @computes("q", outputs=["q_unit"])
-    @staticmethod
-    def normalize(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.normalize, outputs=["q_unit"])
+    def normalize(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """The same configuration with quaternions of unit length: ``normalize(q)``.
 
         Parameters
@@ -116,7 +107,6 @@ class Configurations:
         >>> ch.load("planar2r").normalize([0.1, 0.2])
         array([0.1, 0.2])
         """
-        return algorithms.normalize(tree, q)
 
     @property
     def neutral(self) -> NDArray[np.float64]:

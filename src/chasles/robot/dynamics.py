@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description, Tree
-from chasles.robot.computation import computes
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, Wrenches, computes
+from chasles.robot.results import Linearization, TorqueDerivatives
 
 
 class Dynamics:
@@ -18,9 +19,17 @@ class Dynamics:
 
     description: Description
 
-    @computes("q", "qd", "qdd", outputs=["tau"], wrenches=True)
-    @staticmethod
-    def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, wrenches: Any) -> Any:
+    @computes(algorithms.inverse_dynamics, outputs=["tau"])
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
         """Joint torques of a motion: ``inverse_dynamics(q, qd, qdd)``.
 
         Parameters
@@ -50,11 +59,18 @@ class Dynamics:
         >>> ch.load("planar2r").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], wrenches=load).round(5)
         array([62.65993,  8.62888])
         """
-        return algorithms.inverse_dynamics(tree, q, qd, qdd, wrenches)
 
-    @computes("q", "qd", "tau", outputs=["qdd"], wrenches=True)
-    @staticmethod
-    def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, wrenches: Any) -> Any:
+    @computes(algorithms.forward_dynamics, outputs=["qdd"])
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
         """Joint accelerations under torques: ``forward_dynamics(q, qd, tau)``, the inverse of `inverse_dynamics`.
 
         Parameters
@@ -84,11 +100,9 @@ class Dynamics:
         >>> bool(abs(arm.forward_dynamics(q, qd, arm.gravity_torque(q))).max() < 1e-12)
         True
         """
-        return algorithms.forward_dynamics(tree, q, qd, tau, wrenches)
 
-    @computes("q", outputs=["M"])
-    @staticmethod
-    def mass_matrix(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.mass_matrix, outputs=["M"])
+    def mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Mass matrix: ``mass_matrix(q)``.
 
         Parameters
@@ -112,11 +126,9 @@ class Dynamics:
         array([[2.1875, 0.1042],
                [0.1042, 0.1042]])
         """
-        return algorithms.mass_matrix(tree, q)
 
-    @computes("q", outputs=["M_inverse"])
-    @staticmethod
-    def inverse_mass_matrix(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.inverse_mass_matrix, outputs=["M_inverse"])
+    def inverse_mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Inverse of the mass matrix: ``inverse_mass_matrix(q)``, the accelerations per unit torque.
 
         Parameters
@@ -144,11 +156,11 @@ class Dynamics:
         array([[ 0.48, -0.48],
                [-0.48, 10.08]])
         """
-        return algorithms.inverse_mass_matrix(tree, q)
 
-    @computes("q", "qd", outputs=["h"], wrenches=True)
-    @staticmethod
-    def bias(tree: Tree, q: Any, qd: Any, wrenches: Any) -> Any:
+    @computes(algorithms.bias, outputs=["h"])
+    def bias(
+        self, q: ArrayLike, qd: ArrayLike, *, wrenches: Wrenches = None, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Torques of a motion without joint accelerations: ``bias(q, qd)``.
 
         Parameters
@@ -169,11 +181,9 @@ class Dynamics:
         >>> ch.load("planar2r").bias([0.0, 0.0], [0.0, 0.0]).round(5)
         array([55.15993,  6.12888])
         """
-        return algorithms.bias(tree, q, qd, wrenches)
 
-    @computes("q", outputs=["g"])
-    @staticmethod
-    def gravity_torque(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.gravity_torque, outputs=["g"])
+    def gravity_torque(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Torques that hold the robot against gravity: ``gravity_torque(q)``.
 
         Parameters
@@ -194,11 +204,9 @@ class Dynamics:
         >>> ch.load("planar2r").gravity_torque([0.0, 0.0]).round(5)
         array([55.15993,  6.12888])
         """
-        return algorithms.gravity_torque(tree, q)
 
-    @computes("q", "qd", outputs=["c"])
-    @staticmethod
-    def coriolis_vector(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.coriolis_vector, outputs=["c"])
+    def coriolis_vector(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Centrifugal and Coriolis torques: ``coriolis_vector(q, qd)``, without gravity and friction.
 
         Parameters
@@ -220,11 +228,9 @@ class Dynamics:
         >>> ch.load("planar2r").coriolis_vector([0.0, np.pi / 2], [1.0, 2.0]).round(4)
         array([-2.5   ,  0.3125])
         """
-        return algorithms.coriolis_vector(tree, q, qd)
 
-    @computes("q", "qd", outputs=["C"])
-    @staticmethod
-    def coriolis_matrix(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.coriolis_matrix, outputs=["C"])
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Coriolis matrix of the Christoffel symbols: ``coriolis_matrix(q, qd)``.
 
         Parameters
@@ -247,11 +253,9 @@ class Dynamics:
         array([[-0.625 , -0.9375],
                [ 0.3125,  0.    ]])
         """
-        return algorithms.coriolis_matrix(tree, q, qd)
 
-    @computes("qd", outputs=["tau_friction"])
-    @staticmethod
-    def friction_torque(tree: Tree, qd: Any) -> Any:
+    @computes(algorithms.friction_torque, outputs=["tau_friction"])
+    def friction_torque(self, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Torques that the joints' viscous and Coulomb friction take up: ``friction_torque(qd)``.
 
         Parameters
@@ -271,11 +275,9 @@ class Dynamics:
         >>> arm.friction_torque([1.0, -4.0])  # 0.5 · 1 + 2 and -0.5 · 4 - 2
         array([ 2.5, -4. ])
         """
-        return algorithms.friction_torque(tree, qd)
 
-    @computes("q", "qd", outputs=["energy"])
-    @staticmethod
-    def kinetic_energy(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.kinetic_energy, outputs=["energy"])
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Kinetic energy of links and motor rotors: ``kinetic_energy(q, qd)``.
 
         Parameters
@@ -294,11 +296,9 @@ class Dynamics:
         >>> round(float(ch.load("planar2r").kinetic_energy([0.0, 0.0], [2.0, 0.0])), 6)  # 2² M₁₁ / 2, M₁₁ = 2.8125
         5.625
         """
-        return algorithms.kinetic_energy(tree, q, qd)
 
-    @computes("q", outputs=["energy"])
-    @staticmethod
-    def potential_energy(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.potential_energy, outputs=["energy"])
+    def potential_energy(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Potential energy of the moving links' weight: ``potential_energy(q)``.
 
         Parameters
@@ -319,11 +319,18 @@ class Dynamics:
         >>> round(float(upright), 5)  # (10 · 0.25 + 5 · 0.625) · 9.80621
         55.15993
         """
-        return algorithms.potential_energy(tree, q)
 
-    @computes("q", "qd", "qdd", outputs=["dtau_dq", "dtau_dqd", "dtau_dqdd"], wrenches=True)
-    @staticmethod
-    def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, wrenches: Any) -> Any:
+    @computes(algorithms.inverse_dynamics_derivatives, outputs=TorqueDerivatives)
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> TorqueDerivatives:
         """Exact derivatives of `inverse_dynamics`: ``inverse_dynamics_derivatives(q, qd, qdd)``.
 
         Parameters
@@ -348,11 +355,18 @@ class Dynamics:
         array([[55.15993,  6.12888],
                [ 6.12888,  6.12888]])
         """
-        return algorithms.inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
 
-    @computes("q", "qd", "tau", outputs=["A", "B"], wrenches=True)
-    @staticmethod
-    def linearize(tree: Tree, q: Any, qd: Any, tau: Any, wrenches: Any) -> Any:
+    @computes(algorithms.linearize, outputs=Linearization)
+    def linearize(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Linearization:
         """Exact linear model of the dynamics: ``linearize(q, qd, tau)``, δẋ = A δx + B δτ with x = (q, q̇).
 
         Parameters
@@ -379,4 +393,3 @@ class Dynamics:
         >>> A[3, :2].round(5)
         array([58.83726, 58.83726])
         """
-        return algorithms.linearize(tree, q, qd, tau, wrenches)

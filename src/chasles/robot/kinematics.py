@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.geometry.reference_frames import REFERENCE_FRAMES
-from chasles.model import Description, Tree
-from chasles.robot.computation import OneOf, computes
-
-FRAME = OneOf(REFERENCE_FRAMES)
-
-
-def tool_frame(description: Description) -> str:
-    """Name of the frame that is meant when none is named."""
-    return description.tool
+from chasles.geometry.reference_frames import ReferenceFrame
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, computes
+from chasles.robot.results import PoseAndJacobian
 
 
 class Kinematics:
@@ -22,9 +16,10 @@ class Kinematics:
 
     description: Description
 
-    @computes("q", outputs=["T_world_frame"], target=tool_frame)
-    @staticmethod
-    def forward_kinematics(tree: Tree, q: Any, target: str) -> Any:
+    @computes(algorithms.forward_kinematics, outputs=["T_world_frame"])
+    def forward_kinematics(
+        self, q: ArrayLike, *, target: str | None = None, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Pose of a frame in the world: ``forward_kinematics(q, target="tool")``.
 
         Parameters
@@ -53,11 +48,9 @@ class Kinematics:
         >>> ch.load("planar2r").forward_kinematics([0.0, np.pi / 2])[:3, 3]
         array([0.5 , 0.25, 0.  ])
         """
-        return algorithms.forward_kinematics(tree, q, target)
 
-    @computes("q", outputs=["T_world_frames"])
-    @staticmethod
-    def frame_poses(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.all_frames, outputs=["T_world_frames"])
+    def frame_poses(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Poses of all links and frames in the world: ``frame_poses(q)``.
 
         Parameters
@@ -77,11 +70,11 @@ class Kinematics:
         >>> arm.frame_poses([0.0, 0.0])[arm.frame_names.index("tool"), :3, 3]  # stretched out: 0.5 m + 0.25 m
         array([0.75, 0.  , 0.  ])
         """
-        return algorithms.all_frames(tree, q)
 
-    @computes("q", outputs=["J"], frame=FRAME, target=tool_frame)
-    @staticmethod
-    def jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
+    @computes(algorithms.jacobian, outputs=["J"])
+    def jacobian(
+        self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Jacobian of a frame, angular part first: ``jacobian(q, frame="body", target="tool")``.
 
         Parameters
@@ -115,11 +108,18 @@ class Kinematics:
         >>> ch.load("planar2r").jacobian([0.0, 0.0], frame="world-aligned")[4]
         array([0.75, 0.25])
         """
-        return algorithms.jacobian(tree, q, target, frame)
 
-    @computes("q", "qd", outputs=["Jdot"], frame=FRAME, target=tool_frame)
-    @staticmethod
-    def jacobian_derivative(tree: Tree, q: Any, qd: Any, frame: str, target: str) -> Any:
+    @computes(algorithms.jacobian_derivative, outputs=["Jdot"])
+    def jacobian_derivative(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        frame: ReferenceFrame,
+        target: str | None = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
         """Time derivative of `jacobian` along a motion: ``jacobian_derivative(q, qd, frame="body", target="tool")``.
 
         Parameters
@@ -144,11 +144,11 @@ class Kinematics:
         >>> (Jdot @ [2.0, 0.0])[3]
         np.float64(-3.0)
         """
-        return algorithms.jacobian_derivative(tree, q, qd, target, frame)
 
-    @computes("q", outputs=["T_world_frame", "J"], frame=FRAME, target=tool_frame)
-    @staticmethod
-    def pose_and_jacobian(tree: Tree, q: Any, frame: str, target: str) -> Any:
+    @computes(algorithms.pose_and_jacobian, outputs=PoseAndJacobian)
+    def pose_and_jacobian(
+        self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
+    ) -> PoseAndJacobian:
         """`forward_kinematics` and `jacobian` in one call, which costs little more than either.
 
         Parameters
@@ -172,11 +172,9 @@ class Kinematics:
         >>> T_world_tool[0, 3], J[2]  # the tool's x, and two axes along z
         (np.float64(0.75), array([1., 1.]))
         """
-        return algorithms.pose_and_jacobian(tree, q, target, frame)
 
-    @computes("q", outputs=["p_world_center"])
-    @staticmethod
-    def center_of_mass(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.center_of_mass, outputs=["p_world_center"])
+    def center_of_mass(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Centre of mass of all moving links: ``center_of_mass(q)``.
 
         Parameters
@@ -197,4 +195,3 @@ class Kinematics:
         >>> ch.load("planar2r").center_of_mass([0.0, 0.0])
         array([0.375, 0.   , 0.   ])
         """
-        return algorithms.center_of_mass(tree, q)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description, Tree
-from chasles.robot.computation import computes
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, computes
+from chasles.robot.results import MomentumAndDrift
 
 
 class ReferenceDynamics:
@@ -17,9 +18,17 @@ class ReferenceDynamics:
 
     description: Description
 
-    @computes("q", "qd", "qd_reference", "qdd_reference", outputs=["tau"])
-    @staticmethod
-    def passivity_torque(tree: Tree, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any) -> Any:
+    @computes(algorithms.passivity_torque, outputs=["tau"])
+    def passivity_torque(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qd_reference: ArrayLike,
+        qdd_reference: ArrayLike,
+        *,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
         """M qdd_r + C(q, qd) qd_r + g + friction(qd): ``passivity_torque(q, qd, qd_reference, qdd_reference)``.
 
         C is the matrix of `coriolis_matrix`, for which dM/dt - 2 C is skew. This is the torque of passivity-based
@@ -51,11 +60,18 @@ class ReferenceDynamics:
         >>> bool(np.allclose(arm.passivity_torque(q, qd, qd_r, qdd_r), expected))
         True
         """
-        return algorithms.passivity_torque(tree, q, qd, qd_reference, qdd_reference)
 
-    @computes("q", "qd", "qd_reference", "qdd_reference", outputs=["Y"])
-    @staticmethod
-    def passivity_regressor(tree: Tree, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any) -> Any:
+    @computes(algorithms.passivity_regressor, outputs=["Y"])
+    def passivity_regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qd_reference: ArrayLike,
+        qdd_reference: ArrayLike,
+        *,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
         """Matrix Y with ``Y @ inertial_parameters`` = `passivity_torque`, of the same arguments.
 
         Parameters
@@ -80,11 +96,11 @@ class ReferenceDynamics:
         >>> bool(np.allclose(Y @ arm.inertial_parameters, arm.passivity_torque(*motion)))
         True
         """
-        return algorithms.passivity_regressor(tree, q, qd, qd_reference, qdd_reference)
 
-    @computes("q", "qd", outputs=["momentum", "drift"])
-    @staticmethod
-    def momentum_and_drift(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.momentum_and_drift, outputs=MomentumAndDrift)
+    def momentum_and_drift(
+        self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> MomentumAndDrift:
         """Momenta p = M qd, and drift = C(q, qd)ᵀ qd - g - friction, with p' = tau + Jᵀ w + drift.
 
         Parameters
@@ -113,11 +129,9 @@ class ReferenceDynamics:
         >>> bool(np.allclose(momentum, arm.mass_matrix(q) @ qd)), bool(np.allclose(drift, expected))
         (True, True)
         """
-        return algorithms.momentum_and_drift(tree, q, qd)
 
-    @computes("q", "qd", outputs=["D"])
-    @staticmethod
-    def momentum_drift_regressor(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.momentum_drift_regressor, outputs=["D"])
+    def momentum_drift_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Matrix D with ``D @ inertial_parameters`` = the drift of `momentum_and_drift`, of the same arguments.
 
         Parameters
@@ -139,4 +153,3 @@ class ReferenceDynamics:
         >>> bool(np.allclose(D @ arm.inertial_parameters, arm.momentum_and_drift(q, qd)[1]))
         True
         """
-        return algorithms.momentum_drift_regressor(tree, q, qd)

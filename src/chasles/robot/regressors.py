@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description, Tree
-from chasles.robot.computation import computes
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, computes
+from chasles.robot.results import EnergyRegressors
 
 
 class Regressors:
@@ -17,9 +18,10 @@ class Regressors:
 
     description: Description
 
-    @computes("q", "qd", "qdd", outputs=["Y"])
-    @staticmethod
-    def torque_regressor(tree: Tree, q: Any, qd: Any, qdd: Any) -> Any:
+    @computes(algorithms.torque_regressor, outputs=["Y"])
+    def torque_regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Matrix that takes inertial parameters to joint torques: ``torque_regressor(q, qd, qdd)``.
 
         Parameters
@@ -44,11 +46,9 @@ class Regressors:
         >>> Y.shape, bool(np.allclose(Y @ arm.inertial_parameters, arm.inverse_dynamics(q, qd, qdd)))
         ((2, 26), True)
         """
-        return algorithms.torque_regressor(tree, q, qd, qdd)
 
-    @computes("q", "qd", outputs=["Y"])
-    @staticmethod
-    def momentum_regressor(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.momentum_regressor, outputs=["Y"])
+    def momentum_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Matrix that takes inertial parameters to the momenta M qd of the coordinates: ``momentum_regressor(q, qd)``.
 
         Parameters
@@ -71,11 +71,9 @@ class Regressors:
         >>> bool(np.allclose(momenta, arm.mass_matrix(q) @ qd))
         True
         """
-        return algorithms.momentum_regressor(tree, q, qd)
 
-    @computes("q", "qd", outputs=["kinetic", "potential"])
-    @staticmethod
-    def energy_regressor(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.energy_regressor, outputs=EnergyRegressors)
+    def energy_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> EnergyRegressors:
         """Vectors that give the energies from inertial parameters: ``energy_regressor(q, qd)``.
 
         Parameters
@@ -97,4 +95,3 @@ class Regressors:
         >>> bool(abs(potential @ arm.inertial_parameters - arm.potential_energy(q)) < 1e-9)
         True
         """
-        return algorithms.energy_regressor(tree, q, qd)

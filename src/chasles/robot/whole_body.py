@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description, Tree
-from chasles.robot.computation import computes
-from chasles.robot.kinematics import FRAME, tool_frame
+from chasles.geometry.reference_frames import ReferenceFrame
+from chasles.model import Description
+from chasles.robot.computation import Array, Out, Vary, Wrenches, computes
 
 
 class WholeBody:
@@ -18,9 +18,8 @@ class WholeBody:
 
     description: Description
 
-    @computes("q", outputs=["A"])
-    @staticmethod
-    def centroidal_momentum_matrix(tree: Tree, q: Any) -> Any:
+    @computes(algorithms.centroidal_momentum_matrix, outputs=["A"])
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Matrix that takes velocities to the momentum about the centre of mass: ``centroidal_momentum_matrix(q)``.
 
         Parameters
@@ -41,11 +40,9 @@ class WholeBody:
         >>> ch.load("planar2r").centroidal_momentum_matrix([0.0, 0.0])[4].round(6)  # 15 · 0.375 kg m/s along y
         array([5.625, 0.625])
         """
-        return algorithms.centroidal_momentum_matrix(tree, q)
 
-    @computes("q", "qd", outputs=["momentum"])
-    @staticmethod
-    def centroidal_momentum(tree: Tree, q: Any, qd: Any) -> Any:
+    @computes(algorithms.centroidal_momentum, outputs=["momentum"])
+    def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
         """Angular momentum about the centre of mass, and linear momentum: ``centroidal_momentum(q, qd)``.
 
         Parameters
@@ -64,11 +61,11 @@ class WholeBody:
         >>> ch.load("planar2r").centroidal_momentum([0.0, 0.0], [2.0, 0.0])[4].round(6)
         np.float64(11.25)
         """
-        return algorithms.centroidal_momentum(tree, q, qd)
 
-    @computes("q", "qd", "qdd", outputs=["momentum_rate"])
-    @staticmethod
-    def centroidal_momentum_rate(tree: Tree, q: Any, qd: Any, qdd: Any) -> Any:
+    @computes(algorithms.centroidal_momentum_rate, outputs=["momentum_rate"])
+    def centroidal_momentum_rate(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Rate of change of the momentum about the centre of mass: ``centroidal_momentum_rate(q, qd, qdd)``.
 
         Parameters
@@ -90,11 +87,11 @@ class WholeBody:
         >>> ch.load("planar2r").centroidal_momentum_rate([0.0, 0.0], [2.0, 0.0], [0.0, 0.0])[3].round(6)
         np.float64(-22.5)
         """
-        return algorithms.centroidal_momentum_rate(tree, q, qd, qdd)
 
-    @computes("q", outputs=["Lambda"], frame=FRAME, target=tool_frame)
-    @staticmethod
-    def operational_space_inertia(tree: Tree, q: Any, frame: str, target: str) -> Any:
+    @computes(algorithms.operational_space_inertia, outputs=["Lambda"])
+    def operational_space_inertia(
+        self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Inertia felt at a frame: ``operational_space_inertia(q, frame=..., target="tool")``.
 
         Parameters
@@ -120,11 +117,11 @@ class WholeBody:
         >>> bool(np.allclose(Lambda @ arm.operational_space_mobility(q, frame="world-aligned"), np.eye(6)))
         True
         """
-        return algorithms.operational_space_inertia(tree, q, target, frame)
 
-    @computes("q", outputs=["mobility"], frame=FRAME, target=tool_frame)
-    @staticmethod
-    def operational_space_mobility(tree: Tree, q: Any, frame: str, target: str) -> Any:
+    @computes(algorithms.operational_space_mobility, outputs=["mobility"])
+    def operational_space_mobility(
+        self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
+    ) -> Array:
         """Acceleration of a frame per unit wrench on it: ``operational_space_mobility(q, frame=..., target="tool")``.
 
         Parameters
@@ -149,11 +146,18 @@ class WholeBody:
         array([[0.    , 0.    ],
                [0.    , 0.6545]])
         """
-        return algorithms.operational_space_mobility(tree, q, target, frame)
 
-    @computes("q", "qd", "tau", outputs=algorithms.PowerBalance._fields, wrenches=True)
-    @staticmethod
-    def power_balance(tree: Tree, q: Any, qd: Any, tau: Any, wrenches: Any) -> Any:
+    @computes(algorithms.power_balance, outputs=algorithms.PowerBalance)
+    def power_balance(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> algorithms.PowerBalance:
         """Where the work of motors and environment goes: ``power_balance(q, qd, tau)``.
 
         Parameters
@@ -180,4 +184,3 @@ class WholeBody:
         >>> round(float(potential), 5), round(float(kinetic), 5)
         (-110.31986, 110.31986)
         """
-        return algorithms.power_balance(tree, q, qd, tau, wrenches)

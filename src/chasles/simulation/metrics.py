@@ -265,7 +265,12 @@ def pose_errors(
     """Distance (...), m, of a frame's origin from its reference, and angle, rad; arguments as for `tool_metrics`."""
     options: dict[str, Any] = {} if frame is None else {"target": frame}
     T = robot.forward_kinematics(q, **options)
-    T_reference = robot.forward_kinematics(q_reference, **options) if pose_reference is None else pose_reference
+    if pose_reference is not None:
+        T_reference = pose_reference
+    elif q_reference is not None:
+        T_reference = robot.forward_kinematics(q_reference, **options)
+    else:
+        raise ArgumentError("pose_errors needs q_reference or pose_reference")
     distance = np.linalg.norm(T[..., :3, 3] - T_reference[..., :3, 3], axis=-1)
     return distance, angle_between_rotations(T[..., :3, :3], T_reference[..., :3, :3])
 

@@ -88,9 +88,9 @@ def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, 
         along = (of["normal"] / np.linalg.norm(of["normal"])) @ plant.robot.jacobian(
             q, frame="world-aligned", target=contact.frame
         )[3:]
-        mobility = float(along @ robot.inverse_mass_matrix(q) @ along)
+        mobility_along = float(along @ robot.inverse_mass_matrix(q) @ along)
         if contact.exponent == 1.0:  # others begin softly
-            rates += [math.sqrt(mobility * of["stiffness"]), mobility * float(of["damping"])]
+            rates += [math.sqrt(mobility_along * of["stiffness"]), mobility_along * float(of["damping"])]
     return max(rates)
 
 

@@ -86,13 +86,17 @@ def test_a_right_model_without_disturbance_follows_its_reference() -> None:
 
 def test_wrong_arguments() -> None:
     arguments = list(simulation(np.random.default_rng(4), ROBOTS[1], MODELS[1], 3, 1))
-    with pytest.raises(ArgumentError, match=r"SimulateControl: ddthetamatd has shape \(2, 2\), not \(\.\.\., 3, 2\)"):
+    with pytest.raises(
+        ArgumentError, match=r"SimulateControl: ddthetamatd has shape \(2, 2\); expected \(\.\.\., 3, 2\)"
+    ):
         mr.SimulateControl(*arguments[:9], arguments[9][:2], *arguments[10:])
     with pytest.raises(
         ArgumentError, match=r"SimulateControl: Kp must be a number or have shape \(\.\.\., 2\), not \(3,\)"
     ):
         mr.SimulateControl(*arguments[:13], np.ones(3), *arguments[14:])
-    with pytest.raises(ArgumentError, match=r"Mtildelist, Gtildelist.*Glist has shape \(3, 6, 6\), not \(2, 6, 6\)"):
+    with pytest.raises(
+        ArgumentError, match=r"Mtildelist, Gtildelist.*Glist has shape \(3, 6, 6\); expected \(2, 6, 6\)"
+    ):
         mr.SimulateControl(*arguments[:12], np.zeros((3, 6, 6)), *arguments[13:])
     with pytest.raises(ArgumentError, match="intRes"):
         mr.SimulateControl(*arguments[:-1], 0)

@@ -97,10 +97,10 @@ def test_steps_are_counted_in_whole_numbers(intRes: object) -> None:
 def test_rows_must_match() -> None:
     robot, rows = ROBOTS[1], np.zeros((4, 2))
     with pytest.raises(
-        ArgumentError, match=r"ForwardDynamicsTrajectory: Ftipmat has shape \(3, 6\), not \(\.\.\., 4, 6\)"
+        ArgumentError, match=r"ForwardDynamicsTrajectory: Ftipmat has shape \(3, 6\); expected \(\.\.\., 4, 6\)"
     ):
         mr.ForwardDynamicsTrajectory([0, 0], [0, 0], rows, G, np.zeros((3, 6)), *robot, 0.1, 1)
-    with pytest.raises(ArgumentError, match=r"dthetamat has shape \(3, 2\), not \(\.\.\., 4, 2\)"):
+    with pytest.raises(ArgumentError, match=r"dthetamat has shape \(3, 2\); expected \(\.\.\., 4, 2\)"):
         mr.InverseDynamicsTrajectory(rows, rows[:3], rows, G, 0, *robot)
     with pytest.raises(ArgumentError, match="taumat has no rows"):
         mr.ForwardDynamicsTrajectory([0, 0], [0, 0], rows[:0], G, 0, *robot, 0.1, 1)

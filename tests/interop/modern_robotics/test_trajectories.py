@@ -79,9 +79,9 @@ def test_wrong_arguments(name: str, changed: dict[str, Any], message: str) -> No
 
 
 def test_ends_must_match() -> None:
-    with pytest.raises(ArgumentError, match=r"thetaend has shape \(2,\), not \(\.\.\., 3\)"):
+    with pytest.raises(ArgumentError, match=r"thetaend has shape \(2,\); expected \(\.\.\., 3\)"):
         mr.JointTrajectory([0, 0, 0], [1, 1], 1, 3, 5)
-    with pytest.raises(ArgumentError, match=r"Xend has shape \(3, 3\), not \(\.\.\., 4, 4\)"):
+    with pytest.raises(ArgumentError, match=r"Xend has shape \(3, 3\); expected \(\.\.\., 4, 4\)"):
         mr.ScrewTrajectory(np.eye(4), np.eye(3), 1, 3, 5)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.engine.function import native_available
+from chasles.engine.compiling import native_available
 from chasles.errors import ArgumentError
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine import Function
 from chasles.errors import ArgumentError
 from chasles.geometry.vectors import euclidean_norm
-from chasles.interop.modern_robotics.checked import BookProgram, book_program, numbers
+from chasles.interop.modern_robotics.checked import book_program, numbers
 
 #: What `NearZero` takes for zero.
 NEAR_ZERO = 1e-6
@@ -64,11 +65,11 @@ def Normalize(V: ArrayLike) -> NDArray[np.float64]:
     """
     vectors = numbers(V, "Normalize", "V")
     if vectors.ndim == 0 or vectors.shape[-1] == 0:
-        raise ArgumentError(f"Normalize: V has shape {vectors.shape}, not (..., n)")
+        raise ArgumentError(f"Normalize: V has shape {vectors.shape}; expected (..., n)")
     unit: NDArray[np.float64] = _normalizer(vectors.shape[-1])(vectors)
     return unit
 
 
 @lru_cache(maxsize=32)
-def _normalizer(n: int) -> BookProgram:
+def _normalizer(n: int) -> Function:
     return book_program("Normalize", lambda V: V / euclidean_norm(V), {"V": (n,)})

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine import Function
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
-from chasles.interop.modern_robotics.checked import BookProgram, lead_of, numbers
+from chasles.interop.modern_robotics.checked import lead_of, numbers
 from chasles.interop.modern_robotics.newton_raphson import body_iteration, space_iteration
 from chasles.interop.modern_robotics.screw_chains import joint_count
 
@@ -130,7 +131,7 @@ def IKinSpace(
 
 
 def _solved(
-    function: str, iteration: BookProgram, n: int, thetalist0: ArrayLike, arguments: tuple[Any, ...], limit: int
+    function: str, iteration: Function, n: int, thetalist0: ArrayLike, arguments: tuple[Any, ...], limit: int
 ) -> tuple[Array, Any]:
     if limit < 0:
         raise ArgumentError(f"{function}: maxiterations must not be negative, but is {limit!r}")

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import sqrt, where
+from chasles.engine import Function, sqrt, where
 from chasles.geometry import relative_pose, transform_twist
 from chasles.geometry.elementary import Array
-from chasles.interop.modern_robotics.checked import BookProgram, book_program
+from chasles.interop.modern_robotics.checked import book_program
 from chasles.interop.modern_robotics.projections import TEST_TOLERANCE, DistanceToSE3
 from chasles.interop.modern_robotics.pseudo_inverse import minimum_norm_solution
 from chasles.interop.modern_robotics.rigid_body_motions import book_twist
@@ -25,13 +25,13 @@ Linearization = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 
 
 @lru_cache(maxsize=64)
-def space_iteration(n: int) -> BookProgram:
+def space_iteration(n: int) -> Function:
     """The iteration for n axes in the space frame; see `_iteration`."""
     return _iteration(n, "IKinSpace", "Slist", _in_space)
 
 
 @lru_cache(maxsize=64)
-def body_iteration(n: int) -> BookProgram:
+def body_iteration(n: int) -> Function:
     """The iteration for n axes in the end-effector frame; see `_iteration`."""
     return _iteration(n, "IKinBody", "Blist", _in_body)
 
@@ -47,7 +47,7 @@ def _in_body(Blist: Array, M: Array, T: Array, thetalist: Array) -> tuple[Array,
     return book_twist(relative_pose(T_now, T)), body_jacobian(Blist, thetalist)
 
 
-def _iteration(n: int, name: str, axes_name: str, linearized: Linearization) -> BookProgram:
+def _iteration(n: int, name: str, axes_name: str, linearized: Linearization) -> Function:
     """Solve kernel: (state, axes, M, T, eomg, ev, evaluations) -> (state, evaluations made, done).
 
     The state holds the joint variables to look at and those that were looked at last, so that whatever ends the

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import where
+from chasles.engine import Function, where
 from chasles.errors import ArgumentError, ModelError
 from chasles.geometry import mass_properties_from_spatial_inertia, project_pose, spatial_inertia
 from chasles.geometry.elementary import Array
-from chasles.interop.modern_robotics.checked import BookProgram, book_program
+from chasles.interop.modern_robotics.checked import book_program
 from chasles.interop.modern_robotics.projections import DistanceToSE3, TestIfSE3
 from chasles.model.inertia import Inertia, impossibility
 from chasles.robot import Robot
@@ -85,19 +85,19 @@ class OpenChain:
         return acceleration
 
     @cached_property
-    def inverse_dynamics(self) -> BookProgram:
+    def inverse_dynamics(self) -> Function:
         """(thetalist, dthetalist, ddthetalist, g, Ftip) -> taulist."""
         names = ("thetalist", "dthetalist", "ddthetalist")
         return self.program("InverseDynamics", self.joint_forces, *names, g=(3,), Ftip=(6,))
 
     @cached_property
-    def forward_dynamics(self) -> BookProgram:
+    def forward_dynamics(self) -> Function:
         """(thetalist, dthetalist, taulist, g, Ftip) -> ddthetalist."""
         names = ("thetalist", "dthetalist", "taulist")
         return self.program("ForwardDynamics", self.accelerations, *names, g=(3,), Ftip=(6,))
 
     @cached_property
-    def mass_matrix(self) -> BookProgram:
+    def mass_matrix(self) -> Function:
         """(thetalist) -> M."""
 
         def formula(theta: Any) -> Any:
@@ -107,7 +107,7 @@ class OpenChain:
         return self.program("MassMatrix", formula, "thetalist")
 
     @cached_property
-    def velocity_quadratic_forces(self) -> BookProgram:
+    def velocity_quadratic_forces(self) -> Function:
         """(thetalist, dthetalist) -> c."""
 
         def formula(theta: Any, rate: Any) -> Any:
@@ -116,7 +116,7 @@ class OpenChain:
         return self.program("VelQuadraticForces", formula, "thetalist", "dthetalist")
 
     @cached_property
-    def gravity_forces(self) -> BookProgram:
+    def gravity_forces(self) -> Function:
         """(thetalist, g) -> grav."""
 
         def formula(theta: Any, g: Any) -> Any:
@@ -125,7 +125,7 @@ class OpenChain:
         return self.program("GravityForces", formula, "thetalist", g=(3,))
 
     @cached_property
-    def end_effector_forces(self) -> BookProgram:
+    def end_effector_forces(self) -> Function:
         """(thetalist, Ftip) -> JTFtip."""
 
         def formula(theta: Any, Ftip: Any) -> Any:
@@ -135,7 +135,7 @@ class OpenChain:
         return self.program("EndEffectorForces", formula, "thetalist", Ftip=(6,))
 
     @cached_property
-    def computed_torque(self) -> BookProgram:
+    def computed_torque(self) -> Function:
         """(thetalist, dthetalist, eint, g, thetalistd, dthetalistd, ddthetalistd, Kp, Ki, Kd) -> taulist."""
         vector = (self.n,)
         inputs: Shapes = {"thetalist": vector, "dthetalist": vector, "eint": vector, "g": (3,), "thetalistd": vector}
@@ -152,7 +152,7 @@ class OpenChain:
         return self.joint_forces(theta, rate, ddtheta_d + feedback, g)
 
     @cached_property
-    def motion(self) -> BookProgram:
+    def motion(self) -> Function:
         """Scan of Euler steps: (state, rows of tau and Ftip, g, step) -> (last state, states at the rows)."""
         n = self.n
 
@@ -171,12 +171,12 @@ class OpenChain:
 
     def program(
         self, name: str, formula: Callable[..., Any], *joint_vectors: str, **others: tuple[int, ...]
-    ) -> BookProgram:
+    ) -> Function:
         """Compile a formula of joint vectors (n,), and of other arrays after them."""
         return book_program(name, formula, dict.fromkeys(joint_vectors, (self.n,)) | others)
 
 
-def controlled_motion(plant: OpenChain, model: OpenChain) -> BookProgram:
+def controlled_motion(plant: OpenChain, model: OpenChain) -> Function:
     """Scan of Euler steps under the computed torque of a model that may differ from the plant.
 
     (state, rows of the desired motion and Ftip, g, gtilde, Kp, Ki, Kd, dt, intRes) -> (last state, states and torques

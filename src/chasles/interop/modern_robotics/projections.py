@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from chasles.engine import sqrt, where
 from chasles.geometry import rigid_motions, rotations
+from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross
-from chasles.interop.modern_robotics.checked import book_formula
 
 #: Largest distance at which `TestIfSO3` and `TestIfSE3` say yes.
 TEST_TOLERANCE = 1e-3
@@ -18,7 +18,7 @@ TEST_TOLERANCE = 1e-3
 _FAR = 1e9
 
 
-@book_formula(mat=(3, 3))
+@batched(mat=(3, 3))
 def ProjectToSO3(mat: Array) -> Array:
     """Rotation nearest to a matrix.
 
@@ -48,7 +48,7 @@ def ProjectToSO3(mat: Array) -> Array:
     return R
 
 
-@book_formula(mat=(4, 4))
+@batched(mat=(4, 4))
 def ProjectToSE3(mat: Array) -> Array:
     """Homogeneous transformation matrix nearest to a matrix.
 
@@ -74,7 +74,7 @@ def ProjectToSE3(mat: Array) -> Array:
     return T
 
 
-@book_formula(mat=(3, 3))
+@batched(mat=(3, 3))
 def DistanceToSO3(mat: Array) -> Any:
     """The book's measure of the distance from SO(3): the Frobenius norm of matᵀ mat - I.
 
@@ -100,7 +100,7 @@ def DistanceToSO3(mat: Array) -> Any:
     return where(cross(x, y) @ z > 0.0, sqrt(defect @ defect), _FAR)
 
 
-@book_formula(mat=(4, 4))
+@batched(mat=(4, 4))
 def DistanceToSE3(mat: Array) -> Any:
     """The book's measure of the distance from SE(3): that of the rotation from SO(3), and of the last row from 0 0 0 1.
 

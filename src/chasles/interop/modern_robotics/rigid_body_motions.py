@@ -12,10 +12,10 @@ import numpy as np
 
 from chasles.engine import where
 from chasles.geometry import adjoints, elementary, rigid_motions, screws, vectors
+from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR, Kind
 from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation
-from chasles.interop.modern_robotics.checked import book_formula
 from chasles.interop.modern_robotics.rotations import SO3_ALGEBRA, book_rotation_vector
 
 #: Exponential coordinates whose omega (rad) is below this part of their v (m) are a pure translation: what rounding
@@ -32,7 +32,7 @@ def _se3_defect(matrix: Any) -> Any:
 SE3_ALGEBRA = Kind((4, 4), "matrix of se(3)", _se3_defect, "`VecTose3` makes them")
 
 
-@book_formula(R=ROTATION, p=(3,))
+@batched(R=ROTATION, p=(3,))
 def RpToTrans(R: Array, p: Array) -> Array:
     """Homogeneous transformation matrix of a rotation and a position.
 
@@ -60,7 +60,7 @@ def RpToTrans(R: Array, p: Array) -> Array:
     return T
 
 
-@book_formula(T=POSE, outputs=("R", "p"))
+@batched(T=POSE, outputs=("R", "p"))
 def TransToRp(T: Array) -> tuple[Array, Array]:
     """Rotation and position of a homogeneous transformation matrix.
 
@@ -85,7 +85,7 @@ def TransToRp(T: Array) -> tuple[Array, Array]:
     return rigid_motions.rotation_of(T), rigid_motions.translation_of(T)
 
 
-@book_formula(T=POSE)
+@batched(T=POSE)
 def TransInv(T: Array) -> Array:
     """Inverse of a homogeneous transformation matrix, by its structure.
 
@@ -110,7 +110,7 @@ def TransInv(T: Array) -> Array:
     return inverse
 
 
-@book_formula(V=(6,))
+@batched(V=(6,))
 def VecTose3(V: Array) -> Array:
     """Matrix of se(3) of a twist.
 
@@ -136,7 +136,7 @@ def VecTose3(V: Array) -> Array:
     return np.concatenate([upper, np.zeros((1, 4))])
 
 
-@book_formula(se3mat=SE3_ALGEBRA)
+@batched(se3mat=SE3_ALGEBRA)
 def se3ToVec(se3mat: Array) -> Array:
     """Twist of a matrix of se(3).
 
@@ -158,7 +158,7 @@ def se3ToVec(se3mat: Array) -> Array:
     return np.concatenate([vectors.vee(se3mat[:3, :3]), se3mat[:3, 3]])
 
 
-@book_formula(T=POSE)
+@batched(T=POSE)
 def Adjoint(T: Array) -> Array:
     """Adjoint representation of a homogeneous transformation matrix.
 
@@ -183,7 +183,7 @@ def Adjoint(T: Array) -> Array:
     return AdT
 
 
-@book_formula(V=(6,))
+@batched(V=(6,))
 def ad(V: Array) -> Array:
     """Matrix of the Lie bracket with a twist: ad(V1) @ V2 is [V1, V2].
 
@@ -206,7 +206,7 @@ def ad(V: Array) -> Array:
     return adV
 
 
-@book_formula(q=(3,), s=UNIT_VECTOR, h=())
+@batched(q=(3,), s=UNIT_VECTOR, h=())
 def ScrewToAxis(q: Array, s: Array, h: Any) -> Array:
     """Normalized screw axis of a point, a direction and a pitch.
 
@@ -233,7 +233,7 @@ def ScrewToAxis(q: Array, s: Array, h: Any) -> Array:
     return S
 
 
-@book_formula(expc6=(6,), outputs=("S", "theta"))
+@batched(expc6=(6,), outputs=("S", "theta"))
 def AxisAng6(expc6: Array) -> tuple[Array, Any]:
     """Screw axis and distance of exponential coordinates for rigid-body motion.
 
@@ -267,7 +267,7 @@ def AxisAng6(expc6: Array) -> tuple[Array, Any]:
     return np.array([where(rests, 1.0, S[0]), *S[1:]]), theta
 
 
-@book_formula(se3mat=SE3_ALGEBRA)
+@batched(se3mat=SE3_ALGEBRA)
 def MatrixExp6(se3mat: Array) -> Array:
     """Matrix exponential of a matrix in se(3), exact at every angle.
 
@@ -296,7 +296,7 @@ def MatrixExp6(se3mat: Array) -> Array:
     return T
 
 
-@book_formula(T=POSE)
+@batched(T=POSE)
 def MatrixLog6(T: Array) -> Array:
     """Matrix logarithm of a homogeneous transformation matrix, with all digits at every angle from 0 to pi.
 

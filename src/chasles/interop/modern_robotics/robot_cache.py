@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine import Function
 from chasles.errors import ArgumentError
-from chasles.interop.modern_robotics.checked import BookProgram, numbers
+from chasles.interop.modern_robotics.checked import numbers
 from chasles.interop.modern_robotics.open_chain import OpenChain, controlled_motion
 
 Dimensions = tuple[int, ...]
@@ -39,15 +40,15 @@ def _built(M: bytes, G: bytes, S: bytes, *shapes: Dimensions) -> OpenChain:
 
 def _check_shapes(M: Dimensions, G: Dimensions, S: Dimensions) -> None:
     if len(S) != 2 or S[0] != 6 or S[1] == 0:
-        raise ArgumentError(f"Slist has shape {S}, not (6, n) with one screw axis a column")
+        raise ArgumentError(f"Slist has shape {S}; expected (6, n) with one screw axis a column")
     n = S[1]
     for name, shape, expected in (("Mlist", M, (n + 1, 4, 4)), ("Glist", G, (n, 6, 6))):
         if shape != expected:
-            raise ArgumentError(f"{name} has shape {shape}, not {expected} as for the {n} axes of Slist")
+            raise ArgumentError(f"{name} has shape {shape}; expected {expected} as for the {n} axes of Slist")
 
 
 @lru_cache(maxsize=MOST_ROBOTS)
-def control_loop(plant: OpenChain, model: OpenChain) -> BookProgram:
+def control_loop(plant: OpenChain, model: OpenChain) -> Function:
     """A plant under the controller of a model, compiled once for each pair; see `controlled_motion`."""
     return controlled_motion(plant, model)
 

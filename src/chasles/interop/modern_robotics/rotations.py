@@ -11,9 +11,9 @@ import numpy as np
 
 from chasles.engine import absolute, maximum, where
 from chasles.geometry import elementary, rotations, vectors
+from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import ROTATION, Kind
-from chasles.interop.modern_robotics.checked import book_formula
 
 #: Angles closer to half a turn than this have two axes, which rounding cannot tell apart.
 _HALF_TURN = 2e-15
@@ -29,7 +29,7 @@ def _skew_defect(matrix: Any) -> Any:
 SO3_ALGEBRA = Kind((3, 3), "skew-symmetric matrix", _skew_defect, "`VecToso3` makes them")
 
 
-@book_formula(R=ROTATION)
+@batched(R=ROTATION)
 def RotInv(R: Array) -> Array:
     """Inverse of a rotation: its transpose.
 
@@ -54,7 +54,7 @@ def RotInv(R: Array) -> Array:
     return inverse
 
 
-@book_formula(omg=(3,))
+@batched(omg=(3,))
 def VecToso3(omg: Array) -> Array:
     """Skew-symmetric matrix of a vector.
 
@@ -78,7 +78,7 @@ def VecToso3(omg: Array) -> Array:
     return elementary.skew(omg)
 
 
-@book_formula(so3mat=SO3_ALGEBRA)
+@batched(so3mat=SO3_ALGEBRA)
 def so3ToVec(so3mat: Array) -> Array:
     """Vector of a skew-symmetric matrix.
 
@@ -101,7 +101,7 @@ def so3ToVec(so3mat: Array) -> Array:
     return vector
 
 
-@book_formula(expc3=(3,), outputs=("omghat", "theta"))
+@batched(expc3=(3,), outputs=("omghat", "theta"))
 def AxisAng3(expc3: Array) -> tuple[Array, Any]:
     """Axis and angle of exponential coordinates for rotation.
 
@@ -131,7 +131,7 @@ def AxisAng3(expc3: Array) -> tuple[Array, Any]:
     return vectors.normalize(np.array([where(theta <= 0.0, 1.0, x), y, z])), theta
 
 
-@book_formula(so3mat=SO3_ALGEBRA)
+@batched(so3mat=SO3_ALGEBRA)
 def MatrixExp3(so3mat: Array) -> Array:
     """Matrix exponential of a matrix in so(3), exact at every angle.
 
@@ -163,7 +163,7 @@ def MatrixExp3(so3mat: Array) -> Array:
     return R
 
 
-@book_formula(R=ROTATION)
+@batched(R=ROTATION)
 def MatrixLog3(R: Array) -> Array:
     """Matrix logarithm of a rotation, with all digits at every angle from 0 to pi.
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine import Function
 from chasles.errors import ArgumentError
 from chasles.geometry import compose_poses, exp_pose, transform_twist
 from chasles.geometry.elementary import Array
-from chasles.interop.modern_robotics.checked import BookProgram, book_program, numbers
+from chasles.interop.modern_robotics.checked import book_program, numbers
 
 
 def space_pose(M: Array, Slist: Array, thetalist: Array) -> Array:
@@ -60,26 +61,26 @@ class ScrewChains:
         self.n = n
 
     @cached_property
-    def space_pose(self) -> BookProgram:
+    def space_pose(self) -> Function:
         """(M, Slist, thetalist) -> T."""
         return self._program("FKinSpace", space_pose, {"M": (4, 4), "Slist": (6, self.n)})
 
     @cached_property
-    def body_pose(self) -> BookProgram:
+    def body_pose(self) -> Function:
         """(M, Blist, thetalist) -> T."""
         return self._program("FKinBody", body_pose, {"M": (4, 4), "Blist": (6, self.n)})
 
     @cached_property
-    def space_jacobian(self) -> BookProgram:
+    def space_jacobian(self) -> Function:
         """(Slist, thetalist) -> Js."""
         return self._program("JacobianSpace", space_jacobian, {"Slist": (6, self.n)})
 
     @cached_property
-    def body_jacobian(self) -> BookProgram:
+    def body_jacobian(self) -> Function:
         """(Blist, thetalist) -> Jb."""
         return self._program("JacobianBody", body_jacobian, {"Blist": (6, self.n)})
 
-    def _program(self, name: str, formula: Any, inputs: dict[str, tuple[int, ...]]) -> BookProgram:
+    def _program(self, name: str, formula: Any, inputs: dict[str, tuple[int, ...]]) -> Function:
         return book_program(name, formula, inputs | {"thetalist": (self.n,)})
 
 
@@ -93,5 +94,5 @@ def joint_count(axes: Any, function: str, name: str) -> int:
     """Number of screw axes, the columns of a matrix (..., 6, n)."""
     shape = axes.shape if isinstance(axes, np.ndarray) else numbers(axes, function, name).shape
     if len(shape) < 2 or shape[-2] != 6 or shape[-1] == 0:
-        raise ArgumentError(f"{function}: {name} has shape {shape}, not (..., 6, n) with one screw axis a column")
+        raise ArgumentError(f"{function}: {name} has shape {shape}; expected (..., 6, n) with one screw axis a column")
     return int(shape[-1])

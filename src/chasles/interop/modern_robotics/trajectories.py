@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.geometry import interpolate_pose
+from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.pose_interpolation import Path
-from chasles.interop.modern_robotics.checked import book_formula, lead_of, numbers
+from chasles.interop.modern_robotics.checked import lead_of, numbers
 
 
-@book_formula(Tf=(), t=())
+@batched(Tf=(), t=())
 def CubicTimeScaling(Tf: Any, t: Any) -> Any:
     """Path parameter of a cubic time scaling, at rest at both ends.
 
@@ -39,7 +40,7 @@ def CubicTimeScaling(Tf: Any, t: Any) -> Any:
     return x * x * (3.0 - 2.0 * x)
 
 
-@book_formula(Tf=(), t=())
+@batched(Tf=(), t=())
 def QuinticTimeScaling(Tf: Any, t: Any) -> Any:
     """Path parameter of a quintic time scaling, at rest and without acceleration at both ends.
 

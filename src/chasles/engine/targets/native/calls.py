@@ -33,6 +33,7 @@ TABLE = "chasles_table"
 _TABLE = (
     "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
     "new tuple", "set item", "release", "acquire", "out of memory",
+    "tuple type",
 )  # fmt: skip
 _TYPE, _DATA, _RANK, _DIMENSIONS, _DTYPE, _FLAGS, _FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 _CONTIGUOUS_AND_ALIGNED = 0x101
@@ -212,7 +213,8 @@ class _CallWriter(Writer):
             self.release()
             self.emit(f"ret ptr {arrays[0]}")
             return
-        result = self.value(f"call ptr {self._table('new tuple')}(i64 {len(arrays)})")
+        kind = self._table("tuple type")
+        result = self.value(f"call ptr {self._table('new tuple')}(ptr {kind}, i64 {len(arrays)})")
         self._require_memory(result)
         for k, array in enumerate(arrays):
             self.value(f"call i32 {self._table('set item')}(ptr {result}, i64 {k}, ptr {array})")
@@ -239,8 +241,8 @@ class _MethodDefinition(ctypes.Structure):
 _DEFINITIONS: list[_MethodDefinition] = []
 
 
-def fill_table(table: int, dtype: str) -> None:
-    """Write the addresses that a direct call needs into its table."""
+def fill_table(table: int, dtype: str, result: type | None) -> None:
+    """Write the addresses that a direct call needs into its table; ``result`` is the type of several results."""
     api, numpy_api = ctypes.pythonapi, _numpy_api()
 
     def place(function: Any) -> int | None:
@@ -255,7 +257,8 @@ def fill_table(table: int, dtype: str) -> None:
         "increment": place(api.Py_IncRef),
         "new array": numpy_api[_PY_ARRAY_EMPTY],
         "scalar": numpy_api[_PY_ARRAY_RETURN],
-        "new tuple": place(api.PyTuple_New),
+        "new tuple": place(api.PyType_GenericAlloc),
+        "tuple type": id(result or tuple),
         "set item": place(api.PyTuple_SetItem),
         "release": place(api.PyEval_SaveThread),
         "acquire": place(api.PyEval_RestoreThread),

@@ -24,7 +24,9 @@ class CompiledKernel:
     ufunc
         The generalized ufunc.
     code
-        The machine code; it must live as long as the ufunc and the direct call.
+        The machine code; it must live as long as the ufunc.
+    result
+        Named tuple in which the direct call returns several results, or None for a plain tuple.
     """
 
     kernel: Kernel
@@ -32,23 +34,24 @@ class CompiledKernel:
     ufunc: np.ufunc
     code: machine.LoadedCode
     kept: object
+    result: type | None
 
     @cached_property
     def direct_address(self) -> int | None:
         """Address of the direct call for single samples, if there is one."""
         if not has_direct_call(self.kernel):
             return None
-        calls.fill_table(self.code.address_of_data(calls.TABLE), self.dtype)
+        calls.fill_table(self.code.address_of_data(calls.TABLE), self.dtype, self.result)
         return self.code.address(calls.ENTRY)
 
     def direct_call(self, general: Callable[..., Any]) -> Any:
         """Return a callable that computes single samples at once and leaves other calls to ``general``."""
         if self.direct_address is None:
             return general
-        return calls.python_function(self.direct_address, general, self.kernel.program.name, self.code)
+        return calls.python_function(self.direct_address, general, self.kernel.program.name, (self.code, self.result))
 
 
-def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
+def compile_kernel(kernel: Kernel, dtype: str, doc: str, result: type | None = None) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache."""
     lanes = machine.lanes(dtype)
     content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
@@ -63,4 +66,4 @@ def compile_kernel(kernel: Kernel, dtype: str, doc: str) -> CompiledKernel:
         name=kernel.program.name,
         doc=doc,
     )
-    return CompiledKernel(kernel, dtype, ufunc, code, kept)
+    return CompiledKernel(kernel, dtype, ufunc, code, kept, result)

@@ -114,17 +114,17 @@ class LoadedCode:
         return address
 
 
-_ELF_HEADER = struct.Struct("<16s2HI3QI6H")
+_ELF_HEADER = struct.Struct("<2HI3QI6H")  # behind 16 bytes of identification
 _ELF_RELOCATABLE, _ELF_SECTION_SIZE = 1, 64
 
 
 def _is_object_file(code: bytes) -> bool:
     """Whether bytes have the outer form of an object file: LLVM does not check it before it reads on."""
     if code[:4] == b"\x7fELF":
-        if len(code) < _ELF_HEADER.size:
+        if len(code) < 16 + _ELF_HEADER.size:
             return False
-        fields = _ELF_HEADER.unpack_from(code)
-        kind, sections, size, count = fields[1], fields[6], fields[11], fields[12]
+        fields: tuple[int, ...] = _ELF_HEADER.unpack_from(code, 16)
+        kind, sections, size, count = fields[0], fields[5], fields[10], fields[11]
         complete = count > 0 and sections + size * count <= len(code)
         return kind == _ELF_RELOCATABLE and size == _ELF_SECTION_SIZE and complete
     return code[:4] == b"\xcf\xfa\xed\xfe" or code[:2] in (b"\x64\x86", b"\x64\xaa")  # Mach-O; COFF

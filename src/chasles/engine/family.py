@@ -1,0 +1,180 @@
+"""Families of programs: functions whose keywords choose what is computed.
+
+``arm.jacobian(q, frame="body")`` and ``rotation_from_euler_angles(angles, sequence="xyz")`` are calls of families. Each
+choice of options is a program of its own, traced and compiled when it is first called; from then on such calls go
+straight to its machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chasles.engine.compiling import COMPILING, native_available
+from chasles.engine.function import Function
+from chasles.engine.kernels import Kernel
+from chasles.engine.program import Program
+from chasles.engine.runner import Runner
+from chasles.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from chasles.engine.targets.native.dispatch import Dispatcher
+
+
+class Family(Function):
+    """A function of arrays and of options, which are plain values.
+
+    Derivatives, exports and `program` are those of the call without options; `specialize` gives those of any other.
+
+    Parameters
+    ----------
+    name
+        Name of the function.
+    inputs
+        Names of the array arguments, in the order of the programs' inputs.
+    parameters
+        Names of the arguments that may be given by place, in order; default the inputs.
+    reference, doc
+        As for `Function`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[str],
+        *,
+        parameters: Sequence[str] | None = None,
+        reference: Callable[..., Any] | None = None,
+        doc: str | None = None,
+    ) -> None:
+        super().__init__(self._plain_program, reference=reference, doc=doc)
+        self._name = name
+        self._inputs = dict.fromkeys(inputs)
+        self._parameters = tuple(inputs if parameters is None else parameters)
+        self._functions: dict[Any, Function] = {}
+        self._by_call: dict[Any, Function] = {}
+        self._plain: Runner | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    def make(self, options: Mapping[str, Any]) -> Function:
+        """Return the function for one complete choice of options; called once for each."""
+        raise NotImplementedError
+
+    def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options with the defaults of those that are missing, or say what is wrong with them."""
+        raise NotImplementedError
+
+    def option_names(self) -> Sequence[str]:
+        """Names of the options, and of what every call takes, for messages."""
+        raise NotImplementedError
+
+    def general_of(self, function: Function, options: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return what calls with these options are left to that are not of single samples."""
+        return function.general_call
+
+    def specialize(self, **options: Any) -> Function:
+        """Return the function for one choice of options: its program, derivatives and exports."""
+        chosen = self.completed(options)
+        key = tuple(chosen.values())
+        try:
+            known = self._functions.get(key)
+        except TypeError:
+            raise ArgumentError(
+                f"{self.usage}: options must be plain values, such as tuples in place of lists, not {dict(options)}"
+            ) from None
+        if known is None:
+            with COMPILING:
+                known = self._functions.get(key) or self.make(chosen)
+                self._functions[key] = known
+        return known
+
+    def general_call(self, *arguments: Any, out: Any = None, **keywords: Any) -> Any:
+        """Compute, whatever the arguments are; all but single samples come here."""
+        if not keywords and self._plain is not None and len(arguments) == len(self._inputs):
+            return self._plain.call(arguments, out)
+        arrays, options = self._sorted(arguments, keywords)
+        function = self._chosen(options)
+        found = function._runner.call(arrays, out)
+        if arrays is arguments:
+            self._choose_directly(function, options)
+        return found
+
+    def _sorted(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Return the arrays in order, and the options: the arguments themselves where nothing must be moved."""
+        if len(arguments) == len(self._inputs) and self._inputs.keys().isdisjoint(keywords):
+            return arguments, keywords
+        if len(arguments) > len(self._parameters):
+            count = len(self._parameters)
+            raise TypeError(
+                f"{self.usage} takes {'at most ' * (count > len(self._inputs))}{count} arguments, not {len(arguments)}"
+            )
+        given = dict(zip(self._parameters, arguments, strict=False))
+        if not given.keys().isdisjoint(keywords):
+            twice = next(name for name in keywords if name in given)
+            raise TypeError(f"{self.usage} is given {twice} twice, by place and by name")
+        given |= keywords
+        try:
+            return [given.pop(name) for name in self._inputs], given
+        except KeyError:
+            known = {**dict(zip(self._parameters, arguments, strict=False)), **keywords}
+            self.completed({name: value for name, value in known.items() if name not in self._inputs})  # any misspelt?
+            missing = [name for name in self._inputs if name not in known]
+            raise TypeError(f"{self.usage} misses {', '.join(missing)}") from None
+
+    def _chosen(self, options: dict[str, Any]) -> Function:
+        """Return the function for the options of a call, remembered by the call's own words."""
+        key = tuple(options.items())
+        try:
+            known = self._by_call.get(key)
+        except TypeError:  # an option that is no plain value: refused below
+            known = None
+        if known is None:
+            known = self.specialize(**options)
+            self._by_call[key] = known
+        return known
+
+    def _choose_directly(self, function: Function, options: Mapping[str, Any]) -> None:
+        """From now on let calls with these options go straight to machine code."""
+        key = ("directly", *options.items())
+        if key in self._by_call:
+            return
+        with COMPILING:
+            if key in self._by_call:
+                return
+            if not options:
+                self._plain = function._runner
+            if not self.option_names():
+                self.__call__ = function.direct_call(self.general_call)  # type: ignore[method-assign]
+            elif native_available() and (address := function.direct_address) is not None:
+                from chasles.engine.targets.native.dispatch import Dispatcher
+
+                self._dispatcher = self._dispatcher or Dispatcher(self.general_call, self._name)
+                self._dispatcher.add(options, address, self.general_of(function, options), function)
+                self.__call__ = self._dispatcher.call  # type: ignore[method-assign]
+            self._by_call[key] = function
+
+    def jacobian(self, output: str | None = None, wrt: str | None = None, **options: Any) -> Function:
+        """Return the function of the exact partial derivatives for one choice of options; see `Function.jacobian`."""
+        return self.specialize(**options).jacobian(output, wrt)
+
+    def _plain_program(self) -> Program:
+        return self.specialize().program
+
+    @property
+    def program(self) -> Program:
+        """The program of the call without options."""
+        return self.specialize().program
+
+    @property
+    def kernel(self) -> Kernel:
+        """The program of the call without options with the way to run it."""
+        return self.specialize().kernel
+
+    @property
+    def __name__(self) -> str:
+        return self._name
+
+    @property
+    def usage(self) -> str:
+        """How it is called, for messages."""
+        return f"{self._name}({', '.join(self._parameters)})"

@@ -1,0 +1,199 @@
+"""Running one program: compiled on its first call, or made part of the program that is being traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.engine.arguments import as_array, explained
+from chasles.engine.compiling import COMPILING, native, native_available
+from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
+from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
+from chasles.engine.program import Program
+from chasles.engine.scalar import Traced
+from chasles.engine.threads import get_threads
+from chasles.engine.tracing import call_traced
+from chasles.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from chasles.engine.targets.native.compiler import CompiledKernel
+
+#: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
+INLINE_LIMIT = 300
+#: Largest number of iterations that a solve counts exactly.
+_MOST_ITERATIONS = 2.0**53
+
+
+class Runner:
+    """A program with the way to run it, in one type of numbers.
+
+    Parameters
+    ----------
+    source
+        The program, or a function without arguments that gives it when it is first needed.
+    shape, dtype
+        As for `chasles.engine.Function`.
+    doc
+        Documentation of the ufunc.
+    result
+        Named tuple in which several results are returned; default a plain tuple.
+    """
+
+    def __init__(
+        self, source: Program | Callable[[], Program], shape: Shape, dtype: str, doc: str, result: type | None
+    ) -> None:
+        self._source = source
+        self.shape = shape
+        self._dtype = np.dtype(dtype)
+        if self._dtype not in (np.float64, np.float32):
+            raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
+        self.dtype = self._dtype.name
+        self._doc = doc
+        self.result = result
+        self._ufunc: Callable[..., Any] | None = None
+        self._compiled: CompiledKernel | None = None
+        self._cores: tuple[CoreArray, ...] = ()
+        self._work = 0
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that it runs."""
+        return self._source if isinstance(self._source, Program) else self._source()
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The program with the way to run it."""
+        return Kernel(self.program, self.shape)
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is called, for messages."""
+        return f"{self.program.name}({', '.join(a.name for a in self.kernel.inputs)})"
+
+    def call(self, arguments: Sequence[Any], out: Any = None) -> Any:
+        """Compute the outputs for each sample, whatever the arguments are."""
+        if self._ufunc is None and holds_traced(arguments):  # no need to compile it
+            return self._inside_trace(arguments)
+        ufunc = self._ufunc or self._compile()
+        if len(arguments) != len(self._cores):  # NumPy would take further arguments for outputs and overwrite them
+            raise TypeError(f"{self.usage} takes {len(self._cores)} arguments, not {len(arguments)}")
+        work = self._work
+        batch: tuple[int, ...] = ()
+        given = list(arguments)
+        for k, (argument, core) in enumerate(zip(arguments, self._cores, strict=True)):
+            if argument.__class__ is float:
+                continue
+            if argument.__class__ is not np.ndarray or argument.dtype is not self._dtype:
+                argument = given[k] = self._cast(argument, core)
+                if argument.__class__ is not np.ndarray:
+                    continue
+            rank = len(core.dims)
+            if argument.ndim > rank and (own := argument.shape[: argument.ndim - rank]) != batch:
+                work *= math.prod(own)
+                batch = own
+        if out.__class__ is tuple and len(out) > 1:
+            self._check_apart(out)
+        if self.shape != "map":
+            work *= self._repetitions(given)
+        try:
+            if work > UNINTERRUPTED_WORK or (work > WORTH_THREADS and get_threads() > 1):
+                found = call_in_pieces(ufunc, self.kernel, given, out, self.dtype, self)
+            else:
+                found = ufunc(*given) if out is None else ufunc(*given, out=out)
+        except (TypeError, ValueError) as error:
+            if holds_traced(arguments):
+                return self._inside_trace(arguments)
+            raise explained(error, self.usage, self._cores, given) from None
+        except SystemError as error:  # how NumPy passes on that a kernel found no memory
+            raise error.__cause__ or error from None
+        return found if self.result is None or found.__class__ is not tuple else self.result(*found)
+
+    def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callable that computes single samples at once and hands every other call to ``general``."""
+        if self._ufunc is None:
+            self._compile()
+        return general if self._compiled is None else self._compiled.direct_call(general)
+
+    @property
+    def direct_address(self) -> int | None:
+        """Address of the machine code of the direct call for single samples, if there is one."""
+        if self._ufunc is None:
+            self._compile()
+        return None if self._compiled is None else self._compiled.direct_address
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it has been called, or made ready to be."""
+        return self._ufunc is not None
+
+    def _cast(self, argument: Any, core: CoreArray) -> Any:
+        """Turn an argument into an array, in float32 if that is what is computed: NumPy would not by itself."""
+        array = as_array(argument, self.usage, core.name)
+        if self.dtype == "float32" and array.__class__ is np.ndarray and array.dtype.kind != "O":
+            return array.astype(np.float32)
+        return array
+
+    def _check_apart(self, out: tuple[Any, ...]) -> None:
+        arrays = [array for array in out if isinstance(array, np.ndarray)]
+        for k, array in enumerate(arrays):
+            if any(np.may_share_memory(array, other) for other in arrays[:k]):
+                raise ArgumentError(f"{self.usage}: the arrays of out share memory; one would overwrite another")
+
+    def _repetitions(self, arguments: Sequence[Any]) -> int:
+        """Return how often a scan or solve runs its program at most, which must be once at least."""
+        if self.shape == "scan":
+            shape = np.shape(arguments[1])
+            steps = shape[: len(shape) - len(self.program.inputs[1].shape)][-2:]
+            if steps[-1:] == (0,):
+                name = self.program.inputs[1].name
+                raise ArgumentError(f"{self.usage}: each row of {name} must have at least one step, not 0")
+            return math.prod(steps)
+        limit = np.asarray(arguments[-1])
+        if not ((limit >= 1) & (limit <= _MOST_ITERATIONS)).all():
+            raise ArgumentError(f"{self.usage}: max_iterations must be at least 1 and at most 2**53")
+        return int(limit.max(initial=1))
+
+    def _compile(self) -> Callable[..., Any]:
+        with COMPILING:
+            return self._ufunc or self._compile_now()
+
+    def _compile_now(self) -> Callable[..., Any]:
+        kernel = self.kernel
+        ufunc: Callable[..., Any]
+        empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)
+        if native_available() and not empty:  # NumPy's ufuncs know no core dimension of size 0
+            self._compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result)
+            ufunc = self._compiled.ufunc
+        else:
+            from chasles.engine.targets.numpy import compile_kernel as compile_numpy
+
+            ufunc = compile_numpy(kernel, self.dtype)
+        self._work = work_of_a_sample(kernel)
+        self._cores = kernel.inputs
+        self._ufunc = ufunc  # last: another thread may look for it at any time
+        return ufunc
+
+    def _inside_trace(self, arguments: Sequence[Any]) -> Any:
+        if self.shape != "map":
+            raise ArgumentError(f"{self.program.name} is a {self.shape} and cannot be part of another program")
+        if len(arguments) != len(self.program.inputs):
+            raise TypeError(f"{self.usage} takes {len(self.program.inputs)} arguments, not {len(arguments)}")
+        known = any(not holds_traced([argument]) for argument in arguments)
+        found = call_traced(self.program, arguments, inline=known or self.program.operation_count <= INLINE_LIMIT)
+        return found if self.result is None else self.result(*found)
+
+
+def holds_traced(arguments: Sequence[Any]) -> bool:
+    """Whether one of the arguments is a traced scalar or holds one."""
+    for argument in arguments:
+        if isinstance(argument, Traced):
+            return True
+        if isinstance(argument, np.ndarray | list | tuple):
+            array = np.asarray(argument)
+            if array.dtype == object and any(isinstance(x, Traced) for x in array.ravel()):
+                return True
+    return False
