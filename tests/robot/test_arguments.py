@@ -254,3 +254,29 @@ def test_tables_masked_arrays_and_other_kinds_of_arrays(panda: ch.Robot) -> None
     for wrong in (Q + 1j, Q.astype(str), np.array([object()] * 7)):
         with pytest.raises(TypeError, match="q must be an array of real numbers"):
             panda.gravity_torque(wrong)
+
+
+def test_arrays_with_labels_keep_them(panda: ch.Robot) -> None:
+    xarray = pytest.importorskip("xarray")
+    Q = np.random.default_rng(8).normal(size=(5, 7))
+    q = xarray.DataArray(Q, dims=("time", "joint"), coords={"time": np.arange(5.0)})
+    masses = xarray.DataArray([0.0, 1.0], dims="mass")
+    g = panda.gravity_torque(q)
+    assert g.dims == ("time", "joint")
+    np.testing.assert_array_equal(g.time, np.arange(5.0))
+    np.testing.assert_array_equal(g, panda.gravity_torque(Q))
+    assert panda.gravity_torque(q, vary={"payload.mass": masses}).dims == ("time", "mass", "joint")
+    assert panda.mass_matrix(q).dims == ("time", "M_0", "M_1")
+    assert panda.linearize(q, q, np.zeros(7)).B.dims == ("time", "B_0", "B_1")
+    with pytest.raises(ArgumentError, match="expected"):
+        panda.gravity_torque(q.T)
+
+
+def test_arrays_in_chunks_are_computed_later(panda: ch.Robot) -> None:
+    array = pytest.importorskip("dask.array")
+    Q = np.random.default_rng(9).normal(size=(10, 7))
+    q = array.from_array(Q, chunks=(4, 3))
+    g = panda.gravity_torque(q)
+    assert isinstance(g, array.Array)
+    np.testing.assert_array_equal(g.compute(), panda.gravity_torque(Q))
+    np.testing.assert_array_equal(panda.linearize(q, q, q).A.compute(), panda.linearize(Q, Q, Q).A)

@@ -113,13 +113,11 @@ class Family(Function):
             twice = next(name for name in keywords if name in given)
             raise TypeError(f"{self.usage} is given {twice} twice, by place and by name")
         given |= keywords
-        try:
-            return [given.pop(name) for name in self._inputs], given
-        except KeyError:
-            known = {**dict(zip(self._parameters, arguments, strict=False)), **keywords}
-            self.completed({name: value for name, value in known.items() if name not in self._inputs})  # any misspelt?
-            missing = [name for name in self._inputs if name not in known]
-            raise TypeError(f"{self.usage} misses {', '.join(missing)}") from None
+        missing = [name for name in self._inputs if name not in given]
+        if missing:
+            self.completed({name: value for name, value in given.items() if name not in self._inputs})  # any misspelt?
+            raise TypeError(f"{self.usage} misses {', '.join(missing)}")
+        return [given.pop(name) for name in self._inputs], given
 
     def _chosen(self, options: dict[str, Any]) -> Function:
         """Return the function for the options of a call, remembered by the call's own words."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
+from chasles.engine.foreign import foreign_call
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
 from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
@@ -83,18 +84,21 @@ class Runner:
             raise TypeError(f"{self.usage} takes {len(self._cores)} arguments, not {len(arguments)}")
         work = self._work
         batch: tuple[int, ...] = ()
-        given = list(arguments)
+        given, foreign = list(arguments), False
         for k, (argument, core) in enumerate(zip(arguments, self._cores, strict=True)):
             if argument.__class__ is float:
                 continue
             if argument.__class__ is not np.ndarray or argument.dtype is not self._dtype:
                 argument = given[k] = self._cast(argument, core)
                 if argument.__class__ is not np.ndarray:
+                    foreign = True
                     continue
             rank = len(core.dims)
             if argument.ndim > rank and (own := argument.shape[: argument.ndim - rank]) != batch:
                 work *= math.prod(own)
                 batch = own
+        if foreign and out is None and (call := foreign_call(given)) is not None:
+            return self._in_result(call(self.call, self.kernel, self.dtype, given))
         if out.__class__ is tuple and len(out) > 1:
             self._check_apart(out)
         if self.shape != "map":
@@ -110,6 +114,9 @@ class Runner:
             raise explained(error, self.usage, self._cores, given) from None
         except SystemError as error:  # how NumPy passes on that a kernel found no memory
             raise error.__cause__ or error from None
+        return self._in_result(found)
+
+    def _in_result(self, found: Any) -> Any:
         return found if self.result is None or found.__class__ is not tuple else self.result(*found)
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,7 +191,7 @@ class Runner:
             raise TypeError(f"{self.usage} takes {len(self.program.inputs)} arguments, not {len(arguments)}")
         known = any(not holds_traced([argument]) for argument in arguments)
         found = call_traced(self.program, arguments, inline=known or self.program.operation_count <= INLINE_LIMIT)
-        return found if self.result is None else self.result(*found)
+        return self._in_result(found)
 
 
 def holds_traced(arguments: Sequence[Any]) -> bool:
