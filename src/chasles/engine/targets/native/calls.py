@@ -12,6 +12,7 @@ an array, the value of a float.
 from __future__ import annotations
 
 import ctypes
+import logging
 import math
 import sysconfig
 from collections.abc import Callable
@@ -43,11 +44,37 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 @cache
 def supported() -> bool:
-    """Whether this interpreter's objects have the layout that the direct call knows."""
+    """Whether this interpreter's objects have the layout that the direct call knows; looked at once a process."""
     is_64_bit = ctypes.sizeof(ctypes.c_void_p) == 8
-    return (
-        is_64_bit and not sysconfig.get_config_var("Py_GIL_DISABLED") and not sysconfig.get_config_var("Py_TRACE_REFS")
-    )
+    if not is_64_bit or sysconfig.get_config_var("Py_GIL_DISABLED") or sysconfig.get_config_var("Py_TRACE_REFS"):
+        return False
+    differences = _layout_differences()
+    if differences:
+        logging.getLogger(__name__).debug("no direct calls, objects differ in: %s", ", ".join(differences))
+    return not differences
+
+
+def _layout_differences() -> list[str]:
+    """Compare what the direct call would read of an array and of a float with what NumPy and Python say."""
+
+    def at(kind: Any, thing: object, offset: int) -> Any:
+        return kind.from_address(id(thing) + offset).value
+
+    pointer, integer = ctypes.c_void_p, ctypes.c_int
+    plain, turned = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3).T
+    checks = {"float": at(ctypes.c_double, 1.5, _FLOAT_VALUE) == 1.5 and at(pointer, 1.5, _TYPE) == id(float)}
+    checks["NumPy's float"] = at(ctypes.c_double, np.float64(2.5), _FLOAT_VALUE) == 2.5
+    for name, array in (("array", plain), ("transposed array", turned)):
+        same_head = at(pointer, array, _TYPE) == id(np.ndarray) and at(pointer, array, _DATA) == array.ctypes.data
+        checks[f"head of an {name}"] = same_head and at(integer, array, _RANK) == array.ndim
+        dimensions, strides = (at(pointer, array, _DIMENSIONS + k) or 0 for k in (0, 8))
+        # NumPy keeps strides right behind dimensions; where it does not, the pointer may be none.
+        is_pointer = strides == dimensions + 8 * array.ndim
+        sizes = (ctypes.c_ssize_t * array.ndim).from_address(dimensions) if is_pointer else ()
+        checks[f"dimensions of an {name}"] = tuple(sizes) == array.shape
+        checks[f"type of an {name}"] = at(pointer, array, _DTYPE) == id(array.dtype)
+        checks[f"flags of an {name}"] = at(integer, array, _FLAGS) == array.flags.num
+    return [name for name, holds in checks.items() if not holds]
 
 
 def write_call(kernel: Kernel, module: Module, function: str) -> str:
