@@ -98,3 +98,8 @@ def __getattr__(name: str) -> Any:
 
         return import_module("chasles.studies")
     raise AttributeError(f"module 'chasles' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Names for users, without those that this file needs itself."""
+    return __all__

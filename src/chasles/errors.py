@@ -46,7 +46,8 @@ class UnknownNameError(ChaslesError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        close = difflib.get_close_matches(str(name), names, n=5)
+        by_lower_case = {known_name.lower(): known_name for known_name in names}
+        close = [by_lower_case[c] for c in difflib.get_close_matches(str(name).lower(), by_lower_case, n=5)]
         hint = f" Did you mean '{close[0]}'?" if close else ""
         listing = ", ".join(names) if names else "none"
         if len(names) > _LISTED:

@@ -58,6 +58,7 @@ class Runner:
         self._ufunc: Callable[..., Any] | None = None
         self._compiled: CompiledKernel | None = None
         self._cores: tuple[CoreArray, ...] = ()
+        self._ranks: list[int] = []
         self._work = 0
 
     @cached_property
@@ -80,20 +81,21 @@ class Runner:
         if self._ufunc is None and holds_traced(arguments):  # no need to compile it
             return self._inside_trace(arguments)
         ufunc = self._ufunc or self._compile()
-        if len(arguments) != len(self._cores):  # NumPy would take further arguments for outputs and overwrite them
-            raise TypeError(f"{self.usage} takes {len(self._cores)} arguments, not {len(arguments)}")
+        if len(arguments) != len(self._ranks):  # NumPy would take further arguments for outputs and overwrite them
+            raise TypeError(f"{self.usage} takes {len(self._ranks)} arguments, not {len(arguments)}")
+        given, foreign = arguments, False
         work = self._work
         batch: tuple[int, ...] = ()
-        given, foreign = list(arguments), False
-        for k, (argument, core) in enumerate(zip(arguments, self._cores, strict=True)):
-            if argument.__class__ is float:
+        for k, (argument, rank) in enumerate(zip(arguments, self._ranks)):  # noqa: B905  (they are as many)
+            kind = argument.__class__
+            if kind is float:
                 continue
-            if argument.__class__ is not np.ndarray or argument.dtype is not self._dtype:
-                argument = given[k] = self._cast(argument, core)
+            if kind is not np.ndarray or argument.dtype is not self._dtype:
+                given = list(given)
+                argument = given[k] = self._cast(argument, self._cores[k])
                 if argument.__class__ is not np.ndarray:
                     foreign = True
                     continue
-            rank = len(core.dims)
             if argument.ndim > rank and (own := argument.shape[: argument.ndim - rank]) != batch:
                 work *= math.prod(own)
                 batch = own
@@ -181,6 +183,7 @@ class Runner:
             ufunc = compile_numpy(kernel, self.dtype)
         self._work = work_of_a_sample(kernel)
         self._cores = kernel.inputs
+        self._ranks = [len(core.dims) for core in kernel.inputs]
         self._ufunc = ufunc  # last: another thread may look for it at any time
         return ufunc
 
