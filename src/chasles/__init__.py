@@ -1,47 +1,50 @@
-"""Chasles: robot mechanics and control, from a description to controlled motion, at native speed."""
+"""Chasles: robot mechanics and control, from a description to controlled motion, at native speed.
 
+Packages above the robot (control, trajectories, simulation, …) are imported when a name of theirs is first used.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chasles import control, geometry
 from chasles._version import __version__
-from chasles.control import ComputedTorque, PDGravity, PythonLaw
 from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
 from chasles.errors import ChaslesError
-from chasles.plant import (
-    BaseMotion,
-    ContactPlane,
-    ElasticJoints,
-    ExternalWrench,
-    Friction,
-    Motors,
-    PickedPayload,
-    Plant,
-    Sensors,
-)
 from chasles.robot import Robot, load
-from chasles.simulation import simulate
-from chasles.trajectories import (
-    BlendedWaypoints,
-    BSpline,
-    CartesianLimits,
-    Circle,
-    CircularArc,
-    CubicSpline,
-    HermiteSpline,
-    OrientationSpline,
-    PointToPoint,
-    PoseSpline,
-    QuinticSpline,
-    ScrewMotion,
-    SmoothingSpline,
-    StraightLine,
-    follow,
-    online_trajectory,
-    time_optimal,
-)
 
 if TYPE_CHECKING:
-    from chasles import studies
+    from chasles import control, geometry, studies
+    from chasles.control import ComputedTorque, PDGravity, PythonLaw
+    from chasles.plant import (
+        BaseMotion,
+        ContactPlane,
+        ElasticJoints,
+        ExternalWrench,
+        Friction,
+        Motors,
+        PickedPayload,
+        Plant,
+        Sensors,
+    )
+    from chasles.simulation.simulate import simulate
+    from chasles.trajectories import (
+        BlendedWaypoints,
+        BSpline,
+        CartesianLimits,
+        Circle,
+        CircularArc,
+        CubicSpline,
+        HermiteSpline,
+        OrientationSpline,
+        PointToPoint,
+        PoseSpline,
+        QuinticSpline,
+        ScrewMotion,
+        SmoothingSpline,
+        StraightLine,
+        follow,
+        online_trajectory,
+    )
+    from chasles.trajectories.time_optimal import time_optimal
 
 __all__ = [
     "BSpline",
@@ -90,14 +93,34 @@ __all__ = [
     "trace",
 ]
 
+_PACKAGES = (
+    "algorithms", "control", "geometry", "interop", "inverse_kinematics", "model", "plant", "simulation", "studies",
+    "trajectories", "visual",
+)  # fmt: skip
+_NAMES = {
+    "control": ("ComputedTorque", "PDGravity", "PythonLaw"),
+    "plant": (
+        "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
+        "Sensors",
+    ),
+    "simulation": ("simulate",),
+    "trajectories": (
+        "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "CubicSpline", "HermiteSpline",
+        "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion", "SmoothingSpline",
+        "StraightLine", "follow", "online_trajectory", "time_optimal",
+    ),
+}  # fmt: skip
+_HOMES = {name: package for package, names in _NAMES.items() for name in names}
+
 
 def __getattr__(name: str) -> Any:
-    """Import `studies` when it is first used."""
-    if name == "studies":
-        from importlib import import_module
-
-        return import_module("chasles.studies")
-    raise AttributeError(f"module 'chasles' has no attribute '{name}'")
+    """Import a package, or the package that a name comes from, when it is first used."""
+    if name in _PACKAGES:
+        return import_module(f"chasles.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'chasles' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"chasles.{_HOMES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

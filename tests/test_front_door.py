@@ -1,0 +1,39 @@
+"""What ``import chasles`` brings, and what it leaves until it is used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import chasles as ch
+
+
+def test_every_name_is_there_and_is_the_packages_own() -> None:
+    for name in ch.__all__:
+        value = getattr(ch, name)
+        home = getattr(value, "__module__", "") or ""
+        assert home.startswith("chasles") or isinstance(value, str) or value.__name__ == f"chasles.{name}", name
+    assert set(dir(ch)) == set(ch.__all__)
+    assert ch.simulate is ch.simulation.simulate
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        ch.simulat  # noqa: B018
+
+
+def test_importing_brings_robots_and_leaves_the_rest() -> None:
+    script = (
+        "import sys, json, chasles as ch\n"
+        "before = [name for name in sys.modules if name.startswith('chasles')]\n"
+        "ch.load('planar2r').inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])\n"
+        "from chasles import CubicSpline, control\n"
+        "print(json.dumps([before, CubicSpline.__module__, control.__name__]))"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    before, spline, control = json.loads(printed)
+    above = ("control", "plant", "simulation", "trajectories", "inverse_kinematics", "studies", "visual", "interop")
+    assert not [name for name in before if name.split(".")[1:2] and name.split(".")[1] in above]
+    assert len(before) <= 200
+    assert spline.startswith("chasles.trajectories")
+    assert control == "chasles.control"
