@@ -7,6 +7,7 @@ straight to its machine code.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from chasles.engine.targets.native.dispatch import Dispatcher
 
 
-class Family(Function):
+class Family(Function, ABC):
     """A function of arrays and of options, which are plain values.
 
     Derivatives, exports and `program` are those of the call without options; `specialize` gives those of any other.
@@ -56,17 +57,17 @@ class Family(Function):
         self._plain: Runner | None = None
         self._dispatcher: Dispatcher | None = None
 
+    @abstractmethod
     def make(self, options: Mapping[str, Any]) -> Function:
         """Return the function for one complete choice of options; called once for each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options with the defaults of those that are missing, or say what is wrong with them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def option_names(self) -> Sequence[str]:
-        """Names of the options, and of what every call takes, for messages."""
-        raise NotImplementedError
+        """Names of the options."""
 
     def general_of(self, function: Function, options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return what calls with these options are left to that are not of single samples."""
@@ -104,10 +105,8 @@ class Family(Function):
         if len(arguments) == len(self._inputs) and self._inputs.keys().isdisjoint(keywords):
             return arguments, keywords
         if len(arguments) > len(self._parameters):
-            count = len(self._parameters)
-            raise TypeError(
-                f"{self.usage} takes {'at most ' * (count > len(self._inputs))}{count} arguments, not {len(arguments)}"
-            )
+            most = "at most " if len(self._parameters) > len(self._inputs) else ""
+            raise TypeError(f"{self.usage} takes {most}{len(self._parameters)} arguments, not {len(arguments)}")
         given = dict(zip(self._parameters, arguments, strict=False))
         if not given.keys().isdisjoint(keywords):
             twice = next(name for name in keywords if name in given)

@@ -246,6 +246,33 @@ class Function:
         """
         return Function(hessian_vector(self.program, wrt), dtype=self.dtype)
 
+    def to_c(self, precision: str = "double") -> tuple[str, str]:
+        """Return C source and header of the function for one sample; see `chasles.engine.targets.c.lower`.
+
+        Parameters
+        ----------
+        precision
+            ``"double"`` or ``"float"``.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> source, header = ch.load("planar2r").gravity_torque.to_c()
+        >>> "gravity_torque" in header
+        True
+        """
+        return self.program.to_c(precision)
+
+    def to_sympy(self) -> Any:
+        """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
+
+        Raises
+        ------
+        MissingExtraError
+            If SymPy is not installed.
+        """
+        return self.program.to_sympy()
+
     def __reduce__(self) -> Any:
         return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result)
 
