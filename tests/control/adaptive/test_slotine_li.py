@@ -202,3 +202,16 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
 def test_a_free_base_is_refused() -> None:
     with pytest.raises(ArgumentError, match="one coordinate for each freedom"):
         SlotineLi(ch.load("planar2r").with_free_base(), rate=5.0, damping=5.0, adaptation=1.0)
+
+
+def test_an_infinite_bound_is_none() -> None:
+    """A parameter at its bound stops; one whose bound is infinite changes as in a law without bounds."""
+    names, start = ["link2.m", "link2.mx"], np.array([2.0, 0.4])
+    free = controller(unknown=names, initial=start)
+    state = (0.0, np.array([0.3, -0.2]), np.array([0.5, 0.1]), MOTION(0.2), start)
+    rate = free.flow(*state, free.parameters)[1]
+    inward = np.sign(rate)  # a bound that the first parameter's rate would take it over
+    bound = "upper" if inward[0] > 0.0 else "lower"
+    bounded = controller(unknown=names, initial=start, **{bound: [start[0], inward[0] * np.inf]})
+    assert bounded.flow(*state, bounded.parameters)[1].tolist() == [0.0, rate[1]]
+    assert rate.all()
