@@ -34,7 +34,7 @@ SOURCE = Path("src/chasles")
 TESTS = {
     "algorithms": ("tests/algorithms", "tests/robot"),
     "interop/modern_robotics": ("tests/interop/modern_robotics", "tests/peers/test_modern_robotics.py"),
-    "plant": ("tests/plant", "tests/simulation/test_energy_audit.py"),
+    "plant": ("tests/plant", "tests/simulation"),
     "simulation": ("tests/simulation", "tests/plant", "tests/control/test_in_simulation.py"),
 }
 

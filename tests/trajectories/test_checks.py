@@ -331,3 +331,15 @@ def test_wrong_partners_are_named() -> None:
         ch.PointToPoint([0.0], [1.0], duration=1.0).check(ARM)
     with pytest.raises(UnknownNameError, match=r"payload\.mass"):
         ch.PointToPoint(ARM.home, ARM.home + 1.0, duration=1.0).check(ARM, vary={"payload.mas": 1.0})
+
+
+def test_the_used_share_of_each_limit() -> None:
+    """From 0 to 1 m in 1 s by the quintic: its peaks over the limits; positions count from the middle of their range."""
+    report = ch.PointToPoint([0.0], [1.0], duration=1.0).check(
+        slider(lower=-0.9, upper=1.5, velocity=4.0, effort=30.0), jerk=80.0
+    )
+    share = dict(zip(QUANTITIES, report.share[:, 0], strict=True))
+    assert np.isnan(share.pop("acceleration"))
+    wanted = {"position": (1.0 - 0.3) / 1.2, "velocity": 15.0 / 8.0 / 4.0, "jerk": 60.0 / 80.0}
+    wanted["torque"] = 2.0 * 10.0 / np.sqrt(3.0) / 30.0
+    assert share == pytest.approx(wanted, rel=1e-9)
