@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.engine import sin, trace, where
+from chasles.engine import maximum, sin, trace, where
 from chasles.engine.tracing import call_traced
 from chasles.errors import ArgumentError, ChaslesError, TraceError
 
@@ -126,3 +126,13 @@ def test_numpy_functions_take_traced_scalars() -> None:
 def test_shapes_are_tuples_of_whole_numbers(shape: object) -> None:
     with pytest.raises(ArgumentError, match="shape of 'x' must be a tuple"):
         trace(lambda x: x, {"x": shape}, name="shaped")
+
+
+def test_functions_take_numbers_lists_arrays_and_traced_scalars_in_any_mixture() -> None:
+    assert isinstance(where(True, 1.0, 2.0), float)
+    assert isinstance(maximum(1.0, 2.0), float)
+    np.testing.assert_array_equal(where([True, False], [1.0, 2.0], 5.0), [1.0, 5.0])
+    np.testing.assert_array_equal(maximum([1.0, 2.0], np.array([[0.0], [1.5]])), [[1.0, 2.0], [1.5, 2.0]])
+    program = trace(lambda x: where(x[0] > 1.0, maximum(x, [0.5, 0.75]), 0.0), {"x": (2,)})
+    traced = call_traced(program, [np.array([2.0, 0.25])], inline=True)
+    np.testing.assert_array_equal(traced, [2.0, 0.75])
