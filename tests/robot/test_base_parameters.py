@@ -198,3 +198,25 @@ def test_perturbed_robots(panda: ch.Robot) -> None:
         one = panda.with_values({name: value[k] for name, value in values.items()})
         assert close(varied[k], one.gravity_torque(q), 1e-12)
     assert ch.load("puma560").nearest_consistent().inconsistencies().keys() == {"link1"}  # it has no mass
+
+
+def test_one_number_that_is_not_finite_is_named() -> None:
+    arm = ch.load("planar2r")
+    base = arm.base_parameters()
+    values, covariance = base.values.copy(), np.eye(len(base))
+    values[1] = np.inf
+    with pytest.raises(ModelError, match=r"base parameters must be finite; number \[1\] is not"):
+        arm.with_base_parameters(values)
+    covariance[0, 1] = np.nan
+    with pytest.raises(ModelError, match=r"covariance must be finite; number \[0, 1\] is not"):
+        arm.with_base_parameters(base.values, consistent=True, covariance=covariance)
+
+
+def test_impossible_inertial_parameters_are_refused_unless_asked_for() -> None:
+    arm = ch.load("planar2r")
+    negative = -arm.inertial_parameters
+    with pytest.raises(ModelError, match="check=False skips this check"):
+        arm.with_inertial_parameters(negative)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 5, 2))
+    opposite = arm.with_inertial_parameters(negative, check=False).inverse_dynamics(q, qd, qdd)
+    assert close(opposite, -arm.inverse_dynamics(q, qd, qdd), 1e-12)  # torques are linear in the parameters
