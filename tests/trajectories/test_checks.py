@@ -334,7 +334,7 @@ def test_wrong_partners_are_named() -> None:
 
 
 def test_the_used_share_of_each_limit() -> None:
-    """From 0 to 1 m in 1 s by the quintic: its peaks over the limits; positions count from the middle of their range."""
+    """From 0 to 1 m in 1 s by the quintic: peaks over limits; positions count from the middle of the range."""
     report = ch.PointToPoint([0.0], [1.0], duration=1.0).check(
         slider(lower=-0.9, upper=1.5, velocity=4.0, effort=30.0), jerk=80.0
     )
