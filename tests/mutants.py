@@ -267,9 +267,7 @@ def main() -> int:
     parser.add_argument("--packages", nargs="+", default=["algorithms"], help="folders of src/chasles")
     parser.add_argument("--count", type=int, default=20, help="mutants of each package")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="name", help="these mutants, none drawn"
-    )
+    parser.add_argument("--only", nargs="+", default=[], metavar="name", help="these mutants, none drawn")
     parser.add_argument("--tests", nargs="+", help="test files in place of those of the package")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one mutant")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.engine import maximum, sin, trace, where
+from chasles.engine import Function, maximum, sin, trace, where
 from chasles.engine.tracing import call_traced
 from chasles.errors import ArgumentError, ChaslesError, TraceError
 
@@ -136,3 +136,10 @@ def test_functions_take_numbers_lists_arrays_and_traced_scalars_in_any_mixture()
     program = trace(lambda x: where(x[0] > 1.0, maximum(x, [0.5, 0.75]), 0.0), {"x": (2,)})
     traced = call_traced(program, [np.array([2.0, 0.25])], inline=True)
     np.testing.assert_array_equal(traced, [2.0, 0.75])
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_function_called_inside_a_trace_takes_all_its_arguments(count: int) -> None:
+    add = Function(trace(lambda x, y: x + y, {"x": (), "y": ()}, name="add"))
+    with pytest.raises((TypeError, ValueError)):
+        trace(lambda x: add(*[x] * count), {"x": ()})

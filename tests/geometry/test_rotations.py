@@ -368,3 +368,15 @@ def test_the_formulas_run_on_numbers_as_they_stand():
     R = exp_rotation(v)
     for function in ONE_ARGUMENT:
         np.testing.assert_allclose(function.formula(R + 0.1), function(R + 0.1), rtol=0.0, atol=1e-14)
+
+
+def test_symbols_give_a_logarithm_without_cases():
+    t = sympy.Symbol("t", positive=True)
+    n = [sympy.Rational(2, 7), sympy.Rational(3, 7), sympy.Rational(6, 7)]
+    formula = sympy.Matrix(log_rotation(rotation_from_axis_angle(n, t)))
+    assert not formula.has(sympy.Piecewise, sympy.Max, sympy.Min)
+    for angle in (0.3, 3.0):
+        values = np.array(formula.subs(t, angle).evalf(), dtype=float).ravel()
+        np.testing.assert_allclose(values, angle * np.array([2.0, 3.0, 6.0]) / 7.0, rtol=1e-14)
+    half = np.array(sympy.diag(-1, 1, -1).tolist(), dtype=object)  # half a turn about y: its row of w is null
+    np.testing.assert_allclose(np.array(log_rotation(half), dtype=float), [0.0, np.pi, 0.0], atol=1e-15)
