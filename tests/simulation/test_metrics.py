@@ -277,3 +277,17 @@ def test_motors_behind_springs_do_their_work_at_their_own_position() -> None:
     )
     worked = run.energy_audit().balance.work.isel(time=-1).sel(source="motors")
     assert float(run.metrics().work.sum()) == pytest.approx(float(worked), rel=1e-8)
+
+
+def test_settling_at_the_last_sample_is_seen() -> None:
+    times = np.array([0.0, 0.1, 0.2, 0.3])
+    q = np.array([[0.0, 0.0], [0.5, 0.5], [0.9, 0.9], [1.0, 0.9]])
+    found = settling_times(times, q, np.ones_like(q), np.array([0.05, 0.05]))
+    assert found[0] == pytest.approx(0.3)
+    assert np.isnan(found[1])
+
+
+def test_overshoot_counts_from_the_start_though_the_next_sample_is_past_the_goal() -> None:
+    for side in (1.0, -1.0):
+        q = side * np.array([[0.0], [1.4], [1.1], [1.0]])
+        assert overshoots(q, side * np.ones_like(q)) == pytest.approx(0.4)

@@ -128,3 +128,22 @@ def test_results_can_be_written_into_an_array() -> None:
     out = np.empty((2, 3, 3))
     assert mr.VecToso3(np.ones((2, 3)), out=out) is out
     assert out[1, 2, 1] == 1.0
+
+
+ROWS = np.zeros((5, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("InverseDynamicsTrajectory", (ROWS, ROWS, ROWS, G[:2], np.zeros((5, 6)), *ROBOT), r"g has shape \(2,\), not"),
+        (
+            "ForwardDynamicsTrajectory",
+            (Q, Q, ROWS, G[:2], np.zeros((5, 6)), *ROBOT, 0.1, 2),
+            r"g has shape \(2,\), not",
+        ),
+    ],
+)
+def test_wrong_arguments_of_trajectories(name: str, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{name}: {message}"):
+        getattr(mr, name)(*arguments)
