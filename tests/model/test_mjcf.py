@@ -291,3 +291,15 @@ def test_impossible_inertias_are_refused() -> None:
         parse_mjcf(impossible)
     lenient = impossible.replace("<option", '<compiler balanceinertia="true"/><option')
     assert parse_mjcf(lenient).link("arm").inertia.matrix.diagonal().tolist() == pytest.approx([5 / 3] * 3)
+
+
+@pytest.mark.parametrize("number", ["nan", "-NaN"])
+@pytest.mark.parametrize(("attribute", "value"), [("mass", "3"), ("damping", "0.3"), ("range", "-90 120")])
+def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_given(attribute: str, value: str, number: str) -> None:
+    """MuJoCo would put the default, or the mass of the geometry, in its place."""
+    with pytest.raises(ModelError, match=f"{attribute}=.* must be finite"):
+        parse_mjcf(ARM.replace(f'{attribute}="{value}"', f'{attribute}="{number}"'))
+
+
+def test_elements_may_be_called_nan() -> None:
+    assert "nan" in parse_mjcf(ARM.replace('name="column"', 'name="nan"')).link_names
