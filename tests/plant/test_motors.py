@@ -190,3 +190,11 @@ def test_currents_at_the_start() -> None:
 def test_bad_numbers(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ch.ChaslesError, match=message):
         Motors(2, **options)
+
+
+def test_the_fastest_rate_is_that_of_currents_which_take_time() -> None:
+    """1/T of the shortest time constant, R/L of the smallest inductance; currents that follow at once have none."""
+    torque = Motors(3, time_constant=[0.05, 0.0, 0.02], **DATA)
+    assert torque.fastest_rate() == pytest.approx(1.0 / 0.02)
+    voltage = Motors(3, mode="voltage", inductance=[0.0, 0.03, 0.06], **DATA)
+    assert voltage.fastest_rate() == pytest.approx(1.2 / 0.03)

@@ -143,3 +143,17 @@ def test_batches_under_a_variable_step_are_single_runs() -> None:
     for k, mass in enumerate(masses):
         single = ch.simulate(ARM, control, motion, vary={"payload.mass": mass}, **options)
         np.testing.assert_array_equal(batch.q[k], single.q)
+
+
+def test_a_run_that_is_too_stiff_leaves_the_others_of_its_batch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.simulation.stepping._MOST_EVALUATIONS", 500)
+    options: dict[str, Any] = {"period": 0.05, "duration": 0.1, "q0": [-1.0, 0.4], "integrator": "RK45"}
+    arm = ARM.with_friction(viscous=1.0)
+    stiff = {"joints.joint2.viscous_friction": 1e7}
+    with pytest.raises(ch.simulation.IntegrationError, match="too stiff"):
+        ch.simulate(arm, free, REST, vary=stiff, **options)
+    with pytest.warns(ch.simulation.DivergenceWarning):
+        both = ch.simulate(arm, free, REST, vary={name: [1.0, value] for name, value in stiff.items()}, **options)
+    np.testing.assert_array_equal(both.q[0], ch.simulate(arm, free, REST, **options).q)
+    assert np.isnan(both.q[1, 1:]).all()
+    assert np.isnan(both.diverged_at.values).tolist() == [True, False]
