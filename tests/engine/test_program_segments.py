@@ -18,6 +18,7 @@ def test_short_functions_compute_what_a_long_one_does(longest: int, monkeypatch:
     monkeypatch.setattr(cache, "load", lambda key: None)
     monkeypatch.setattr(cache, "store", lambda key, code: None)
     monkeypatch.setattr(functions, "LONGEST_FUNCTION", longest)
+    monkeypatch.setattr(functions, "LONGEST_MODULE", 2_000 * longest)  # and those functions into modules
     for seed in range(4):
         program = random_program(seed, 30)
         arguments = safe_inputs(program, 20, seed)

@@ -136,14 +136,14 @@ ROWS = np.zeros((5, 3))
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("InverseDynamicsTrajectory", (ROWS, ROWS, ROWS, G[:2], np.zeros((5, 6)), *ROBOT), r"g has shape \(2,\), not"),
+        ("InverseDynamicsTrajectory", (ROWS, ROWS, ROWS, G[:2], np.zeros((5, 6)), *ROBOT), r"g has shape \(2,\); expected"),
         (
             "ForwardDynamicsTrajectory",
             (Q, Q, ROWS, G[:2], np.zeros((5, 6)), *ROBOT, 0.1, 2),
-            r"g has shape \(2,\), not",
+            r"g has shape \(2,\); expected",
         ),
     ],
 )
 def test_wrong_arguments_of_trajectories(name: str, arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ArgumentError, match=f"{name}: {message}"):
+    with pytest.raises(ArgumentError, match=f"{name}.*: {message}"):
         getattr(mr, name)(*arguments)
