@@ -199,11 +199,12 @@ class Runner:
 
 def holds_traced(arguments: Sequence[Any]) -> bool:
     """Whether one of the arguments is a traced scalar or holds one."""
-    for argument in arguments:
-        if isinstance(argument, Traced):
-            return True
-        if isinstance(argument, np.ndarray | list | tuple):
-            array = np.asarray(argument)
-            if array.dtype == object and any(isinstance(x, Traced) for x in array.ravel()):
-                return True
-    return False
+    return any(_holds_traced(argument) for argument in arguments)
+
+
+def _holds_traced(argument: Any) -> bool:
+    if isinstance(argument, np.ndarray):
+        return argument.dtype == object and any(isinstance(item, Traced) for item in argument.ravel())
+    if isinstance(argument, list | tuple):
+        return any(map(_holds_traced, argument))
+    return isinstance(argument, Traced)
