@@ -136,11 +136,15 @@ ROWS = np.zeros((5, 3))
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("InverseDynamicsTrajectory", (ROWS, ROWS, ROWS, G[:2], np.zeros((5, 6)), *ROBOT), r"g has shape \(2,\); expected"),
+        (
+            "InverseDynamicsTrajectory",
+            (ROWS, ROWS, ROWS, G[:2], np.zeros((5, 6)), *ROBOT),
+            "g has shape",
+        ),
         (
             "ForwardDynamicsTrajectory",
             (Q, Q, ROWS, G[:2], np.zeros((5, 6)), *ROBOT, 0.1, 2),
-            r"g has shape \(2,\); expected",
+            "g has shape",
         ),
     ],
 )
