@@ -94,8 +94,9 @@ def test_bad_parts_are_refused_with_element_and_reason(parts: dict[str, object],
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"axis": [0, 0, 0]}, "axis of joint 'j' must be a finite vector that is not zero"),
-        ({"axis": [0, math.inf, 0]}, "axis of joint 'j' must be a finite vector"),
+        ({"axis": [0, 0, 0]}, "axis of joint 'j' must be at least 1e-09 long to have a direction"),
+        ({"axis": [0, 0, 1e-300]}, r"axis of joint 'j' must be at least 1e-09 long .*, not \[0.0, 0.0, 1e-300\]"),
+        ({"axis": [0, math.inf, 0]}, r"axis of joint 'j' must be finite .* element \[1\] is inf"),
         ({"axis": [0, 1]}, r"axis of joint 'j' must have shape \(3,\)"),
         ({"kind": "ball"}, "kind of joint 'j' is 'ball'; it must be one of revolute"),
         ({"pitch": 0.1}, "only a helical joint has a pitch"),
@@ -112,9 +113,18 @@ def test_bad_joints_are_refused_by_name(fields: dict[str, object], message: str)
         Joint(**{"name": "j", "kind": "revolute", "parent": "a", "child": "b"} | fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("bounds", [(1.0, -1.0), (math.nan, 1.0), (-1.0, math.nan)])
-def test_crossed_or_missing_limits_are_refused(bounds: tuple[float, float]) -> None:
-    with pytest.raises(ModelError, match="lower limit"):
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ((1.0, -1.0), "the lower limit 1.0 is not below"),
+        ((math.nan, 1.0), "limit 'lower' must be a number, not nan"),
+        ((-1.0, math.nan), "limit 'upper' must be a number, not nan"),
+        ((2e9, math.inf), "the limits inf to inf leave no position"),
+        ((-math.inf, -2e9), "the limits -inf to -inf leave no position"),
+    ],
+)
+def test_crossed_or_missing_limits_are_refused(bounds: tuple[float, float], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
         Limits(*bounds)
     with pytest.raises(ModelError, match="velocity limit"):
         Limits(velocity=-1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -25,9 +24,6 @@ def swinging(inertia: Inertia, **joint: float) -> Description:
     ("inertia", "reason"),
     [
         (Inertia(-1.0), r"mass is negative \(-1.0 kg\)"),
-        (Inertia(math.nan), "not finite"),
-        (Inertia(1.0, [0.0, math.inf, 0.0]), "not finite"),
-        (Inertia(1.0, matrix=np.diag([1.0, math.nan, 1.0])), "not finite"),
         (Inertia(1.0, matrix=np.diag([1.0, 1.0, -0.5])), r"principal moment of inertia is negative \(-0.5"),
         (Inertia(1.0, matrix=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
         (Inertia(1.0, matrix=[[1, 2, 0], [2, 1, 0], [0, 0, 3]]), "principal moment of inertia is negative"),

@@ -87,7 +87,7 @@ def test_files_keep_it() -> None:
         (lambda a: a.with_payload(1.0, inertia=-MATRIX), "payload: a principal moment of inertia is negative"),
         (lambda a: a.with_payload("heavy"), "payload: mass must be a number, not 'heavy'"),
         (lambda a: a.with_values({"links.link3.mass": -2.0}), r"link 'link3': its mass is negative \(-2.0 kg\)"),
-        (lambda a: a.with_values({"links.link3.mass": np.inf}), "link 'link3': its mass, .* is not finite"),
+        (lambda a: a.with_values({"links.link3.mass": np.inf}), "link 'link3': mass must be finite and at most"),
         (
             lambda a: a.with_values({"links.link3.center_of_mass": [1.0]}),
             r"link 'link3': center_of_mass must have shape",

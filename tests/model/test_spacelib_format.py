@@ -194,7 +194,7 @@ def test_numbers_are_those_of_c() -> None:
             r"line 16: link 3: joint type \(0 revolute, 1 prismatic\): .* from 0 to 1, found '2'",
         ),
         ("0 -0.1 0", "0 x 0", "line 17: link 3: theta d b a alpha: expected a number, found 'x'"),
-        ("0 -0.1 0", "0 nan 0", "line 17: link 3: theta d b a alpha: expected a number, found 'nan'"),
+        ("0 -0.1 0", "0 nan 0", "line 17: link 3: theta d b a alpha: expected a number .*, found 'nan'"),
         ("0 -0.1 0", "0 1_0 0", "line 17: .*expected a number, found '1_0'"),
         ("0 -0.1 0", "0 ٣ 0", "line 17: .*expected a number, found '٣'"),
         ("0 -0.1 0", "0 -0,1 0", "line 17: .*expected a number, found '-0,1'"),
@@ -229,7 +229,7 @@ def test_data_that_no_file_can_hold_are_refused() -> None:
     link = LinkData(0)
     with pytest.raises(ModelError, match="1 to 2000 links, not 0"):
         RobotData((), [0, 0, 0], [[0] * 6])
-    with pytest.raises(ModelError, match=r"gravity must be rows of 3 numbers, not of shape \(1, 2\)"):
+    with pytest.raises(ModelError, match=r"gravity must have shape \(n, 3\), not \(1, 2\)"):
         RobotData((link,), [0, 0], [[0] * 6])
     with pytest.raises(ModelError, match="external_actions must have at least one row"):
         RobotData((link,), [0, 0, 0], np.zeros((0, 6)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from chasles.errors import ModelError, UnknownNameError
@@ -135,9 +136,10 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
     if name_or_path in shipped():
         return read(shipped_path(str(name_or_path)), check=False)
     text = str(name_or_path)
-    # A NUL is not a character of any path; os.path would raise for it.
-    if "\0" not in text and Path(text).is_file():
+    means_a_file = bool(Path(text).suffix) or "/" in text or "\\" in text
+    # os.path answers False for texts that no path can be, where Path raises.
+    if os.path.isfile(text) or (means_a_file and os.path.exists(text)):
         return read(text, check=check)
-    if Path(text).suffix or "/" in text or "\\" in text:
+    if means_a_file:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
     raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf, .xml, .toml or .dat file"])

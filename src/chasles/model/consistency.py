@@ -43,7 +43,7 @@ def nearest_consistent(description: Description) -> Description:
     Raises
     ------
     ModelError
-        A mass is negative or a number is not finite; the message names the link.
+        A mass is negative; the message names the link.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def nearest_consistent(description: Description) -> Description:
 
 
 def _nearest(inertia: Inertia, owner: str) -> Inertia:
-    if not (np.isfinite(inertia.matrix).all() and np.isfinite(inertia.center_of_mass).all() and inertia.mass >= 0.0):
+    if inertia.mass < 0.0:
         raise ModelError(f"{owner}: {impossibility(inertia)}; no possible body is near")
     symmetric = 0.5 * (inertia.matrix + inertia.matrix.T)
     values, axes = np.linalg.eigh(second_moments(symmetric))

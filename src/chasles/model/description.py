@@ -18,8 +18,9 @@ from chasles.model import changed_values
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
+from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, frozen_array, plain, shortened
+from chasles.model.record import Record, plain, shortened
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
 
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
@@ -90,16 +91,12 @@ class Description(Record):
         root, order = ordered_joints(links, self.joints)
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
-        if not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be finite, not {self.gravity.tolist()}")
         self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
         self._set(tool=self.tool or self._default_tool())
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
         home = self._default_home() if self.__dict__["home"] is None else self.home
         self._set(home=frozen_array(home, (self.nq,), "home (one number for each coordinate)"))
-        if not np.isfinite(self.home).all():
-            raise ModelError(f"home must be finite, not {shortened(self.home.tolist())}")
         self._set(home=self._with_unit_quaternions(self.home))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -305,12 +302,8 @@ class Description(Record):
         unit = q.copy()
         for joint in self.coordinates:
             if joint.has_quaternion:
-                start = self.starts[joint.name][0]
-                length = float(np.linalg.norm(q[start : start + 4]))
-                if length == 0.0:
-                    raise ModelError(f"the quaternion of joint {shortened(joint.name)} in home must not be zero")
-                if abs(length - 1.0) > 1e-15:
-                    unit[start : start + 4] /= length
+                part = slice(self.starts[joint.name][0], self.starts[joint.name][0] + 4)
+                unit[part] = unit_vector(q[part], 4, f"the quaternion of joint {shortened(joint.name)} in home")
         return frozen_array(unit, q.shape, "home")
 
 

@@ -32,6 +32,7 @@ from chasles.geometry.pseudo_inertias import (
     second_moments,
 )
 from chasles.model.inertia import Inertia, impossibility
+from chasles.model.record import naming
 from chasles.model.tree import Body, Tree, build_tree
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ def _inertia(parameters: Vector, link: str, check: bool) -> Inertia:
     if mass == 0.0 and first.any():
         raise ModelError(f"link '{link}': it has a first moment {first.tolist()} kg m, but no mass")
     center = first / mass if mass else first
-    inertia = Inertia(mass, center, moments_of_inertia(J[:3, :3] - np.outer(first, center)))
+    with naming(f"link '{link}'"):
+        inertia = Inertia(mass, center, moments_of_inertia(J[:3, :3] - np.outer(first, center)))
     reason = impossibility(inertia) if check else None
     if reason is not None:
         raise ModelError(f"link '{link}': {reason} (check=False skips this check)")
@@ -179,7 +181,7 @@ def _with_losses(joint: Joint, losses: list[Vector]) -> Joint:
     viscous, coulomb, armature = losses[0].tolist()
     if armature == joint.gear_ratio**2 * joint.motor_inertia:
         return joint.replace(viscous_friction=viscous, coulomb_friction=coulomb)
-    gear_ratio = joint.gear_ratio or 1.0
+    gear_ratio = joint.gear_ratio if joint.gear_ratio**2 > 0.0 else 1.0
     return joint.replace(
         viscous_friction=viscous,
         coulomb_friction=coulomb,

@@ -20,8 +20,9 @@ from chasles.model.freedoms import (
     has_quaternion,
     velocity_labels,
 )
+from chasles.model.numbers import LARGEST_NUMBER, number, unit_vector
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, frozen_array, number, shortened
+from chasles.model.record import Record, shortened
 
 Y_AXIS = (0.0, 1.0, 0.0)
 Bound = float | tuple[float, ...]
@@ -30,7 +31,7 @@ JOINT_PARAMETERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", 
 
 @dataclass(frozen=True, eq=False)
 class Limits(Record):
-    """Limits of a joint; infinite where there is none.
+    """Limits of a joint; infinite where there is none, and where a number beyond 1e9 says that there is none.
 
     Each is one number or, for a joint with several freedoms, may be one for each of them.
 
@@ -63,6 +64,10 @@ class Limits(Record):
         for lower, upper in zip(self.each("lower", count), self.each("upper", count), strict=True):
             if not lower <= upper:
                 raise ModelError(f"the lower limit {lower} is not below the upper limit {upper}")
+            if math.inf in (lower, -upper):
+                raise ModelError(
+                    f"the limits {lower} to {upper} leave no position of at most {LARGEST_NUMBER:g} in size"
+                )
         for name in ("velocity", "effort"):
             for value in self.each(name, count):
                 if not value >= 0.0:
@@ -94,8 +99,6 @@ class Mimic(Record):
     def __post_init__(self) -> None:
         for name in ("ratio", "offset"):
             self._set(**{name: number(getattr(self, name), f"mimic '{name}'")})
-            if not math.isfinite(getattr(self, name)):
-                raise ModelError(f"mimic '{name}' must be finite, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class Joint(Record):
     T_joint_child
         Placement of the child link frame in the moved joint frame, shape (4, 4); the identity in URDF, not in DH.
     axis
-        Direction in the joint frame, shape (3,); made a unit vector.
+        Direction in the joint frame, shape (3,), at least 1e-9 long; made a unit vector.
     pitch
         Travel along the axis for each rad, m/rad; helical joints only.
     second_axis
@@ -174,15 +177,13 @@ class Joint(Record):
         self._set(
             T_parent_joint=frozen_placement(self.T_parent_joint, f"T_parent_joint {of_joint}"),
             T_joint_child=frozen_placement(self.T_joint_child, f"T_joint_child {of_joint}"),
-            axis=_unit_vector(self.axis, f"the axis {of_joint}"),
-            second_axis=_unit_vector(
-                self.second_axis if self.kind == "universal" else Y_AXIS, f"the second_axis {of_joint}"
+            axis=unit_vector(self.axis, 3, f"the axis {of_joint}"),
+            second_axis=unit_vector(
+                self.second_axis if self.kind == "universal" else Y_AXIS, 3, f"the second_axis {of_joint}"
             ),
         )
         for name in ("pitch", *JOINT_PARAMETERS):
             value = number(getattr(self, name), f"the {name} {of_joint}")
-            if not math.isfinite(value):
-                raise ModelError(f"the {name} {of_joint} must be finite, not {value}")
             if value < 0.0 and name not in ("pitch", "gear_ratio"):
                 raise ModelError(f"the {name} {of_joint} must not be negative, but is {value}")
             self._set(**{name: value})
@@ -264,18 +265,10 @@ class Joint(Record):
 
 def _bound(value: object, what: str) -> Bound:
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
-        return tuple(number(item, what) for item in value)
-    return number(value, what)
+        return tuple(_limit(item, what) for item in value)
+    return _limit(value, what)
 
 
-def _unit_vector(value: object, what: str) -> NDArray[np.float64]:
-    axis = frozen_array(value, (3,), what)
-    largest = float(np.abs(axis).max())
-    if not math.isfinite(largest) or largest == 0.0:
-        raise ModelError(f"{what} must be a finite vector that is not zero, not {axis.tolist()}")
-    length = float(np.linalg.norm(axis))
-    # A vector that is unit to rounding stays as it is: reading back a written description changes no bit.
-    if abs(length - 1.0) > 1e-15:
-        scaled = axis / largest
-        axis = frozen_array(scaled / np.linalg.norm(scaled), (3,), what)
-    return axis
+def _limit(value: object, what: str) -> float:
+    limit = number(value, what, may_be_infinite=True)
+    return math.copysign(math.inf, limit) if abs(limit) > LARGEST_NUMBER else limit

@@ -13,8 +13,9 @@ from chasles.geometry.elementary import rotation_taking_z_to, rotation_z
 from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.description import Description
 from chasles.model.joint import Joint
+from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import FloatArray, compose, homogeneous, tidy_rotation
-from chasles.model.record import frozen_array, shortened
+from chasles.model.record import shortened
 
 Vector = NDArray[np.float64]
 
@@ -43,14 +44,9 @@ def checked_position(joint: Joint, position: Any) -> Vector:
             f"{what} ({joint.kind}) must be {len(names)} numbers ({', '.join(names)}), not {shortened(position)}"
         )
     values = frozen_array(given, (len(names),), what)
-    if not np.isfinite(values).all():
-        raise ModelError(f"{what} must be finite, not {shortened(values.tolist())}")
     if not joint.has_quaternion:
         return values
-    length = float(np.linalg.norm(values[:4]))
-    if length == 0.0:
-        raise ModelError(f"{what} has a quaternion of zeros, which is no orientation")
-    return np.concatenate([values[:4] / length, values[4:]])
+    return np.concatenate([unit_vector(values[:4], 4, f"the quaternion in {what}"), values[4:]])
 
 
 def motion(joint: Joint, position: Vector) -> FloatArray:

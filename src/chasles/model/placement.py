@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_from_roll_pitch_yaw
-from chasles.model.record import frozen_array
+from chasles.model.numbers import frozen_array
 
 FloatArray = NDArray[np.float64]
 
@@ -54,8 +54,6 @@ def frozen_placement(value: Any, what: str) -> FloatArray:
     A rotation that is off by a printed table's rounding (up to 1e-6) is replaced by the nearest one.
     """
     T = frozen_array(np.eye(4) if value is None else value, (4, 4), what)
-    if not np.isfinite(T).all():
-        raise ModelError(f"{what} is not finite")
     if (T[3] != (0.0, 0.0, 0.0, 1.0)).any():
         raise ModelError(f"{what} is not a rigid motion: its last row must be 0 0 0 1")
     R = T[:3, :3]

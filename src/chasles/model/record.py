@@ -9,40 +9,16 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.errors import ModelError
 
 
-def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """Return a read-only float copy of `value`; a ModelError says that `what` is no array of numbers of this shape."""
-    try:
-        given = np.asarray(value)
-    except ValueError:
-        given = np.asarray(None)
-    if given.dtype.kind not in "fiu":
-        raise ModelError(f"{what} must be numbers of shape {shape}, not {shortened(value)}")
-    if given.shape != shape:
-        raise ModelError(f"{what} must have shape {shape}, not {given.shape}")
-    # Adding zero makes a copy and turns -0.0 into 0.0, so that equal records have equal text.
-    array = given.astype(np.float64) + 0.0
-    array.flags.writeable = False
-    return array
-
-
-def number(value: Any, what: str) -> float:
-    """`value` as a float, or a ModelError that says `what` is not a number."""
-    if isinstance(value, (bool, str, bytes)):
-        raise ModelError(f"{what} must be a number, not {shortened(value)}")
-    try:
-        return float(value) + 0.0
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} must be a number, not {shortened(value)}") from None
-
-
 def shortened(value: Any) -> str:
     """Return the repr of a value, cut so that a hostile one cannot flood a message."""
-    text = repr(value[:80]) if isinstance(value, (str, bytes)) else repr(value)
+    try:
+        text = repr(value[:80]) if isinstance(value, (str, bytes)) else repr(value)
+    except ValueError:  # an integer of thousands of digits
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from chasles.errors import ModelError
 from chasles.model.joint import Joint
+from chasles.model.numbers import WITHIN_BOUND, is_bounded
 from chasles.model.record import shortened
 
 
@@ -80,19 +81,20 @@ def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, floa
     Raises
     ------
     ModelError
-        A joint mimics an unknown or fixed joint, or joints mimic one another in a circle.
+        A joint mimics an unknown or fixed joint, joints mimic one another in a circle, or the ratios of followers of
+        followers multiply to more than 1e9.
     """
     by_name = {joint.name: joint for joint in joints}
     resolved: dict[str, tuple[str, float, float]] = {}
     for joint in joints:
         if not joint.moves:
             continue
-        waiting = []
+        waiting: dict[str, Joint] = {}
         current = joint
         while current.name not in resolved and current.mimic is not None:
-            if current in waiting:
+            if current.name in waiting:
                 raise ModelError(f"joint {shortened(joint.name)} mimics itself through a circle of joints")
-            waiting.append(current)
+            waiting[current.name] = current
             followed = by_name.get(current.mimic.joint)
             if followed is None or not followed.moves:
                 kind = "which does not exist" if followed is None else "which is fixed"
@@ -106,9 +108,16 @@ def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, floa
                 )
             current = followed
         driver, ratio, offset = resolved.setdefault(current.name, (current.name, 1.0, 0.0))
-        for follower in reversed(waiting):
+        for follower in reversed(waiting.values()):
             mimic = follower.mimic
             if mimic is not None:
                 ratio, offset = mimic.ratio * ratio, mimic.ratio * offset + mimic.offset
+                # Each factor is bounded, but the products along a chain of followers may be not.
+                for what, value in (("ratio", ratio), ("offset", offset)):
+                    if not is_bounded(value):
+                        raise ModelError(
+                            f"joint {shortened(follower.name)} mimics the joint {shortened(mimic.joint)}, and through "
+                            f"it {shortened(driver)} with the {what} {value:g}: the {what} {WITHIN_BOUND}"
+                        )
             resolved[follower.name] = (driver, ratio, offset)
     return resolved

@@ -40,7 +40,8 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.geometry.rotations import project_rotation, rotation_distance
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.free_format import LARGEST_NUMBER, NumberReader, line_text, number_text
+from chasles.model.formats.free_format import NumberReader, line_text, number_text
+from chasles.model.numbers import LARGEST_NUMBER
 from chasles.model.record import Record, shortened
 from chasles.trajectories.splines import CubicSpline
 from chasles.trajectories.waypoints import checked_times, checked_waypoints

@@ -94,12 +94,13 @@ def changed(part: str, index: Any, value: Any) -> tuple[np.ndarray, ...]:
         (changed("Slist", (0, 2), np.nan), "Slist: column 2 is not finite"),
         (changed("Mlist", (2, 0, 0), 3.0), r"Mlist\[2\] is no rigid motion: its DistanceToSE3 is"),
         (changed("Mlist", (3, slice(3), 0), 0.0), r"Mlist\[3\] is no rigid motion"),
-        (changed("Mlist", (1, 0, 3), np.inf), r"Mlist\[1\] is not finite"),
+        (changed("Mlist", (1, 0, 3), np.inf), r"Mlist of 3 joints must be finite .* element \[1, 0, 3\] is inf"),
         (ROBOT._replace(Glist=-ROBOT.Glist), r"Glist\[0\]: its mass is negative"),
         (changed("Glist", (0, 0, 1), 5.0), r"Glist\[0\] is the spatial inertia of no rigid body"),
         (changed("Glist", (0, 3, 3), 7.0), r"Glist\[0\] is the spatial inertia of no rigid body"),
         (changed("Glist", (2, 0, 0), -9.0), r"Glist\[2\]: a principal moment of inertia is negative"),
         (changed("Glist", (2, 4, 4), np.nan), r"Glist\[2\] is not finite"),
+        (ROBOT._replace(Glist=1e20 * ROBOT.Glist), r"Glist\[0\]: mass must be finite and at most 1e\+09"),
     ],
 )
 def test_lists_that_are_no_robot(lists: tuple[np.ndarray, ...], message: str) -> None:

@@ -166,7 +166,7 @@ def test_a_file_cut_anywhere_is_an_error_unless_it_ends_with_an_instant(name: st
     ("name", "old", "new", "message"),
     [
         ("SCARA.MOT", "0 2 20", "0 2 2O", "line 3: instant 0: joint 2: q qp qpp: expected a number, found '2O'"),
-        ("SCARA.MOT", "0 2 20", "0 2 inf", "line 3: instant 0: joint 2: q qp qpp: expected a number, found 'inf'"),
+        ("SCARA.MOT", "0 2 20", "0 2 inf", "line 3: instant 0: joint 2: q qp qpp: expected a number .*, found 'inf'"),
         ("SCARA.MOT", "0 2 20", "0 2 1e10", r"line 3: .* expected a number of at most 1e\+09, found '1e10'"),
         ("SCARA.MOT", "0.05", "-0.05", r"line 1: step of time dt: expected a positive number .*, found '-0\.05'"),
         ("SCARA.MOT", "0.05", "0", "line 1: step of time dt: expected a positive number .*, found '0'"),
@@ -209,7 +209,7 @@ def test_data_that_no_file_can_hold_are_refused() -> None:
     row = [[0.0]]
     with pytest.raises(ModelError, match="dt must be positive, not 0"):
         sl.MotionData(0.0, row, row, row)
-    with pytest.raises(ModelError, match="qp must be rows of 2 numbers"):
+    with pytest.raises(ModelError, match=r"qp must have shape \(n, 2\), not \(1, 1\)"):
         sl.MotionData(0.1, [[0.0, 1.0]], row, row)
     with pytest.raises(ModelError, match=r"one row for each instant in all of them, not \{'q': 2"):
         sl.MotionData(0.1, [[0.0], [1.0]], row, row)

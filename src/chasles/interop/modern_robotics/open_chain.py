@@ -24,6 +24,7 @@ from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import book_program
 from chasles.interop.modern_robotics.projections import DistanceToSE3, TestIfSE3
 from chasles.model.inertia import Inertia, impossibility
+from chasles.model.record import naming
 from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -60,8 +61,8 @@ class OpenChain:
         columns = [_normalized(axis, index) for index, axis in enumerate(Slist.T)]
         axes, self.scale = np.array([axis for axis, _ in columns]).T, np.array([length for _, length in columns])
         frames = np.array([_pose(M, index) for index, M in enumerate(Mlist)])
-        inertias = [_inertia(G, index) for index, G in enumerate(Glist)]
         try:
+            inertias = [_inertia(G, index) for index, G in enumerate(Glist)]
             massless = Robot.from_screws(Slist=axes, Mlist=frames, check=False)
             base, *links = massless.description.links
             loaded = [link.replace(inertia=inertia) for link, inertia in zip(links, inertias, strict=True)]
@@ -237,9 +238,10 @@ def _inertia(G: FloatArray, index: int) -> Inertia:
     if not np.isfinite(G).all():
         raise ArgumentError(f"Glist[{index}] is not finite")
     body = mass_properties_from_spatial_inertia(G)
-    inertia = Inertia(
-        float(body.mass), body.center_of_mass, 0.5 * (body.rotational_inertia + body.rotational_inertia.T)
-    )
+    with naming(f"Glist[{index}]"):
+        inertia = Inertia(
+            float(body.mass), body.center_of_mass, 0.5 * (body.rotational_inertia + body.rotational_inertia.T)
+        )
     of_body = spatial_inertia(inertia.mass, inertia.center_of_mass, inertia.matrix)
     if not np.abs(of_body - G).max() <= _ROUNDING * np.abs(G).max():
         raise ArgumentError(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from chasles.errors import ModelError
 from chasles.model.formats.free_format import frozen_numbers
-from chasles.model.record import Record, number
+from chasles.model.numbers import number
+from chasles.model.record import Record
 from chasles.trajectories import HermiteSpline, JointTrajectory
 
 FloatArray = NDArray[np.float64]

@@ -4,6 +4,9 @@
 - Modified (Craig, Introduction to Robotics, eq. 3.6): ``T_(i-1)_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``, where the row of
   joint i holds Craig's alpha_(i-1) and a_(i-1).
 
+Both take the extension of SpaceLib (User's Manual 2.2a, eq. 3.1), a shift b along the y axis after that along x:
+``Tx(a) Ty(b) Rx(alpha)`` stands in place of ``Tx(a) Rx(alpha)``. A frame may then sit off the common normal.
+
 The position q of a joint adds to theta (revolute) or d (prismatic), and so does `offset`. The frame of link i is the DH
 frame i: centres of mass and inertias are given in it.
 """
@@ -24,10 +27,11 @@ from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
+from chasles.model.numbers import number
 from chasles.model.placement import FloatArray, compose, homogeneous
-from chasles.model.record import check_keys, naming, number, shortened
+from chasles.model.record import check_keys, naming, shortened
 
-GEOMETRY_KEYS = ("alpha", "a", "d", "theta", "offset")
+GEOMETRY_KEYS = ("alpha", "a", "b", "d", "theta", "offset")
 INERTIA_KEYS = ("mass", "center_of_mass", "inertia")
 ROW_KEYS = (*GEOMETRY_KEYS, "kind", *INERTIA_KEYS, *COLUMNS)
 
@@ -55,7 +59,7 @@ def from_dh(
     ----------
     rows
         One mapping for each joint, or one mapping from keys to columns. Keys, all optional:
-        `alpha`, `theta` (rad), `a`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
+        `alpha`, `theta` (rad), `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
         "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
         `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg m²), in the link
         frame; `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
@@ -134,11 +138,11 @@ def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
 
 
 def _joint(row: Mapping[str, Any], convention: str, name: str, parent: str, child: str) -> Joint:
-    alpha, a, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
+    alpha, a, b, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
     kind = row.get("kind", "revolute")
     if kind not in ("revolute", "continuous", "prismatic"):
         raise ModelError(f"kind must be revolute, continuous or prismatic, not {shortened(kind)}")
-    along_x: FloatArray = homogeneous(rotation_x(alpha), [a, 0.0, 0.0])
+    along_x: FloatArray = homogeneous(rotation_x(alpha), [a, b, 0.0])
     if kind == "prismatic":
         along_z = homogeneous(rotation_z(theta), [0.0, 0.0, d + offset])
     else:

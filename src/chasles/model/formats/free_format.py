@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
+from chasles.model.numbers import LARGEST_NUMBER, frozen_array, is_bounded, written_number
 from chasles.model.record import shortened
 
-LARGEST_NUMBER = 1e9
-
 _INTEGER = re.compile(rb"[+-]?\d{1,9}")
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WORD = re.compile(rb"\S+")
 _CHARACTERS = b"0123456789+-.eE "
 _BLOCKS_AT_ONCE = 1_000
@@ -69,10 +67,10 @@ class NumberReader:
         """Take a number, finite and at most 1e9 in size."""
         expected = "a positive number" if positive else "a number"
         word = self._next(what, expected)
-        if not _NUMBER.fullmatch(word):
+        value = written_number(word.decode(errors="replace"))
+        if value is None:
             self.fail(f"{what}: expected {expected}, found {shortened(word.decode(errors='replace'))}")
-        value = float(word)
-        if abs(value) > LARGEST_NUMBER or (positive and value <= 0.0):
+        if not is_bounded(value) or (positive and value <= 0.0):
             self.fail(f"{what}: expected {expected} of at most {LARGEST_NUMBER:g}, found {shortened(word.decode())}")
         return value
 
@@ -144,7 +142,7 @@ def _values(words: list[bytes]) -> NDArray[np.float64] | None:
         values = np.array([float(word) for word in words])
     except ValueError:
         return None
-    return values if (np.abs(values) <= LARGEST_NUMBER).all() else None
+    return values if is_bounded(values) else None
 
 
 def number_text(value: float) -> str:
@@ -182,13 +180,4 @@ def frozen_numbers(value: ArrayLike, columns: int, what: str) -> NDArray[np.floa
     >>> frozen_numbers([[1, 2]], 2, "points")
     array([[1., 2.]])
     """
-    try:
-        array = np.array(value, dtype=np.float64) + 0.0
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be rows of {columns} numbers, not {shortened(value)}") from None
-    if array.ndim != 2 or array.shape[1] != columns:
-        raise ModelError(f"{what} must be rows of {columns} numbers, not of shape {array.shape}")
-    if not (np.abs(array) <= LARGEST_NUMBER).all():
-        raise ModelError(f"{what} must be finite and at most {LARGEST_NUMBER:g} in size")
-    array.flags.writeable = False
-    return array
+    return frozen_array(value, (None, columns), what)

@@ -37,6 +37,7 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.mjcf_ignored import ignored
 from chasles.model.formats.mjcf_model import describe
 from chasles.model.formats.mjcf_source import file_inside, mesh_files, safe_xml, with_includes
+from chasles.model.formats.mujoco_warnings import kept_warnings
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.record import naming, shortened
 
@@ -69,7 +70,7 @@ def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
     Warns
     -----
     MjcfWarning
-        Something that would change the motion is left out; the message lists it.
+        Something that would change the motion is left out; the message lists it. Or MuJoCo warns of something.
     """
     with naming(str(path)):
         return _description(read_bytes(path, MAX_BYTES), Path(path).parent, tool, check)
@@ -95,11 +96,9 @@ def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> De
     if root.tag != "mujoco":
         raise ModelError(f"the root element is {root}, not <mujoco>")
     root = with_includes(root, folder)
-    model = compiled(root, folder)
-    for name in ("body_pos", "body_mass", "body_inertia", "jnt_axis", "jnt_range", "qpos0", "site_pos"):
-        if not np.isfinite(getattr(model, name)).all():
-            raise ModelError(f"not all numbers of the model are finite (see {name})")
-    description, followers = describe(model, root.attributes.get("model", "robot"), tool)
+    model, complaints = compiled(root, folder)
+    with np.errstate(all="ignore"):  # numbers out of bounds are refused where they come to
+        description, followers = describe(model, root.attributes.get("model", "robot"), tool)
     left_out = ignored(model, followers)
     if left_out:
         warnings.warn(
@@ -107,11 +106,13 @@ def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> De
             MjcfWarning,
             stacklevel=3,  # who called from_mjcf or parse_mjcf
         )
+    for complaint in dict.fromkeys(complaints):
+        warnings.warn(f"robot '{description.name}': MuJoCo warns: {complaint[:400]}", MjcfWarning, stacklevel=3)
     return check_description(description) if check else description
 
 
-def compiled(root: Element, folder: Path | None) -> Any:
-    """Return MuJoCo's compiled model of an XML document without opening files that do not matter.
+def compiled(root: Element, folder: Path | None) -> tuple[Any, list[str]]:
+    """Return MuJoCo's compiled model of an XML document, and its warnings, without opening files that do not matter.
 
     The model is compiled with tetrahedra of two sizes in place of the meshes. If the inertias come out the same, the
     meshes do not matter. Else they are read.
@@ -119,10 +120,12 @@ def compiled(root: Element, folder: Path | None) -> Any:
     files = mesh_files(root)
     if not files:
         return _compile(safe_xml(root, {}), {})
-    models = [_compile(safe_xml(root, dict.fromkeys(files, _tetrahedron(size))), {}) for size in (1.0, 2.0)]
-    heavy = _bodies_that_differ(*models)
+    (model, _), (other, _) = (
+        _compile(safe_xml(root, dict.fromkeys(files, _tetrahedron(size))), {}) for size in (1.0, 2.0)
+    )
+    heavy = _bodies_that_differ(model, other)
     if not heavy:
-        return models[0]
+        return model, []
     contents: dict[str, bytes] = {}
     meshes: dict[str, dict[str, str]] = {}
     for index, (mesh, file) in enumerate(files.items()):
@@ -134,13 +137,14 @@ def compiled(root: Element, folder: Path | None) -> Any:
     return _compile(safe_xml(root, meshes), contents)
 
 
-def _compile(xml: str, files: dict[str, bytes]) -> Any:
+def _compile(xml: str, files: dict[str, bytes]) -> tuple[Any, list[str]]:
     try:
         import mujoco
     except ImportError:
         raise MissingExtraError("mujoco", "mujoco", "reading MJCF") from None
     try:
-        return mujoco.MjModel.from_xml_string(xml, files)
+        with kept_warnings() as complaints:
+            return mujoco.MjModel.from_xml_string(xml, files), complaints
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"MuJoCo cannot compile it: {' '.join(str(error).split())[:400]}") from None
 

@@ -16,6 +16,7 @@ from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.joint_positions import motion
 from chasles.model.link import Frame, Link
 from chasles.model.placement import FloatArray, compose, homogeneous, tidy_rotation
+from chasles.model.record import naming, shortened
 
 WORLD = 0
 #: mjtJoint
@@ -167,7 +168,8 @@ def _symmetric(bounds: Any) -> float:
 def _inertia(model: Any, body: int) -> Inertia:
     R = _rotation(model.body_iquat[body])
     matrix = R @ np.diag(model.body_inertia[body]) @ R.T
-    return Inertia(float(model.body_mass[body]), model.body_ipos[body], (matrix + matrix.T) / 2.0)
+    with naming(f"body {shortened(model.body(body).name or f'number {body}')}"):
+        return Inertia(float(model.body_mass[body]), model.body_ipos[body], (matrix + matrix.T) / 2.0)
 
 
 def _mimics(model: Any, names: list[str]) -> tuple[dict[int, Mimic], dict[int, int]]:

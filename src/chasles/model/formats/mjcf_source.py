@@ -9,6 +9,7 @@ a tetrahedron. Most models give the inertias of their bodies, and then meshes ch
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,6 +29,8 @@ REFUSED = {
     "model": "attached models are not supported; save the whole model as one file first (mujoco.mj_saveLastXML)",
     "plugin": "plugins are not supported",
 }
+#: The warnings of MuJoCo are told apart by threads.
+_ONE_THREAD = '<compiler usethread="false"/>'
 #: No element of MJCF has as many; MuJoCo's time for them grows with their square.
 MAX_ATTRIBUTES = 200
 NAMES = ("name", "class", "childclass", "model")
@@ -120,8 +123,8 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
         if kept is None:
             return
         for name, value in kept.items():
-            # MuJoCo would read it, and write a warning into a file in the working directory.
-            if name not in NAMES and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
+            # MuJoCo takes it for a number that is not given.
+            if name not in NAMES and any(_NAN.fullmatch(word) for word in value.split()):
                 raise ModelError(f"{element}: attribute {name}={shortened(value)} must be finite")
         # Each element stays in its line, so that MuJoCo's messages name the right one.
         lines.append("\n" * max(0, element.line - written))
@@ -130,6 +133,8 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
         lines.append(f"<{element.tag}{attributes}>")
         for child in element.children:
             write(child, section or child.tag)
+        if element is root:
+            lines.append(_ONE_THREAD)
         lines.append(f"</{element.tag}>")
 
     write(root, "")
@@ -137,6 +142,7 @@ def safe_xml(root: Element, meshes: Mapping[str, Mapping[str, str]]) -> str:
 
 
 _SPACES = str.maketrans("\t\n\r", "   ")
+_NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
 
 
 def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:

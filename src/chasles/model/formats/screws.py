@@ -23,8 +23,9 @@ from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
+from chasles.model.numbers import frozen_array
 from chasles.model.placement import FloatArray, compose, frozen_placement, homogeneous, inverse
-from chasles.model.record import check_keys, frozen_array, naming, shortened
+from chasles.model.record import check_keys, naming, shortened
 
 
 def from_screws(
@@ -99,18 +100,17 @@ def from_screws(
     if (Slist is None) == (Blist is None):
         raise ModelError("from_screws needs exactly one of Slist and Blist")
     label = "Slist" if Blist is None else "Blist"
-    axes = np.array(Slist if Blist is None else Blist, dtype=np.float64)
-    if axes.ndim != 2 or axes.shape[0] != 6:
-        raise ModelError(f"{label} must have shape (6, n), one screw axis a column, not {axes.shape}")
+    axes = frozen_array(Slist if Blist is None else Blist, (6, None), f"{label} (one screw axis a column)")
     n = axes.shape[1]
     T_base_links, T_base_tool = _link_frames(Mlist, n, M)
+    inertias = [Inertia()] * n if Glist is None else _inertias(Glist, n)
     columns = _columns(joints, limits, n)
     links, made = [Link(f"{link_prefix}0")], []
     for index in range(n):
         with naming(f"{label} column {index}"):
             kind, pitch, T_screw = _axis_frame(axes[:, index])
         T_base_joint = T_screw if Blist is None else compose(T_base_tool, T_screw)
-        links.append(Link(f"{link_prefix}{index + 1}", Inertia() if Glist is None else _inertia(Glist, index, n)))
+        links.append(Link(f"{link_prefix}{index + 1}", inertias[index]))
         with naming(f"joint {index + 1}"):
             wanted: JointKind = columns[index].get("kind", kind)
             if wanted != kind and (wanted, kind) != ("continuous", "revolute"):
@@ -163,8 +163,6 @@ def _columns(
 def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:
     """Kind and pitch of a joint, and a frame with z along the screw axis, at its point nearest the origin."""
     omega, v = screw[:3], screw[3:]
-    if not np.isfinite(screw).all():
-        raise ModelError("the screw axis is not finite")
     if not omega.any():
         if abs(float(np.linalg.norm(v)) - 1.0) > 1e-6:
             raise ModelError("omega is zero, so v must be a unit vector (a prismatic joint)")
@@ -187,9 +185,7 @@ def _link_frames(Mlist: ArrayLike | None, n: int, M: ArrayLike | None) -> tuple[
         if M is None:
             raise ModelError("from_screws needs M or Mlist")
         return [np.eye(4)] * (n + 1), frozen_placement(M, "M")
-    steps = np.asarray(Mlist, dtype=np.float64)
-    if steps.shape != (n + 1, 4, 4):
-        raise ModelError(f"Mlist must have shape ({n + 1}, 4, 4) for {n} joints, not {steps.shape}")
+    steps = frozen_array(Mlist, (n + 1, 4, 4), f"Mlist of {n} joints")
     frames = [np.eye(4)]
     for index in range(n + 1):
         frames.append(compose(frames[-1], frozen_placement(steps[index], f"Mlist[{index}]")))
@@ -202,15 +198,16 @@ def _link_frames(Mlist: ArrayLike | None, n: int, M: ArrayLike | None) -> tuple[
     return frames, T_base_tool
 
 
-def _inertia(Glist: ArrayLike, index: int, n: int) -> Inertia:
-    G = np.asarray(Glist, dtype=np.float64)
-    if G.shape != (n, 6, 6):
-        raise ModelError(f"Glist must have shape ({n}, 6, 6) for {n} joints, not {G.shape}")
-    G_link = frozen_array(G[index], (6, 6), f"Glist[{index}]")
-    mass = float(G_link[5, 5])
-    expected = np.zeros((6, 6))
-    expected[:3, :3] = G_link[:3, :3]
-    expected[3:, 3:] = mass * np.eye(3)
-    if (G_link != expected).any():
-        raise ModelError(f"Glist[{index}] must be diag(inertia, mass · 1): its frame must sit at the centre of mass")
-    return Inertia(mass, np.zeros(3), G_link[:3, :3])
+def _inertias(Glist: ArrayLike, n: int) -> list[Inertia]:
+    inertias = []
+    for index, G in enumerate(frozen_array(Glist, (n, 6, 6), f"Glist of {n} joints")):
+        mass = float(G[5, 5])
+        expected = np.zeros((6, 6))
+        expected[:3, :3] = G[:3, :3]
+        expected[3:, 3:] = mass * np.eye(3)
+        if (expected != G).any():
+            raise ModelError(
+                f"Glist[{index}] must be diag(inertia, mass · 1): its frame must sit at the centre of mass"
+            )
+        inertias.append(Inertia(mass, np.zeros(3), G[:3, :3]))
+    return inertias

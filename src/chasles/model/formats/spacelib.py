@@ -20,14 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError
-from chasles.geometry.elementary import rotation_x, rotation_z
 from chasles.model.checks import check_description
-from chasles.model.description import Description, Frame, Link
+from chasles.model.description import Description, Frame
+from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text
-from chasles.model.inertia import Inertia
-from chasles.model.joint import Joint
-from chasles.model.placement import homogeneous
 from chasles.model.record import Record, naming, shortened
 
 MAX_BYTES = 500_000
@@ -216,28 +213,17 @@ def robot_description(data: RobotData, *, name: str = "robot") -> Description:
     >>> rod.frame_names
     ('link0', 'link1', 'gripper')
     """
-    links, joints = [Link("link0")], []
-    for index, link in enumerate(data.links, start=1):
-        joints.append(
-            Joint(
-                name=f"joint{index}",
-                kind="prismatic" if link.jtype == PRISMATIC else "revolute",
-                parent=f"link{index - 1}",
-                child=f"link{index}",
-                T_parent_joint=homogeneous(rotation_z(link.theta), [0.0, 0.0, link.d]),
-                T_joint_child=homogeneous(rotation_x(link.alpha), [link.a, link.b, 0.0]),
-            )
-        )
-        matrix = [[link.jxx, link.jxy, link.jxz], [link.jxy, link.jyy, link.jyz], [link.jxz, link.jyz, link.jzz]]
-        links.append(Link(f"link{index}", Inertia(link.mass, np.array([link.xg, link.yg, link.zg]), np.array(matrix))))
-    return Description(
-        name=name,
-        links=tuple(links),
-        joints=tuple(joints),
-        frames=(Frame("gripper", f"link{len(data.links)}"),),
-        gravity=data.gravity,
-        tool="gripper",
-    )
+    rows = [
+        {
+            "kind": "prismatic" if link.jtype == PRISMATIC else "revolute",
+            **{name: getattr(link, name) for name in ("theta", "d", "b", "a", "alpha", "mass")},
+            "inertia": [[link.jxx, link.jxy, link.jxz], [link.jxy, link.jyy, link.jyz], [link.jxz, link.jyz, link.jzz]],
+            "center_of_mass": [link.xg, link.yg, link.zg],
+        }
+        for link in data.links
+    ]
+    gripper = Frame("gripper", f"link{len(rows)}")
+    return from_dh(rows, name=name, frames=[gripper], tool="gripper", gravity=data.gravity, check=False)
 
 
 def _link(reader: NumberReader, name: str) -> LinkData:

@@ -30,13 +30,13 @@ from chasles.model.formats.urdf import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
+from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, frozen_array
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
-from chasles.model.record import check_keys, frozen_array, naming, shortened
+from chasles.model.record import check_keys, naming, shortened
 
 MAX_BYTES = 500_000
 MAX_DOTS = 50
 MAX_TABLES = 2_000
-LARGEST_NUMBER = 1e9
 BODIES = ("dh", "modified_dh", "screws", "link")
 TABLES = ("robot", *BODIES, "joint", "frame", "payload")
 ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix")
@@ -112,9 +112,7 @@ def _check_numbers(value: Any, where: str) -> None:
     elif isinstance(value, (int, float)):
         largest = math.inf if ".limits" in where else LARGEST_NUMBER
         if not abs(value) <= largest:
-            raise ModelError(
-                f"{where[:200]} must be finite and at most {LARGEST_NUMBER:g} in size, not {shortened(value)}"
-            )
+            raise ModelError(f"{where[:200]} {WITHIN_BOUND}, not {shortened(value)}")
 
 
 def _description(document: Mapping[str, Any]) -> Description:
@@ -242,16 +240,13 @@ def _with_snapped_angles(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from_screw_table(table: Any, **keywords: Any) -> Description:
     check_keys(table, SCREW_KEYS, "[screws]")
-    arguments = dict(table)
-    for key in ("Slist", "Blist"):
-        if key in arguments:
-            axes = arguments[key]
-            shape = (len(axes) if isinstance(axes, list) else 1, 6)
-            arguments[key] = frozen_array(axes, shape, f"[screws] {key} (one axis a line)").T
     with naming("[screws]"):
-        try:
-            return from_screws(**arguments, **keywords, check=False)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ModelError):
-                raise
-            raise ModelError(f"M, Mlist and Glist must be arrays of numbers: {error}") from None
+        lines = {
+            key: frozen_array(table[key], (None, 6), f"{key} (one axis a line)").T
+            for key in ("Slist", "Blist")
+            if key in table
+        }
+        for key in ("limits", "joints"):
+            if not isinstance(table.get(key, []), list):
+                raise ModelError(f"{key} must be a list with an entry for each joint, not {shortened(table[key])}")
+        return from_screws(**{**table, **lines}, **keywords, check=False)

@@ -5,6 +5,8 @@ limits, dynamics (damping is viscous and friction is Coulomb friction) and mimic
 are never opened.
 
 - Angles written as decimals within 1e-11 of a multiple of pi/2 are read as that multiple.
+- A joint without `<axis>` has the axis x. An `<axis>` must say `xyz`, as the specification demands: readers do not
+  agree on what it is otherwise. It need not be a unit vector, but at least 1e-9 long.
 - A joint without `<limit>`, or with one that gives neither lower nor upper, has no position limits; if it gives only
   one, the other is 0, as URDF says. Velocity and effort are unlimited where they are missing. Beyond 1e9 a limit is
   infinite.
@@ -26,7 +28,7 @@ from chasles.errors import ModelError
 from chasles.model.checks import check_description
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.xml import LARGEST_NUMBER, MAX_BYTES, Element, parse_xml
+from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Bound, Joint, Limits, Mimic
@@ -159,7 +161,7 @@ def _joint(element: Element) -> Joint:
             parent=_end(element, "parent"),
             child=_end(element, "child"),
             T_parent_joint=_origin(element),
-            axis=np.array(X_AXIS if axis is None or not moves else axis.numbers("xyz", 3, X_AXIS)),
+            axis=np.array(X_AXIS if axis is None or not moves else axis.numbers("xyz", 3)),
             limits=_limits(element, kind) if moves else Limits(),
             viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
             coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
@@ -196,18 +198,12 @@ def _limits(element: Element, kind: str) -> Limits:
 
 
 def _bound(limit: Element, attribute: str, default: float) -> float:
-    return _reasonable(limit.number(attribute, default, largest=math.inf))
-
-
-def _reasonable(value: float) -> float:
-    """Return a limit; one beyond all reason is none."""
-    return math.copysign(math.inf, value) if abs(value) > LARGEST_NUMBER else value
+    return limit.number(attribute, default, largest=math.inf)
 
 
 def _bounds(own: Element, attribute: str) -> Bound:
     numbers = own.numbers(attribute, len(own.text(attribute).split()), largest=math.inf)
-    values = tuple(_reasonable(value) for value in numbers)
-    return values[0] if len(values) == 1 else values
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _mimic(mimic: Element) -> Mimic:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from chasles.errors import ModelError
+from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, written_number
 from chasles.model.record import shortened
 
 MAX_BYTES = 8_000_000
 START_BYTES = 200_000
 MAX_DEPTH = 64
 MAX_ELEMENTS = 20_000
-LARGEST_NUMBER = 1e9
 
 
 @dataclass
@@ -69,13 +69,11 @@ class Element:
         words = text.split(maxsplit=count)
         if len(words) != count:
             raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
-        try:
-            # An underscore is fine in Python's numbers, but not in XML's.
-            values = tuple(float(word.replace("_", "?")) for word in words)
-        except ValueError:
-            raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}") from None
+        values = tuple(value for value in map(written_number, words) if value is not None)
+        if len(values) != count:
+            raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}")
         if not all(abs(value) <= largest for value in values):
-            raise ModelError(f"{where} must be finite and at most {LARGEST_NUMBER:g} in size")
+            raise ModelError(f"{where} {WITHIN_BOUND}")
         return values
 
 
