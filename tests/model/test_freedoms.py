@@ -176,9 +176,7 @@ def test_home_has_unit_quaternions() -> None:
         robot("free", home=[0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0])
     with pytest.raises(ModelError, match=r"home .one number for each coordinate. must have shape \(7,\), not \(6,\)"):
         robot("free", home=np.ones(6))
-    with pytest.raises(
-        ModelError, match=r"home .* must be finite .*, but element \[2\] is nan"
-    ):
+    with pytest.raises(ModelError, match=r"home .* must be finite .*, but element \[2\] is nan"):
         robot("spherical", home=[1.0, 0.0, math.nan, 0.0])
 
 

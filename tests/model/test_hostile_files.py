@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chasles.errors import ModelError
+from chasles.errors import ModelError, UnknownNameError
 from chasles.model import load, parse_mjcf, parse_toml, parse_urdf, shipped, shipped_path, to_toml
 
 Write = Callable[[str, str | bytes], Path]
@@ -116,6 +116,73 @@ def test_mesh_names_are_never_opened(write: Write, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(module, "open", lambda *a, _open=module.open, **kw: opened.append(a[0]) or _open(*a, **kw))
     assert load(path).root == "a"
     assert {str(file) for file in opened} == {str(path)}
+
+
+@pytest.mark.parametrize("suffix", ["urdf", "xml", "mjcf", "toml", "dat"])
+def test_what_is_no_regular_file_is_not_waited_for(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"robot.{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(ModelError, match=rf"robot.{suffix}: cannot be read: it is a named pipe, not a regular file"):
+        load(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ModelError, match=rf"robot.{suffix}: cannot be read: it is a device, not a regular file"):
+        load(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ModelError, match=rf"robot.{suffix}: cannot be read: it is a directory, not a regular file"):
+        load(path)
+
+
+def test_included_files_and_meshes_that_are_none_are_not_waited_for(write: Write, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "part.xml")
+    (tmp_path / "loop.xml").symlink_to("loop.xml")
+    for name, reason in [("part.xml", "it is a named pipe"), ("loop.xml", "Too many levels of symbolic links")]:
+        path = write("robot.xml", f'<mujoco><worldbody><include file="{name}"/></worldbody></mujoco>')
+        with pytest.raises(ModelError, match=rf"robot.xml: <include> in line 1: .*{name}: cannot be read: {reason}"):
+            load(path)
+    os.mkfifo(tmp_path / "shell.stl")
+    mesh = (
+        '<asset><mesh name="m" file="shell.stl"/></asset><worldbody><body><joint/><geom type="mesh" mesh="m"/></body>'
+    )
+    with pytest.raises(ModelError, match=r"mesh 'm': .*shell.stl: cannot be read: it is a named pipe"):
+        load(write("robot.xml", f"<mujoco>{mesh}</worldbody></mujoco>"))
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a" * 5000 + ".urdf", "a\0b", "a\0.urdf", ""])
+def test_names_that_no_file_can_have_are_refused(name: str) -> None:
+    with pytest.raises((ModelError, UnknownNameError)):
+        load(name)
+
+
+def test_integers_that_python_does_not_write_out_are_refused(write: Write) -> None:
+    digits = "f" * 100_000
+    for text in (f"[[dh]]\na = 0x{digits}", f"[[dh]]\nlimits = {{ lower = 0x{digits} }}", f"[[dh]]\nname = 0x{digits}"):
+        with at_most_a_second(), pytest.raises(ModelError, match="an integer of thousands of digits"):
+            load(write("evil.toml", text))
+
+
+def test_long_words_of_digits_are_refused_quickly(write: Write) -> None:
+    for text in (f"1 0 {'9' * 400_000}x", f"1 0 {'9' * 400_000}e{'9' * 50_000}"):
+        with (
+            at_most_a_second(),
+            pytest.raises(ModelError, match=r"evil.dat: line 1: link 1: theta d b a alpha: expected"),
+        ):
+            load(write("evil.dat", text))
+
+
+def test_joints_that_follow_one_another_backwards_are_resolved_quickly() -> None:
+    n = 3_000
+    links = "".join(f'<link name="l{index}"/>' for index in range(n + 1))
+    joints = "".join(
+        f'<joint name="j{index}" type="revolute"><parent link="l{index}"/><child link="l{index + 1}"/>'
+        f'<mimic joint="j{index + 1}"/></joint>'
+        for index in range(n - 1)
+    )
+    last = f'<joint name="j{n - 1}" type="revolute"><parent link="l{n - 1}"/><child link="l{n}"/></joint>'
+    start = time.process_time()
+    assert parse_urdf(f"<robot>{links}{joints}{last}</robot>").joint_names == (f"j{n - 1}",)
+    assert time.process_time() - start < 5.0
 
 
 def mutated(text: str, seed: int) -> str:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 from chasles.errors import MissingExtraError, ModelError
 from chasles.model import MjcfWarning, from_mjcf, load, parse_mjcf
+from chasles.model.formats.mujoco_warnings import kept_warnings
 
 Write = Callable[[str, str | bytes], Path]
 ARM = """<mujoco model="arm">
@@ -260,11 +267,76 @@ def test_bad_models_end_quickly_in_an_error_with_the_reason(text: str, message: 
 
 
 @pytest.mark.filterwarnings("ignore::chasles.model.InertiaWarning")
-@pytest.mark.parametrize("number", ["nan", "inf", "1e400", "-nan"])
+@pytest.mark.parametrize("number", ["nan", "inf", "1e400", "-nan", "NaN(1)"])
 def test_numbers_that_are_none(number: str) -> None:
     for text in (ARM.replace("0 0 -1.62", f"0 0 {number}"), ARM.replace('pos="0 0 0.2"', f'pos="0 0 {number}"')):
         with pytest.raises(ModelError):
             parse_mjcf(text)
+
+
+def test_numbers_too_large_are_named() -> None:
+    for old, new, message in [
+        ('mass="3"', 'mass="3e9"', r"body 'arm': mass must be finite and at most 1e\+09 in size, not 3000000000.0"),
+        ('size="0.2 0.1 0.1"', 'size="1e6 0.1 0.1"', r"body 'arm': inertia matrix must be finite .* \[1, 1\] is 1"),
+        ('pos="0 0 0.2"', 'pos="0 0 2e10"', "T_parent_joint of joint 'turn' must be finite and at most"),
+        ('armature="0.02"', 'armature="2e300"', "the motor_inertia of joint 'turn' must be finite and at most"),
+        ('<site name="origin"/>', '<site name="origin" pos="1e150 0 0"/>', "of frame 'origin' must be finite"),
+        ("0.5 0.1 -0.2", "0.5 1e300 -0.2", r"home .* must be finite .*, but element \[1\] is 1e\+300"),
+    ]:
+        assert old in ARM
+        with pytest.raises(ModelError, match=f"^arm.xml: .*{message}"):
+            parse_mjcf(ARM.replace(old, new), file="arm.xml")
+
+
+TWICE = "<mujoco><worldbody><body><joint/><joint/><geom size='0.1'/></body></worldbody></mujoco>"
+
+
+def test_warnings_of_mujoco_are_given_as_ours_and_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(MjcfWarning, match="robot 'robot': MuJoCo warns: Inertia matrix is too close to singular"):
+        parse_mjcf(TWICE)
+    assert os.listdir(tmp_path) == []
+    assert capfd.readouterr().err == ""
+    assert mujoco.get_mju_user_warning() is None
+
+
+def test_handlers_of_the_user_stay_and_hear_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    model = mujoco.MjModel.from_xml_string(MOVING)
+    mujoco.set_mju_user_warning(heard.append)
+    try:
+        with kept_warnings() as kept:
+            thread = threading.Thread(target=diverge, args=(model,))
+            thread.start()
+            thread.join()
+            assert kept == []
+            diverge(model)
+        assert len(heard) == len(kept) == 1
+        assert mujoco.get_mju_user_warning() == heard.append
+    finally:
+        mujoco.set_mju_user_warning(None)
+
+
+MOVING = "<mujoco><worldbody><body><joint/><geom size='0.1'/></body></worldbody></mujoco>"
+
+
+def diverge(model: Any) -> None:
+    """Make MuJoCo warn of a NaN."""
+    data = mujoco.MjData(model)
+    data.qvel[0] = math.nan
+    mujoco.mj_step(model, data)
+
+
+def test_models_compile_in_many_threads_without_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(4) as pool:
+        warnings.simplefilter("always")
+        robots = list(pool.map(parse_mjcf, [TWICE] * 20))
+    assert len(robots) == len(caught) == 20
+    assert os.listdir(tmp_path) == []
+    assert mujoco.get_mju_user_warning() is None
 
 
 def test_what_would_fill_the_memory_is_left_out() -> None:

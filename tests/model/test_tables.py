@@ -10,12 +10,21 @@ import pytest
 from scipy.linalg import expm
 
 from chasles.errors import ModelError
-from chasles.model import build_tree, from_dh, from_screws
+from chasles.model import (
+    build_tree,
+    from_dh,
+    from_screws,
+    parse_toml,
+    to_dh,
+    to_modified_dh,
+    to_screws,
+    to_toml,
+)
 
 HALF = np.pi / 2
 ROWS = [
     {"alpha": -HALF, "d": 0.4, "theta": 0.3, "offset": 0.2, "mass": 2.0, "inertia": [0.1, 0.1, 0.1]},
-    {"alpha": 0.7, "a": 0.3, "d": 0.1, "kind": "prismatic", "offset": 0.2, "theta": -1.1},
+    {"alpha": 0.7, "a": 0.3, "b": -0.6, "d": 0.1, "kind": "prismatic", "offset": 0.2, "theta": -1.1},
     {"alpha": 2.0, "a": -0.2, "d": 0.5, "kind": "continuous", "name": "wrist", "mass": 1.0},
 ]
 Q = np.array([0.4, -0.6, 1.7])
@@ -29,9 +38,9 @@ def rotation(axis: str, angle: float) -> np.ndarray:
     return T
 
 
-def translation(x: float, z: float) -> np.ndarray:
+def translation(x: float, z: float, y: float = 0.0) -> np.ndarray:
     T = np.eye(4)
-    T[0, 3], T[2, 3] = x, z
+    T[:3, 3] = x, y, z
     return T
 
 
@@ -46,12 +55,55 @@ def test_link_frames_are_the_products_in_the_books(convention: str, reference: S
         theta = row.get("theta", 0.0) + (0.0 if slides else row.get("offset", 0.0) + q)
         d = row.get("d", 0.0) + (row.get("offset", 0.0) + q if slides else 0.0)
         about_z = rotation("z", theta) @ translation(0.0, d)
-        about_x = rotation("x", row["alpha"]) @ translation(row.get("a", 0.0), 0.0)
+        about_x = translation(row.get("a", 0.0), 0.0, y=row.get("b", 0.0)) @ rotation("x", row["alpha"])
         T = T @ (about_z @ about_x if convention == "standard" else about_x @ about_z)
         assert np.abs(reference.frame_pose(tree, Q, f"link{index}") - T).max() < 1e-14
     assert np.abs(reference.frame_pose(tree, Q, "tool") - T @ tool).max() < 1e-14
     assert robot.joint_names == ("joint1", "joint2", "wrist")
     assert robot.tool == "tool"
+
+
+def test_the_shift_b_is_that_of_spacelib(reference: SimpleNamespace) -> None:
+    """The matrix of dhtom (User's Manual 2.2a, eq. 3.1), written out for both types of joint."""
+    for kind in ("revolute", "prismatic"):
+        theta, d, b, a, alpha, q = 0.4, -0.3, 0.7, 0.25, 1.2, 0.9
+        row = {"theta": theta, "d": d, "b": b, "a": a, "alpha": alpha, "kind": kind}
+        t, z = (theta + q, d) if kind == "revolute" else (theta, d + q)
+        c, s, ca, sa = np.cos(t), np.sin(t), np.cos(alpha), np.sin(alpha)
+        dhtom = [
+            [c, -s * ca, s * sa, a * c - b * s],
+            [s, c * ca, -c * sa, a * s + b * c],
+            [0, sa, ca, z],
+            [0, 0, 0, 1],
+        ]
+        tree = build_tree(from_dh([row]))
+        assert np.abs(reference.frame_pose(tree, np.array([q]), "tool") - dhtom).max() < 1e-15
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_a_table_with_shifts_goes_into_every_other_description(convention: str, reference: SimpleNamespace) -> None:
+    """Common normals make b zero: the tables found have none, and the robot moves alike."""
+    robot = from_dh(ROWS, convention=convention)  # type: ignore[arg-type]
+    M, g = reference.mass_matrix_and_gravity(build_tree(robot), Q)
+    for other in (
+        parse_toml(to_toml(robot)),
+        parse_toml(to_toml(robot, "dh")),
+        from_dh(**to_modified_dh(robot)),
+        from_screws(**to_screws(robot)),
+    ):
+        tree = build_tree(other)
+        for frame in robot.frame_names:
+            found, expected = (reference.frame_pose(build_tree(one), Q, frame) for one in (other, robot))
+            assert np.abs(found - expected).max() < 1e-13
+        found_M, found_g = reference.mass_matrix_and_gravity(tree, Q)
+        assert np.abs(found_M - M).max() < 1e-13
+        assert np.abs(found_g - g).max() < 1e-12
+    assert all("b" not in row for row in to_dh(robot).rows)
+
+
+def test_a_toml_file_may_give_the_shift() -> None:
+    text = "[[dh]]\na = 0.5\nb = -0.25\nalpha = 1.57079632679\n"
+    assert parse_toml(text) == from_dh([{"a": 0.5, "b": -0.25, "alpha": HALF}])
 
 
 def test_columns_are_the_same_as_rows() -> None:
@@ -100,7 +152,8 @@ def test_random_tables_agree_with_the_robotics_toolbox(n: int, reference: Simple
         ([{"limits": (2, 1)}], "DH row 1: the lower limit 2.0 is not below"),
         ([{"limits": {"low": 2}}], "DH row 1: limits has no key 'low'"),
         ([{"mass": -1.0}], "link 'link1': its mass is negative"),
-        ([{"inertia": [1, 2]}], r"DH row 1: inertia matrix must have shape \(3, 3\), not \(2,\)"),
+        ([{"inertia": [1, 2]}], r"DH row 1: the diagonal of inertia must have shape \(3,\), not \(2,\)"),
+        ([{"inertia": [[1, 2, 3], 4, 5]}], r"DH row 1: inertia matrix must be numbers of shape \(3, 3\)"),
         ([3.0], "DH row 1: a row must be a table"),
         ({"a": [1, 2], "d": [1]}, "columns of a DH table must have equal lengths, not {'a': 2, 'd': 1}"),
     ],

@@ -85,6 +85,12 @@ def test_one_missing_limit_is_zero_and_absurd_ones_are_none() -> None:
     assert parse_urdf(text, check=False).joints[0].limits.upper == math.inf
 
 
+def test_an_axis_that_is_not_given_is_x_and_one_of_a_fixed_joint_does_not_matter() -> None:
+    assert parse_urdf(ARM.replace('<axis xyz="0 0 2"/>', ""), check=False).joints[0].axis.tolist() == [1, 0, 0]
+    text = ARM.replace('type="revolute"', 'type="fixed"').replace('home="0.5 0.25"', "").replace("0 0 2", "0 0 0")
+    assert parse_urdf(text, check=False).joints[0].kind == "fixed"
+
+
 def test_the_tool_can_be_chosen() -> None:
     assert parse_urdf(ARM, tool="lower", check=False).tool == "lower"
     with pytest.raises(ModelError, match="the tool 'fist' is not the name of a link"):
@@ -117,6 +123,10 @@ def test_decimals_of_right_angles_are_completed(digits: str, exact: bool) -> Non
         ('type="revolute"', 'type="ball"', "'shoulder' in line 17: the joint type 'ball' is not supported"),
         ('type="revolute"', 'type="gear"', "the joint type 'gear' is not supported; supported: fixed, revolute"),
         ('xyz="0 0 2"', 'xyz="0 0 0"', "'shoulder' in line 17: the axis .* must be at least 1e-09 long"),
+        ('xyz="0 0 2"', 'xyz="0 0 1e-300"', "'shoulder' in line 17: the axis .* must be at least 1e-09 long"),
+        ('<axis xyz="0 0 2"/>', "<axis/>", "'shoulder' in line 17: <axis> in line 21 lacks the attribute 'xyz'"),
+        ('xyz="0 0 2"', 'xyz="0 ０ 2"', "<axis> in line 21: attribute xyz='0 ０ 2' must hold 3 numbers"),
+        ('value="2"', 'value="１２"', "<mass> in line 9: attribute value='１２' must hold a number"),
         ('xyz="0 0 2"', 'xyz="0 0"', "<axis> in line 21: attribute xyz='0 0' must hold 3 numbers"),
         ('xyz="0 0 2"', 'xyz="0 0 nan"', "<axis> in line 21: attribute xyz='0 0 nan' must be finite"),
         ('xyz="1 2 3"', 'xyz="1 2 up"', "<origin> in line 18: attribute xyz='1 2 up' must hold numbers"),

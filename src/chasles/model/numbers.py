@@ -83,17 +83,14 @@ def frozen_array(value: Any, shape: tuple[int | None, ...], what: str) -> NDArra
         ...
     chasles.errors.ModelError: gravity must be finite and at most 1e+09 in size, but element [2] is 10000000000.0
     """
-    expected = f"({', '.join('n' if length is None else str(length) for length in shape)}{',' * (len(shape) == 1)})"
     try:
         given = np.asarray(value)
     except ValueError:  # rows of different lengths
         given = np.asarray(None)
     if given.dtype.kind not in "fiu":
-        raise ModelError(f"{what} must be numbers of shape {expected}, not {shortened(value)}")
-    if len(given.shape) != len(shape) or any(
-        length not in (None, actual) for length, actual in zip(shape, given.shape, strict=True)
-    ):
-        raise ModelError(f"{what} must have shape {expected}, not {given.shape}")
+        raise ModelError(f"{what} must be numbers of shape {_shape_text(shape)}, not {shortened(value)}")
+    if given.ndim != len(shape) or any(wanted not in (None, n) for wanted, n in zip(shape, given.shape, strict=True)):
+        raise ModelError(f"{what} must have shape {_shape_text(shape)}, not {given.shape}")
     # Adding zero makes a copy and turns -0.0 into 0.0, so that equal records have equal text.
     array = given.astype(np.float64) + 0.0
     if not is_bounded(array):
@@ -102,6 +99,10 @@ def frozen_array(value: Any, shape: tuple[int | None, ...], what: str) -> NDArra
         raise ModelError(f"{what} {WITHIN_BOUND}{element}")
     array.flags.writeable = False
     return array
+
+
+def _shape_text(shape: tuple[int | None, ...]) -> str:
+    return str(shape).replace("None", "n")
 
 
 def unit_vector(value: Any, size: int, what: str) -> NDArray[np.float64]:

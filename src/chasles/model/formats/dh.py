@@ -27,7 +27,7 @@ from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
-from chasles.model.numbers import number
+from chasles.model.numbers import frozen_array, number
 from chasles.model.placement import FloatArray, compose, homogeneous
 from chasles.model.record import check_keys, naming, shortened
 
@@ -103,7 +103,7 @@ def from_dh(
     for index, row in enumerate(_as_rows(rows), start=1):
         with naming(f"DH row {index}"):
             check_keys(row, ROW_KEYS, "a row")
-            links.append(Link(f"{link_prefix}{index}", _inertia(row)))
+            links.append(Link(f"{link_prefix}{index}", inertia_columns(row)))
             joints.append(_joint(row, convention, f"joint{index}", links[-2].name, links[-1].name))
     description = Description(
         name=name,
@@ -158,10 +158,15 @@ def _joint(row: Mapping[str, Any], convention: str, name: str, parent: str, chil
     )
 
 
-def _inertia(row: Mapping[str, Any]) -> Inertia:
+def inertia_columns(row: Mapping[str, Any]) -> Inertia:
+    """Return the inertia that `INERTIA_KEYS` of a table give; its matrix may be written as its diagonal.
+
+    Examples
+    --------
+    >>> inertia_columns({"mass": 2.0, "inertia": [0.1, 0.2, 0.3]}).matrix[1, 1]
+    np.float64(0.2)
+    """
     matrix = row.get("inertia", np.zeros((3, 3)))
-    return Inertia(
-        row.get("mass", 0.0),
-        row.get("center_of_mass", np.zeros(3)),
-        np.diag(np.asarray(matrix)) if np.shape(matrix) == (3,) else matrix,
-    )
+    if np.iterable(matrix) and not any(np.iterable(line) for line in matrix):
+        matrix = np.diag(frozen_array(matrix, (3,), "the diagonal of inertia"))
+    return Inertia(row.get("mass", 0.0), row.get("center_of_mass", np.zeros(3)), matrix)

@@ -30,7 +30,7 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file as `os.open` does, but neither wait for the writer of a pipe nor keep anything but a regular file."""
+    """Open a regular file, and nothing else; opening a pipe would wait for somebody who writes into it."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
     # The descriptor is asked, not the path: a path may lead elsewhere a moment later.
     mode = os.fstat(descriptor).st_mode

@@ -9,6 +9,7 @@ a tetrahedron. Most models give the inertias of their bodies, and then meshes ch
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,8 +74,8 @@ def file_inside(folder: Path | None, name: str, what: str) -> Path:
     """Return the path of a file that a model names; a ModelError if that is not in the model's folder."""
     if folder is None:
         raise ModelError(f"{what}: the text of a model cannot use the file {shortened(name)}; load the model as a file")
-    base = folder.resolve()
-    path = (base / name).resolve()
+    base = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(base / name))  # unlike resolve, also of links that lead to themselves
     if not path.is_relative_to(base):
         raise ModelError(f"{what}: the file {shortened(name)} is outside the folder of the model, and is not opened")
     return path

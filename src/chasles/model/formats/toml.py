@@ -22,7 +22,7 @@ import numpy as np
 from chasles.errors import ModelError
 from chasles.model.checks import check_description
 from chasles.model.description import Description
-from chasles.model.formats.dh import INERTIA_KEYS, from_dh
+from chasles.model.formats.dh import INERTIA_KEYS, from_dh, inertia_columns
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.formats.screws import from_screws
@@ -192,10 +192,7 @@ def _link(table: Mapping[str, Any], where: str) -> Link:
 
 def _inertia(table: Mapping[str, Any], known: tuple[str, ...]) -> Inertia:
     check_keys(table, known, "the table")
-    matrix = table.get("inertia", np.zeros((3, 3)))
-    if isinstance(matrix, list) and not any(isinstance(row, list) for row in matrix):
-        matrix = np.diag(frozen_array(matrix, (3,), "inertia"))
-    return Inertia(table.get("mass", 0.0), table.get("center_of_mass", np.zeros(3)), matrix)
+    return inertia_columns(table)
 
 
 def _joint(table: Mapping[str, Any], where: str) -> Joint:

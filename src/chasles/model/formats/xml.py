@@ -66,7 +66,9 @@ class Element:
             return default
         text = self.text(attribute)
         where = f"{self}: attribute {attribute}={shortened(text)}"
-        words = text.split(maxsplit=count)
+        words = (
+            text.split(maxsplit=count) if text.isascii() else [text]
+        )  # Python's split knows spaces that XML does not
         if len(words) != count:
             raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
         values = tuple(value for value in map(written_number, words) if value is not None)
