@@ -13,7 +13,7 @@ from chasles import studies
 from chasles.errors import UnknownNameError
 from chasles.studies.controllers import LimitedTorque, make_controller
 from chasles.studies.design import draw
-from chasles.studies.experiment import bench, parts, perform, plant_values
+from chasles.studies.experiment import bench, controller_of, parts, perform, plant_values
 
 
 @pytest.mark.parametrize("method", ["latin-hypercube", "sobol", "random"])
@@ -70,7 +70,7 @@ def test_a_run_is_what_simulate_gives() -> None:
     """One run again by itself: the plant made by hand, its errors by the formulas."""
     study = tiny(torque_limits=False)
     part = parts(study)[1]
-    numbers = perform(study, part)
+    numbers = perform(study, part, controller_of(study, part))
     runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
     assert part.rate == 250.0
     chosen = runs.at(250.0)[4:5]

@@ -7,20 +7,19 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studies import own, stiff_pd, tiny
+from tiny_studies import tiny
 
 from chasles import studies
 from chasles.errors import ArgumentError
 from chasles.studies import store, workers
 from chasles.studies.experiment import parts, perform
 from chasles.studies.results import StudyResults
-from chasles.studies.store import Store, digest
+from chasles.studies.store import Store
 
 
 def assert_same(left: StudyResults, right: StudyResults) -> None:
@@ -63,37 +62,6 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     results = tiny().run(tmp_path)
     assert results.computed == 2
     assert_same(results, tiny().run())
-
-
-def test_only_what_a_change_concerns_is_computed_anew(tmp_path: Path) -> None:
-    study = tiny()
-    study.run(tmp_path)
-    title = study.replace(title="another title")
-    assert title.run(tmp_path).computed == 0
-    gains = studies.StudyController("PD", "pd-gravity", {"kp": [800.0, 80.0], "kd": [80.0, 9.0]})
-    assert study.replace(controllers=(study.controllers[0], gains)).run(tmp_path).computed == 2
-    for change in ({"seed": 4}, {"payload": (0.0, 4.0)}, {"runs": 14}, {"rest": 0.04}, {"torque_limits": False}):
-        assert study.replace(**change).run(tmp_path).computed == 4, change
-    other = studies.StudyRobot.of("planar2r", start=[0.0, 0.0], goal=[0.6, -0.4], duration=0.31, title="arm")
-    assert study.replace(robots=(other,)).run(tmp_path).computed == 4
-
-
-def test_the_digest_sees_everything_that_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = tiny()
-    part = parts(study)[0]
-    before = digest(study, part)
-    assert before == digest(tiny(), part)
-    monkeypatch.setattr(store, "_source_digest", lambda: "another Chasles")
-    assert digest(study, part) != before
-
-
-def test_own_controllers_are_told_apart() -> None:
-    part = parts(tiny(controllers=(own(900.0),)))[0]
-    digests = {digest(tiny(controllers=(own(kp),)), part) for kp in (900.0, 901.0, 900.0)}
-    assert len(digests) == 2
-    plain = studies.StudyController("own", stiff_pd)
-    bound = studies.StudyController("own", partial(stiff_pd))
-    assert digest(tiny(controllers=(plain,)), part) != digest(tiny(controllers=(bound,)), part)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +134,7 @@ def test_processes_give_the_same(tmp_path: Path) -> None:
         os.kill(pids[0], signal.SIGKILL)
 
     collected = {}
-    for count, (part, arrays) in enumerate(workers.on_this_machine(study, parts(study), 2)):
+    for count, (part, arrays, _) in enumerate(workers.on_this_machine(study, parts(study), 2)):
         collected[part] = arrays
         if count == 1:
             kill_one()
@@ -226,7 +194,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
         killer = threading.Thread(target=kill_in_mid_run)
         killer.start()
         collected = {}
-        for part, arrays in workers.on_cluster(study, parts(study), client):
+        for part, arrays, _ in workers.on_cluster(study, parts(study), client):
             came.set()
             collected[part] = arrays
         killer.join()

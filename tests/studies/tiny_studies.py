@@ -30,6 +30,13 @@ def stiff_pd(model: ch.Robot, motion: Any, period: float, kp: float = 900.0) -> 
     return ch.PDGravity(model, kp=kp, kd=0.1 * kp)
 
 
+KP = 900.0  # which a test changes after this module was imported
+
+
+def pd_of_a_variable(model: ch.Robot, motion: Any, period: float) -> ch.PDGravity:
+    return ch.PDGravity(model, kp=KP, kd=90.0)
+
+
 def own(kp: float) -> studies.StudyController:
     return studies.StudyController("own", partial(stiff_pd, kp=kp))
 

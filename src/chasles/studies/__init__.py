@@ -8,9 +8,9 @@ from chasles.errors import UnknownNameError
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
 from chasles.studies.definition import Study
+from chasles.studies.origin import WorkerError
 from chasles.studies.running import DamagedResultsWarning
 from chasles.studies.settings import Design, Execution, Factors
-from chasles.studies.workers import WorkerError
 
 __all__ = [
     "DamagedResultsWarning",

@@ -14,6 +14,7 @@ from chasles import control
 from chasles.engine import clip
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
+from chasles.simulation.setup import as_controller
 from chasles.studies import gains
 from chasles.studies.checks import array_of, number, shortened
 from chasles.trajectories import JointTrajectory
@@ -129,7 +130,7 @@ def make_controller(
     array([225., 225.])
     """
     if callable(kind):
-        return kind(model, motion, period)
+        return as_controller(kind(model, motion, period))
     class_name, rule = _KINDS[kind]
     given = dict(settings)
     if rule is not None:

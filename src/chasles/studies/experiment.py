@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.simulation.stiffness import fastest_friction_rate
+from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot
 from chasles.studies.controllers import LimitedTorque, make_controller
 from chasles.studies.definition import Study
@@ -101,15 +103,24 @@ def prepare(study: Study) -> list[Bench]:
     for robot, made in zip(study.robots, benches, strict=True):
         if study.execution.torque_limits:
             _check_torques(robot, made)
-        for choice in study.controllers:
-            if choice.drives(robot):
-                for rate in study.factors.rates:
-                    try:
-                        make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
-                    except ArgumentError as error:
-                        where = f"controller '{choice.title}' on robot '{robot.title}' at {rate:g} Hz"
-                        raise ArgumentError(f"{where}: {error}") from None
+    for part in parts(study):
+        if part.first == 0:
+            controller_of(study, part)
     return benches
+
+
+def controller_of(study: Study, part: Part) -> Any:
+    """Make the controller of a part.
+
+    Raises
+    ------
+    ArgumentError
+        It cannot be made; the message says which.
+    """
+    robot, choice = study.robots[part.robot], study.controllers[part.controller]
+    made = bench(robot, study.factors.coulomb_velocity)
+    with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
+        return make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / part.rate)
 
 
 @lru_cache(maxsize=16)
@@ -129,20 +140,25 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     return Bench(model, motion, peak_torque, top_speed)
 
 
-def perform(study: Study, part: Part) -> dict[str, Floats]:
+def perform(study: Study, part: Part, controller: Any) -> dict[str, Floats]:
     """Simulate the runs of a part and measure them.
+
+    Parameters
+    ----------
+    study, part
+        What to simulate.
+    controller
+        The controller, of `controller_of`.
 
     Returns
     -------
     dict
         The arrays of `chasles.studies.measures.measure`, with one row a run.
     """
-    robot, choice = study.robots[part.robot], study.controllers[part.controller]
-    made = bench(robot, study.factors.coulomb_velocity)
+    made = bench(study.robots[part.robot], study.factors.coulomb_velocity)
     drawn = draw(study)
     chosen = drawn.at(part.rate)[part.first : part.last]
     period = 1.0 / part.rate
-    controller = make_controller(choice.kind, choice.settings, made.model, made.motion, period)
     if study.execution.torque_limits and np.isfinite(made.model.effort_limits).any():
         controller = LimitedTorque(controller, made.model.effort_limits)
     vary = plant_values(study, made, drawn, chosen)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from chasles.simulation.progress import somebody_looks
 from chasles.studies.definition import Study
 from chasles.studies.experiment import Part, parts, prepare
+from chasles.studies.origin import Origins
 from chasles.studies.store import Arrays, Store
-from chasles.studies.workers import on_cluster, on_this_machine
+from chasles.studies.workers import Performed, on_cluster, on_this_machine
 
 if TYPE_CHECKING:
     from chasles.studies.results import StudyResults
@@ -45,24 +46,46 @@ def run_study(
             names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
             warnings.warn(f"damaged results are computed anew: {names}", DamagedResultsWarning, stacklevel=3)
     missing = [part for part in wanted if part not in done]
-    if missing:
-        prepare(study)
-        runs = sum(part.runs for part in wanted)
-        ready = runs - sum(part.runs for part in missing)
-        show = somebody_looks() if progress is None else progress
-        with _bar(study, runs, ready) if show else nullcontext(_nothing) as advance:
-            for part, arrays in _results(study, missing, workers, scheduler):
+    origins = Origins(study) if store is None else store.origins
+    elsewhere = scheduler is not None or workers not in (None, 1)
+    try:
+        with closing(_performed(study, wanted, missing, workers, scheduler, progress)) as results:
+            for part, arrays, origin in results:
+                if store is not None or (elsewhere and origin is not None):
+                    origins.check(part, origin)
                 if store is not None:
                     store.save(part, arrays)
                 done[part] = arrays
-                advance(part.runs)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_interrupted(store, len(done), len(wanted))) from None
     return StudyResults.of(study, {part: done[part] for part in wanted}, computed=len(missing))
 
 
-def _results(study: Study, missing: list[Part], workers: int | None, scheduler: Any) -> Iterable[tuple[Part, Arrays]]:
-    if scheduler is not None:
-        return on_cluster(study, missing, scheduler)
-    return on_this_machine(study, missing, workers)
+def _interrupted(store: Store | None, done: int, wanted: int) -> str:
+    """What an interruption leaves, and how to go on."""
+    if store is None:
+        return f"{done} of {wanted} parts of the study were done, and none is kept: run it with a folder to keep them"
+    return (
+        f"{done} of {wanted} parts of the study are done and kept in {store.folder}: "
+        "run it again with this folder to go on from there"
+    )
+
+
+def _performed(
+    study: Study, wanted: list[Part], missing: list[Part], workers: int | None, scheduler: Any, progress: bool | None
+) -> Generator[Performed]:
+    """Results of the missing parts as they come, with a progress bar; closing it ends the workers."""
+    if not missing:
+        return
+    prepare(study)
+    runs = sum(part.runs for part in wanted)
+    ready = runs - sum(part.runs for part in missing)
+    show = somebody_looks() if progress is None else progress
+    found = on_this_machine(study, missing, workers) if scheduler is None else on_cluster(study, missing, scheduler)
+    with closing(found), _bar(study, runs, ready) if show else nullcontext(_nothing) as advance:
+        for performed in found:
+            yield performed
+            advance(performed.part.runs)
 
 
 def _nothing(runs: int) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import inspect
-import json
+import contextlib
 import os
-import pickle
 import re
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,25 +14,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import chasles
-from chasles._version import __version__
 from chasles.errors import ArgumentError
 from chasles.studies.definition import Study
 from chasles.studies.experiment import Part
+from chasles.studies.identity import UnidentifiedError
 from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.origin import Origin, Origins
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
-#: What of Chasles has no part in the numbers.
-_NOT_COMPUTING = ("cli", "visual", "interop")
+#: Ending of files that are being written.
+_UNFINISHED = ".part"
+#: Age, s, from which a file that was never completed is no other process's work any more.
+_ABANDONED = 3600.0
 
 
 class Store:
     """Results of a study in a folder.
 
     Each part has a file of its own, written whole or not at all. Its name contains the digest of all that the result
-    depends on: the robot, the motion, the controller, the unknowns, the runs, and the source of Chasles itself. A file
-    that is damaged counts as missing.
+    depends on: the robot, the motion, the controller, the unknowns, the runs, the source of Chasles and the versions of
+    what it computes with (see `chasles.studies.origin`). A file that is damaged counts as missing.
 
     Parameters
     ----------
@@ -48,16 +47,20 @@ class Store:
     ------
     ArgumentError
         If the folder cannot be made or written.
+    UnidentifiedError
+        If nothing tells the results of a controller from those of others.
     """
 
     def __init__(self, folder: str | os.PathLike[str], study: Study) -> None:
         self.folder = Path(folder).absolute()
         self.study = study
+        self.origins = Origins(study)
         self.damaged: list[Path] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
+            self._remove_abandoned()
             if study.source is not None:
                 _write(self.folder / "study.toml", study.source.encode())
         except (OSError, ValueError) as error:
@@ -69,7 +72,23 @@ class Store:
         robot, controller = self.study.robots[part.robot], self.study.controllers[part.controller]
         words = f"{robot.title} {controller.title} {part.rate:g}Hz {part.first}-{part.last}"
         readable = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:80]
-        return self.folder / f"{readable}-{digest(self.study, part)[:24]}.npz"
+        return self.folder / f"{readable}-{self.origin(part).digest[:24]}.npz"
+
+    def origin(self, part: Part) -> Origin:
+        """Origin of a part's result.
+
+        Raises
+        ------
+        UnidentifiedError
+            Nothing tells it from the origins of other results.
+        """
+        try:
+            return self.origins.of(part)
+        except UnidentifiedError as error:
+            raise UnidentifiedError(
+                f"{error}: a later run could not tell whether results in {self.folder} are of the same controller; "
+                "keep the values that the controller needs as its attributes, or run the study without a folder"
+            ) from None
 
     def load(self, part: Part) -> Arrays | None:
         """Results of a part, or None if there are none or the file is damaged."""
@@ -77,7 +96,7 @@ class Store:
         if not path.is_file():
             return None
         try:
-            return _checked(path, part, digest(self.study, part))
+            return _checked(path, part, self.origin(part).digest)
         except Exception:  # a damaged archive can fail in any way
             self.damaged.append(path)
             return None
@@ -93,58 +112,19 @@ class Store:
         path = self.path(part)
         try:
             with tempfile.TemporaryFile() as file:
-                content: dict[str, Any] = {**arrays, "digest": np.array(digest(self.study, part))}
+                content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
                 np.savez(file, **content)
                 file.seek(0)
                 _write(path, file.read())
         except OSError as error:
             raise ArgumentError(f"the results {path} cannot be written: {error.strerror or error}") from None
 
-
-def digest(study: Study, part: Part) -> str:
-    """Digest of all that the result of a part depends on; titles have no part in it."""
-    robot, controller = study.robots[part.robot], study.controllers[part.controller]
-    content = {
-        "chasles": (__version__, _source_digest()),
-        "robot": (robot.toml, robot.times, robot.waypoints),
-        "controller": _controller_content(controller.kind, controller.settings),
-        "factors": _fields(study.factors),
-        "design": _fields(study.design),
-        "execution": _fields(study.execution),
-        "part": (part.rate, part.first, part.last),
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
-
-
-def _controller_content(kind: Any, settings: Mapping[str, Any]) -> Any:
-    if isinstance(kind, str):
-        return kind, dict(settings)
-    function = kind
-    while isinstance(function, functools.partial):
-        function = function.func
-    try:
-        source = inspect.getsource(function if inspect.isroutine(function) else type(function))
-    except (OSError, TypeError):
-        source = ""
-    try:
-        return source, hashlib.sha256(pickle.dumps(kind)).hexdigest()
-    except Exception:  # functions that cannot be pickled, such as lambdas, fail in many ways
-        return source, repr(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-@functools.cache
-def _source_digest() -> str:
-    """Digest of the source text that takes part in simulations."""
-    root = Path(chasles.__file__).parent
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] not in _NOT_COMPUTING:
-            total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
+    def _remove_abandoned(self) -> None:
+        """Remove what processes that were killed while they wrote have left."""
+        for path in self.folder.glob(f".*{_UNFINISHED}"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
 
 
 def _checked(path: Path, part: Part, wanted: str) -> Arrays:
@@ -165,7 +145,7 @@ def _checked(path: Path, part: Part, wanted: str) -> Arrays:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file that appears whole: written beside its place and then moved there."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=_UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import signal
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
 
 from chasles.engine import set_threads
-from chasles.errors import ArgumentError, ChaslesError, MissingExtraError
+from chasles.errors import ArgumentError, MissingExtraError
 from chasles.simulation import DivergenceWarning, StiffnessWarning
 from chasles.studies.definition import Study
-from chasles.studies.experiment import Part, perform
+from chasles.studies.experiment import Part, controller_of, perform
+from chasles.studies.identity import UnidentifiedError
+from chasles.studies.origin import Origin, WorkerError, origin_of
 from chasles.studies.store import Arrays
 
 #: A part is tried again when its worker died, this often.
@@ -24,45 +30,72 @@ RETRIES = 3
 PATIENCE = 10.0
 
 
-class WorkerError(ChaslesError, RuntimeError):
-    """Workers died again and again; the message says during what."""
+class Performed(NamedTuple):
+    """Result of a part, and its origin; None if the controller's content does not say what it computes."""
+
+    part: Part
+    arrays: Arrays
+    origin: Origin | None
 
 
-def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> Iterator[tuple[Part, Arrays]]:
+def perform_part(study: Study, part: Part) -> Performed:
+    """Make the controller of a part, and simulate and measure its runs."""
+    controller = controller_of(study, part)
+    try:
+        origin = origin_of(study, part, controller)
+    except UnidentifiedError:
+        origin = None
+    with warnings.catch_warnings():
+        _quiet()
+        return Performed(part, perform(study, part, controller), origin)
+
+
+def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> Generator[Performed]:
     """Results of parts as they come, from processes of this machine or from this one."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ArgumentError(f"'workers' must be a positive whole number, not {workers!r}")
     count = workers or 1
     count = min(count, len(missing))
     if count == 1:
-        with warnings.catch_warnings():
-            _quiet()
-            for part in missing:
-                yield part, perform(study, part)
+        for part in missing:
+            yield perform_part(study, part)
     else:
+        _require_sendable(study)
         yield from _in_processes(study, missing, count)
 
 
-def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tuple[Part, Arrays]]:
+def _require_sendable(study: Study) -> None:
+    try:
+        pickle.dumps(study)
+    except Exception as error:  # what cannot be pickled says so in many ways
+        raise ArgumentError(
+            f"a controller's function cannot be sent to other processes ({error}): define it at the top level of a "
+            "module and bind values to it with functools.partial, or let one process do the work, with workers=1"
+        ) from None
+
+
+def _in_processes(study: Study, missing: list[Part], count: int) -> Generator[Performed]:
     left = list(missing)
     for _ in range(1 + RETRIES):
         context = get_context("spawn")  # a fork would copy this process's threads in an unknown state
-        pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker, initargs=(study,))
+        lifeline, held = context.Pipe(duplex=False)
+        pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker, initargs=(study, lifeline))
         came = False
         try:
-            waiting: dict[Future[Arrays], Part] = {}
+            waiting: dict[Future[Performed], Part] = {}
             while left or waiting:
                 # Few at a time, so that an interrupted study does not have to finish them all.
                 while left and len(waiting) < 2 * count:
-                    waiting[pool.submit(_work, left[0])] = left[0]
+                    with _without_interrupts():
+                        waiting[pool.submit(_work, left[0])] = left[0]
                     del left[0]  # only now: a pool whose process has just died takes nothing
                 finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    part = waiting[future]
-                    arrays = future.result()
+                    performed = future.result()
                     del waiting[future]
                     came = True
-                    yield part, arrays
+                    yield performed
+            pool.shutdown()
             return
         except BrokenProcessPool:
             left = [*waiting.values(), *left]
@@ -72,11 +105,29 @@ def _in_processes(study: Study, missing: list[Part], count: int) -> Iterator[tup
                     'A script that starts processes must do so under: if __name__ == "__main__"'
                 ) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            held.close()  # ends the processes, whatever they are doing
+            lifeline.close()
+            pool.shutdown(cancel_futures=True)
     raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, left[0])}")
 
 
-def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tuple[Part, Arrays]]:
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back, where the system can, while processes start, which inherit this.
+
+    A terminal sends it to all processes at once; here, the first one receives it alone and ends the others.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Generator[Performed]:
     """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
     try:
         from distributed import Client, KilledWorker, as_completed
@@ -91,13 +142,12 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Iterator[tu
         futures = {client.submit(_work_on_cluster, study, part, pure=False, retries=RETRIES): part for part in missing}
         completed: Any = as_completed
         for future in completed(list(futures), loop=client.loop):
-            part = futures[future]
             try:
-                arrays = future.result()
+                performed = future.result()
             except KilledWorker as error:
-                raise WorkerError(f"workers died again and again during {_named(study, part)}: {error}") from None
+                raise WorkerError(f"workers died repeatedly during {_named(study, futures[future])}: {error}") from None
             del futures[future]
-            yield part, arrays
+            yield performed
     finally:
         client.cancel(list(futures))
         if client is not scheduler:
@@ -134,25 +184,32 @@ def _quiet() -> None:
 _study: Study | None = None
 
 
-def _prepare_worker(study: Study) -> None:
+def _prepare_worker(study: Study, lifeline: Connection) -> None:
     global _study
     _study = study
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process is interrupted, and ends this one
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     _use_one_core()
 
 
-def _work(part: Part) -> Arrays:
+def _end_with(lifeline: Connection) -> None:
+    """End this process, whatever it is doing, when the main process closes the other end or dies."""
+    with contextlib.suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(1)
+
+
+def _work(part: Part) -> Performed:
     assert _study is not None
-    return perform(_study, part)
+    return perform_part(_study, part)
 
 
-def _work_on_cluster(study: Study, part: Part) -> Arrays:
+def _work_on_cluster(study: Study, part: Part) -> Performed:
     _use_one_core()
-    return perform(study, part)
+    return perform_part(study, part)
 
 
 def _use_one_core() -> None:
     """Workers are as many as cores: none needs more than one."""
     set_threads(1)
-    _quiet()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
