@@ -202,7 +202,8 @@ def test_robots_of_files_count_by_content_and_not_by_place(tmp_path: Path) -> No
 def test_results_of_other_versions_are_not_taken_up(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = tiny(rates=(250.0,), runs=2)
     assert study.run(tmp_path).computed == 2
-    monkeypatch.setattr(origin, "environment", lambda known=origin.environment(): known | {name: "another"})
+    other = origin.environment() | {name: "another"}
+    monkeypatch.setattr(origin, "environment", lambda: other)
     assert study.run(tmp_path).computed == 2
 
 
@@ -290,7 +291,7 @@ def test_a_worker_that_makes_another_controller_is_found_out(tmp_path: Path, mon
     """It imports the module anew and finds the value there, not the one that was set since."""
     study = tiny(controllers=(studies.StudyController("own", pd_of_a_variable),), chunk=1, runs=4)
     monkeypatch.setattr(tiny_studies, "KP", 300.0)
-    with pytest.raises(studies.WorkerError, match="made another controller 'own' than this process.*functools.partial"):
+    with pytest.raises(studies.WorkerError, match=r"made another controller 'own' .* functools\.partial"):
         study.run(workers=2)
 
 
@@ -299,9 +300,7 @@ def test_a_worker_with_other_versions_is_found_out() -> None:
     part = parts(study)[0]
     own = origin_of(study, part, None)
     other = replace(own, environment=tuple((name, "1.0" if name == "NumPy" else v) for name, v in own.environment))
-    with pytest.raises(
-        studies.WorkerError, match=rf"another NumPy than this process: 1\.0 instead of {np.__version__}"
-    ):
+    with pytest.raises(studies.WorkerError, match=rf"another NumPy .*: 1\.0 instead of {np.__version__}"):
         Origins(study).check(part, other)
 
 
@@ -315,6 +314,6 @@ def test_what_is_bound_with_partial_reaches_workers_as_it_is() -> None:
 
 def test_functions_that_other_processes_cannot_import_are_refused_at_once() -> None:
     study = with_controller(maker(WAYS["closure"])).replace(chunk=1)
-    with pytest.raises(ArgumentError, match="cannot be sent to other processes .* workers=1"):
+    with pytest.raises(ArgumentError, match=r"cannot be sent to other processes .* workers=1"):
         study.run(workers=2)
     assert "module_of_a_test" not in sys.modules
