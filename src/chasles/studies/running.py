@@ -37,18 +37,12 @@ def run_study(
     store = None if folder is None else Store(folder, study)
     wanted = parts(study)
     done: dict[Part, Arrays] = {}
-    if store is not None:
-        for part in wanted:
-            known = store.load(part)
-            if known is not None:
-                done[part] = known
-        if store.damaged:
-            names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
-            warnings.warn(f"damaged results are computed anew: {names}", DamagedResultsWarning, stacklevel=3)
-    missing = [part for part in wanted if part not in done]
-    origins = Origins(study) if store is None else store.origins
-    elsewhere = scheduler is not None or workers not in (None, 1)
     try:
+        if store is not None:
+            done |= _stored(store, wanted)
+        missing = [part for part in wanted if part not in done]
+        origins = Origins(study) if store is None else store.origins
+        elsewhere = scheduler is not None or workers not in (None, 1)
         with closing(_performed(study, wanted, missing, workers, scheduler, progress)) as results:
             for part, arrays, origin in results:
                 if store is not None or (elsewhere and origin is not None):
@@ -59,6 +53,15 @@ def run_study(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_interrupted(store, len(done), len(wanted))) from None
     return StudyResults.of(study, {part: done[part] for part in wanted}, computed=len(missing))
+
+
+def _stored(store: Store, wanted: list[Part]) -> dict[Part, Arrays]:
+    """Results that are on disk already."""
+    found = {part: known for part in wanted if (known := store.load(part)) is not None}
+    if store.damaged:
+        names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
+        warnings.warn(f"damaged results are computed anew: {names}", DamagedResultsWarning, stacklevel=4)
+    return found
 
 
 def _interrupted(store: Store | None, done: int, wanted: int) -> str:

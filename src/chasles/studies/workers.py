@@ -77,7 +77,7 @@ def _require_sendable(study: Study) -> None:
 def _in_processes(study: Study, missing: list[Part], count: int) -> Generator[Performed]:
     left = list(missing)
     for _ in range(1 + RETRIES):
-        context = get_context("spawn")  # a fork would copy this process's threads in an unknown state
+        context: Any = _Recorder(get_context("spawn"))  # a fork would copy this process's threads in an unknown state
         lifeline, held = context.Pipe(duplex=False)
         pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker, initargs=(study, lifeline))
         came = False
@@ -105,10 +105,29 @@ def _in_processes(study: Study, missing: list[Part], count: int) -> Generator[Pe
                     'A script that starts processes must do so under: if __name__ == "__main__"'
                 ) from None
         finally:
-            held.close()  # ends the processes, whatever they are doing
-            lifeline.close()
+            for process in context.processes:
+                if process.is_alive():  # whatever it is doing
+                    process.kill()
             pool.shutdown(cancel_futures=True)
+            held.close()
+            lifeline.close()
     raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, left[0])}")
+
+
+class _Recorder:
+    """A context of multiprocessing that remembers the processes it made: a pool does not end those that are at work."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self.processes: list[Any] = []
+
+    def Process(self, *arguments: Any, **keywords: Any) -> Any:
+        """Make a process."""
+        self.processes.append(self._context.Process(*arguments, **keywords))
+        return self.processes[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
 
 
 @contextlib.contextmanager
@@ -130,7 +149,8 @@ def _without_interrupts() -> Iterator[None]:
 def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Generator[Performed]:
     """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
     try:
-        from distributed import Client, KilledWorker, as_completed
+        from distributed import CancelledError, Client, KilledWorker, as_completed
+        from distributed.comm import CommClosedError
     except ImportError as error:
         raise MissingExtraError("distributed", "cluster", "a Dask cluster") from error
     client: Any = scheduler if isinstance(scheduler, Client) else None
@@ -146,6 +166,11 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Generator[P
                 performed = future.result()
             except KilledWorker as error:
                 raise WorkerError(f"workers died repeatedly during {_named(study, futures[future])}: {error}") from None
+            except (CancelledError, CommClosedError) as error:
+                raise WorkerError(
+                    f"the connection to the scheduler was lost during {_named(study, futures[future])}: {error}; start "
+                    "the scheduler and the study again"
+                ) from None
             del futures[future]
             yield performed
     finally:
@@ -193,7 +218,7 @@ def _prepare_worker(study: Study, lifeline: Connection) -> None:
 
 
 def _end_with(lifeline: Connection) -> None:
-    """End this process, whatever it is doing, when the main process closes the other end or dies."""
+    """End this process, whatever it is doing, when the main process dies."""
     with contextlib.suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os._exit(1)

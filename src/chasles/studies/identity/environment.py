@@ -31,9 +31,12 @@ def environment() -> dict[str, str]:
         "Chasles source": source_digest(),
         "NumPy": np.__version__,
         "Python": platform.python_version(),
-        "SciPy": metadata.version("scipy"),
-        "kernels": f"llvmlite {metadata.version('llvmlite')}" if native_available() else "NumPy",
+        "SciPy": _version("scipy"),
+        "kernels": f"llvmlite {_version('llvmlite')}" if native_available() else "NumPy",
     }
+
+
+_version = functools.cache(metadata.version)
 
 
 @functools.cache
