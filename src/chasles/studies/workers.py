@@ -150,7 +150,7 @@ def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Generator[P
     """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
     except ImportError as error:
         raise MissingExtraError("distributed", "cluster", "a Dask cluster") from error
     client: Any = scheduler if isinstance(scheduler, Client) else None
