@@ -12,7 +12,7 @@ import numpy as np
 
 import chasles
 from chasles._version import __version__
-from chasles.engine.function import native_available
+from chasles.engine.compiling import native_available
 
 #: What of Chasles has no part in the numbers.
 _NOT_COMPUTING = ("cli", "visual", "interop")
