@@ -115,8 +115,9 @@ def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, t
     [
         ("lambda t, q, qd, reference: [float(-x) for x in q]", ""),
         ("ch.control.PD(arm, kp=1.0, kd=1.0)", "integrator='RK45'"),
+        ("ch.control.PD(arm, kp=1.0, kd=1.0)", "vary={'payload.mass': [0.1] * 2000}"),
     ],
-    ids=["plain Python", "variable step"],
+    ids=["plain Python", "variable step", "compiled"],
 )
 def test_an_interrupted_simulation_ends_at_once(controller: str, options: str, tmp_path: Path) -> None:
     with started(tmp_path, SIMULATION.format(controller=controller, options=options)) as process:
