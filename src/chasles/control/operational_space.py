@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from chasles.cached import cached_property
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.task_dynamics import TaskDynamics, force_for, task_dynamics

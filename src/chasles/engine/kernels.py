@@ -8,9 +8,9 @@ give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
+from chasles.cached import cached_property
 from chasles.engine.program import Argument, Program
 from chasles.errors import ArgumentError
 

@@ -8,10 +8,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chasles.cached import cached_property
 from chasles.engine.folding import FOLDING, call
 from chasles.engine.graph import Graph, Instruction
 from chasles.engine.operations import OPERATIONS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chasles.cached import cached_property
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
 from chasles.engine.foreign import foreign_call

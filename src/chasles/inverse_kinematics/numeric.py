@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.engine import Function, minimum, trace, where
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.descent import STEPS, descent, start_of_descent

@@ -7,12 +7,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model import changed_values
 from chasles.model.inertia import Inertia

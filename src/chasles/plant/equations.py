@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.model import Description
 from chasles.plant import energy_accounts

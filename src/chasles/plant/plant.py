@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.base_motion import BaseMotion
 from chasles.plant.contacts import ContactPlane

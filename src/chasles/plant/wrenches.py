@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.cached import cached_property
 from chasles.engine import trace
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.effect import Effect, checked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import model
+from chasles.cached import cached_property
 from chasles.model import Description
 from chasles.robot.configurations import Configurations
 from chasles.robot.copies import Copies

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.plant.base_motion import WAY_SIZE, BaseMotion
 from chasles.plant.wrenches import ExternalWrench
 from chasles.simulation.references import LoopReference

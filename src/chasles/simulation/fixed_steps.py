@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
+from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.plant.equations import Equations, derivative_function
 from chasles.simulation.integrators import Step, euler, runge_kutta_4, semi_implicit_euler

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.control.linear_quadratic import frequency_weights
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory

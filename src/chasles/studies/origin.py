@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
+from chasles.cached import cached_property
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.studies.definition import Study
 from chasles.studies.experiment import Part, controller_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.cached import cached_property
 from chasles.trajectories.following_report import Finding, FollowingReport, exceedings, of_lane, runs
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.pose_waypoints import Numbers

@@ -11,12 +11,12 @@ This is the place where the book's conventions meet those of Chasles:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.engine import Function, where
 from chasles.errors import ArgumentError, ModelError
 from chasles.geometry import mass_properties_from_spatial_inertia, project_pose, spatial_inertia

@@ -6,11 +6,12 @@ of the book's formulas (Lynch and Park, Modern Robotics, sections 4.1 and 5.1).
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from chasles.cached import cached_property
 from chasles.engine import Function
 from chasles.errors import ArgumentError
 from chasles.geometry import compose_poses, exp_pose, transform_twist

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.engine import Function, maximum, minimum, trace, where
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array

@@ -11,12 +11,12 @@ Robotics: Modelling, Planning and Control (2009), section 3.7; Nakamura and Hana
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from chasles.algorithms.linear_solve import factor
+from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
 from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation

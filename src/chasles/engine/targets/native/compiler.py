@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from chasles.cached import cached_property
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.native import calls, machine
