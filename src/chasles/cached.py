@@ -25,6 +25,6 @@ class cached_property(functools.cached_property[T]):  # noqa: N801  (takes the p
         if instance is None:
             return self
         values = instance.__dict__
-        name = self.attrname
+        name = self.attrname or self.func.__name__
         found: T = values[name] if name in values else values.setdefault(name, self.func(instance))
         return found
