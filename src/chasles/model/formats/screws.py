@@ -172,8 +172,9 @@ def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:
     omega = omega / np.linalg.norm(omega)
     point = np.cross(omega, v)
     pitch = float(omega @ v)
-    # The dot product of a zero-pitch axis carries rounding of the size of its terms.
-    if abs(pitch) <= 1e-12 * float(np.abs(omega) @ np.abs(v)):
+    # The dot product of a zero-pitch axis carries rounding of the size of its terms, and where the axis passes the
+    # origin, the terms themselves are rounding of lengths of the order of a metre.
+    if abs(pitch) <= 1e-12 * max(1.0, float(np.abs(omega) @ np.abs(v))):
         pitch = 0.0
     kind: JointKind = "helical" if pitch else "revolute"
     return kind, pitch, homogeneous(rotation_taking_z_to(omega), point)
