@@ -163,6 +163,20 @@ def test_half_a_turn_gives_the_vector_whose_largest_component_is_positive(axis):
     assert v[np.argmax(np.abs(v))] > 0.0 or len(set(np.abs(v).round(12))) < 3  # of equal ones, any
 
 
+def test_no_angle_is_beyond_half_a_turn():
+    """Rounding takes the length of the rotation vector of half a turn beyond pi, the angle of a rotation never."""
+    axes = np.random.default_rng(12).normal(size=(5_000, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    R = 2.0 * axes[:, :, np.newaxis] * axes[:, np.newaxis] - np.eye(3)
+    R_ab = exp_rotation(axes[::-1])
+    angles = [rotation_angle(R), axis_angle_from_rotation(R).angle, angle_between_rotations(R_ab, R_ab @ R)]
+    angles.append(rotation_angle(rotation_from_axis_angle(axes, np.pi)))
+    for angle in angles:
+        assert np.all(angle <= np.pi)
+        np.testing.assert_allclose(angle, np.pi, rtol=1e-15)
+    assert rotation_angle(R[0]) <= np.pi
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_agree_with_scipy(shape):
     v = np.random.default_rng(0).normal(size=(*shape, 3))

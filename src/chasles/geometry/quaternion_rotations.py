@@ -198,8 +198,8 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
     Returns
     -------
     ndarray
-        Rotation vector, rad, shape (..., 3), of a length in [0, pi]. At half a turn, w = 0, two opposite vectors would
-        do, and it is the one along the vector part of q.
+        Rotation vector, rad, shape (..., 3), of a length in [0, pi], up to rounding. At half a turn, w = 0, two
+        opposite vectors would do, and it is the one along the vector part of q.
 
     Examples
     --------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import cos, generally, sin, where
+from chasles.engine import cos, generally, minimum, sin, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
@@ -65,8 +66,8 @@ def log_rotation(R: Array) -> Array:
     Returns
     -------
     ndarray
-        Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi. Of the two vectors of half
-        a turn the one whose component of largest magnitude is positive.
+        Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi, up to rounding. Of the two
+        vectors of half a turn the one whose component of largest magnitude is positive.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def axis_angle_from_rotation(R: Array) -> AxisAngle:
     (array([0., 0., 1.]), np.float64(1.570796326795))
     """
     rotation_vector = log_rotation(R)
-    angle = norm(rotation_vector)
+    angle = angle_of_rotation_vector(rotation_vector)
     if is_symbol(angle):
         return AxisAngle(rotation_vector / angle, angle)
     is_identity = angle <= 0.0
@@ -292,7 +293,7 @@ def rotation_angle(R: Array) -> Any:
     >>> rotation_angle(rotation_x(-1e-12))
     np.float64(1e-12)
     """
-    return norm(log_rotation(R))
+    return angle_of_rotation_vector(log_rotation(R))
 
 
 @batched(R_ab=ROTATION, R_ac=ROTATION)
@@ -389,6 +390,12 @@ def rotation_distance(A: Array) -> Any:
     """
     distance = euclidean_norm((A - nearest_rotation(A)).ravel())
     return where(euclidean_norm(A.ravel()) >= np.inf, np.inf, distance)
+
+
+def angle_of_rotation_vector(rotation_vector: Array) -> Any:
+    """Return the length of a logarithm, a plain formula: rounding must not take the angle of half a turn beyond pi."""
+    angle = norm(rotation_vector)
+    return angle if is_symbol(angle) else minimum(angle, math.pi)
 
 
 def skew_polynomial(a: Array, first: Any, second: Any) -> Array:

@@ -13,6 +13,7 @@ from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, UNIT_VECTOR
 from chasles.geometry.rigid_motions import exp_pose, log_pose
+from chasles.geometry.rotations import angle_of_rotation_vector
 from chasles.geometry.vectors import norm, normalize
 
 
@@ -168,8 +169,9 @@ def screw_from_pose(T: Array) -> Screw:
     >>> screw.axis, screw.point.round(12) + 0.0, float(screw.translation)
     (array([0., 0., 1.]), array([1., 1., 0.]), 0.1)
     """
-    screw: Screw = screw_from_twist(log_pose(T))
-    return screw
+    twist = log_pose(T)
+    screw: Screw = screw_from_twist(twist)
+    return screw._replace(angle=angle_of_rotation_vector(twist[:3]))
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
