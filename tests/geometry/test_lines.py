@@ -187,6 +187,30 @@ def test_nan_and_null_directions_stay_in_their_sample():
     assert np.isnan(project_point_on_line([1.0, 2.0, 3.0], [0.0] * 3, [0.0] * 3).distance)
 
 
+def test_lines_that_do_not_exist_are_of_no_kind():
+    """A null direction, NaN and overflow: the kind must not claim an intersection."""
+    p1, u1, p2, u2 = np.random.default_rng(5).normal(size=(4, 6, 3))
+    u1[0], u2[1], p1[2, 0], u2[3, 1], p2[4] = 0.0, 0.0, np.nan, np.inf, 1.7e308
+    p1[4] = -1.7e308
+    found = intersect_lines(p1, u1, p2, u2)
+    assert found.kind.tolist() == [LinePair.UNDEFINED] * 5 + [LinePair.SKEW]
+    for values in (found.distance[:, np.newaxis], found.point1, found.point2, found.normal):
+        assert np.isnan(values[:5]).all()
+    assert intersect_lines(p1[5], u1[5], p1[5], np.zeros(3)).kind == LinePair.UNDEFINED
+
+
+def test_lines_of_symbols_are_parallel_where_they_always_are():
+    a, b, c, d = sympy.symbols("a b c d", real=True)
+    parallel = intersect_lines(np.zeros(3), np.array([a, b, c]), np.array([0, 0, d]), np.array([2 * a, 2 * b, 2 * c]))
+    assert parallel.kind == LinePair.PARALLEL
+    values = {a: 0.6, b: 0.8, c: 0.0, d: -3.0}
+    assert float(parallel.distance.subs(values)) == pytest.approx(3.0)
+    assert (
+        intersect_lines(np.zeros(3), np.array([a, 0, 0]), np.array([0, 0, d]), np.array([0, b, 0])).kind
+        == LinePair.SKEW
+    )
+
+
 def test_distance_between_skew_lines_has_its_derivative():
     """The distance changes by the normal's component of the second line's motion."""
     rng = np.random.default_rng(5)

@@ -164,6 +164,33 @@ def test_nan_and_null_vectors_stay_in_their_sample():
     assert np.isnan(distance_to_plane(p, plane)).tolist() == [True, False, False]
 
 
+def test_planes_that_do_not_exist_are_of_no_kind():
+    """A null normal, NaN and overflow: the kind must not claim an intersection."""
+    plane1, plane2 = np.random.default_rng(8).normal(size=(2, 5, 4))
+    plane1[0, :3], plane2[1, 0], plane1[2, 3], plane2[3] = 0.0, np.nan, np.inf, [1e-300, 0.0, 0.0, 1e300]
+    found = intersect_planes(plane1, plane2)
+    assert found.kind.tolist() == [PlanePair.UNDEFINED] * 4 + [PlanePair.INTERSECTING]
+    assert np.isnan(found.point[:4]).all()
+    assert np.isnan(found.direction[:4]).all()
+    p, direction = np.random.default_rng(9).normal(size=(2, 5, 3))
+    direction[4] = 0.0
+    found = intersect_line_and_plane(p, direction, plane1)
+    assert found.kind.tolist() == [-2, 0, -2, 0, -2]
+    assert np.isnan(found.point[[0, 2, 4]]).all()
+    # A line that is parallel to a plane has no point, but a kind.
+    assert (
+        intersect_line_and_plane([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]).kind == LinePlanePair.PARALLEL
+    )
+
+
+def test_planes_of_symbols_are_parallel_where_they_always_are():
+    a, b, c, d = sympy.symbols("a b c d", real=True)
+    parallel = intersect_planes(np.array([a, b, c, 1]), np.array([-2 * a, -2 * b, -2 * c, d]))
+    assert parallel.kind == PlanePair.PARALLEL
+    assert all(np.isnan(float(x)) for x in (*parallel.point, *parallel.direction))
+    assert intersect_planes(np.array([a, b, c, 1]), np.array([a, b, 2 * c, d])).kind == PlanePair.INTERSECTING
+
+
 def test_distance_formula_of_sympy():
     x, y, z, a, b, c, d = sympy.symbols("x y z a b c d", real=True)
     distance = distance_to_plane(np.array([x, y, z]), np.array([a, b, c, d]))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from chasles.engine import absolute, generally, maximum, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import normalize
+
+UNDEFINED = -2
+"""Case of lines and planes that do not exist, or whose numbers are not finite, in `LinePair` and its like."""
 
 CASE_TOLERANCE = 1e-12
 """Where a case must be decided: the sine of an angle up to which directions count as parallel, and the distance, in
@@ -80,3 +86,32 @@ def largest_component(*vectors: Array) -> Any:
     for component in components:
         largest = maximum(largest, absolute(component))
     return largest
+
+
+def is_parallel(squared_sine: Any, tolerance: float) -> Any:
+    """Whether the squared sine of an angle is that of parallel directions; a formula of symbols if it vanishes.
+
+    >>> import sympy
+    >>> x = sympy.Symbol("x")
+    >>> is_parallel(1e-26, 1e-12), is_parallel(sympy.cos(x) ** 2 + sympy.sin(x) ** 2 - 1, 1e-12), is_parallel(x, 1e-12)
+    (True, True, False)
+    """
+    if is_symbol(squared_sine):
+        return squared_sine.is_zero or squared_sine.simplify().is_zero is True
+    return squared_sine <= tolerance**2
+
+
+def are_finite(*vectors: Array) -> Any:
+    """Whether all components of all vectors are finite; symbols are, unless they stand with NaN or infinity.
+
+    >>> import numpy as np
+    >>> bool(are_finite(np.array([1.0, 2.0]), np.array([3.0]))), bool(are_finite(np.array([1.0, np.nan])))
+    (True, False)
+    """
+    components = [component for vector in vectors for component in vector]
+    if not any(map(is_symbol, components)):
+        return largest_component(np.array(components)) < math.inf
+    import sympy
+
+    infinite = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
+    return not any(sympy.sympify(component).has(*infinite) for component in components)

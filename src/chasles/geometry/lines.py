@@ -11,10 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, generally, maximum
-from chasles.geometry import elementary
+from chasles.engine import absolute, generally, maximum, where
+from chasles.geometry import directions, elementary
 from chasles.geometry.batched import batched
-from chasles.geometry.directions import CASE_TOLERANCE, cross_of_directions, largest_component, unit_direction
+from chasles.geometry.directions import (
+    CASE_TOLERANCE,
+    are_finite,
+    cross_of_directions,
+    is_parallel,
+    largest_component,
+    unit_direction,
+)
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import norm, normalize
 
@@ -50,8 +57,9 @@ class LineProjection(NamedTuple):
 
 
 class LinePair(IntEnum):
-    """How two lines lie to each other."""
+    """How two lines lie to each other; undefined where a direction is null or a result is not finite."""
 
+    UNDEFINED = directions.UNDEFINED
     SAME = -1
     INTERSECTING = 0
     SKEW = 1
@@ -64,7 +72,7 @@ class LineIntersection(NamedTuple):
     Attributes
     ----------
     kind
-        A `LinePair` for each sample, shape (...); without meaning where there are NaNs.
+        A `LinePair` for each sample, shape (...).
     distance
         Smallest distance of the lines, m, shape (...).
     point1, point2
@@ -170,7 +178,7 @@ def intersect_lines(
     normal = cross_of_directions(u1, u2)
     squared_sine = normal @ normal
     offset = p2 - p1
-    parallel = squared_sine <= tolerance**2
+    parallel = is_parallel(squared_sine, tolerance)
     beside = elementary.cross(u1, offset)
 
     along1 = (elementary.cross(offset, u2) @ normal) / generally(parallel, 1.0, squared_sine)
@@ -186,4 +194,7 @@ def intersect_lines(
         generally(meeting, float(LinePair.SAME), float(LinePair.PARALLEL)),
         generally(meeting, float(LinePair.INTERSECTING), float(LinePair.SKEW)),
     )
-    return LineIntersection(kind, distance, point1, point2, generally(parallel & meeting, np.nan, direction))
+    defined = are_finite(point1, point2, np.array([distance]))
+    kind = where(defined, kind, float(LinePair.UNDEFINED))
+    direction = generally(parallel & meeting, np.full(3, np.nan), direction)
+    return LineIntersection(kind, *(where(defined, value, np.nan) for value in (distance, point1, point2, direction)))

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import absolute, generally, maximum, where
-from chasles.geometry import elementary
+from chasles.geometry import directions, elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.directions import (
     CASE_TOLERANCE,
+    are_finite,
     cross_of_directions,
+    is_parallel,
     largest_component,
     same_side,
     unit_difference,
@@ -42,8 +44,9 @@ class PlaneProjection(NamedTuple):
 
 
 class PlanePair(IntEnum):
-    """How two planes lie to each other."""
+    """How two planes lie to each other; undefined where a normal is null or a result is not finite."""
 
+    UNDEFINED = directions.UNDEFINED
     SAME = -1
     INTERSECTING = 0
     PARALLEL = 2
@@ -55,7 +58,7 @@ class PlaneIntersection(NamedTuple):
     Attributes
     ----------
     kind
-        A `PlanePair` for each sample, shape (...); without meaning where there are NaNs.
+        A `PlanePair` for each sample, shape (...).
     point
         The line's point nearest to the origin, m, shape (..., 3); NaN where the planes are parallel or the same.
     direction
@@ -68,8 +71,9 @@ class PlaneIntersection(NamedTuple):
 
 
 class LinePlanePair(IntEnum):
-    """How a line lies to a plane."""
+    """How a line lies to a plane; undefined where direction or normal is null or a result is not finite."""
 
+    UNDEFINED = directions.UNDEFINED
     PARALLEL = -1
     INTERSECTING = 0
     CONTAINED = 1
@@ -81,7 +85,7 @@ class LinePlaneIntersection(NamedTuple):
     Attributes
     ----------
     kind
-        A `LinePlanePair` for each sample, shape (...); without meaning where there are NaNs.
+        A `LinePlanePair` for each sample, shape (...).
     point
         The common point, m, shape (..., 3). Of a line that lies in the plane its given point; NaN where the line is
         parallel to the plane and outside of it.
@@ -231,15 +235,17 @@ def intersect_planes(
     toward_line = gap * n1 - d1 * unit_difference(n1, n2)
     point = elementary.cross(toward_line, direction) / squared_sine
 
-    parallel = squared_sine <= tolerance**2
+    parallel = is_parallel(squared_sine, tolerance)
     same = absolute(gap) <= maximum(tolerance * largest_component(np.array([d1, d2])), absolute_tolerance)
     kind = generally(
         parallel,
         generally(same, float(PlanePair.SAME), float(PlanePair.PARALLEL)),
         float(PlanePair.INTERSECTING),
     )
-    line = generally(parallel, np.nan, point), generally(parallel, np.nan, normalize(direction))
-    return PlaneIntersection(kind, *line)
+    line = point, normalize(direction)
+    defined = are_finite(np.array([gap, squared_sine])) & (parallel | are_finite(*line))
+    point, direction = (generally(parallel, np.full(3, np.nan), where(defined, vector, np.nan)) for vector in line)
+    return PlaneIntersection(where(defined, kind, float(PlanePair.UNDEFINED)), point, direction)
 
 
 @batched(p=(3,), direction=(3,), plane=(4,), dtypes={"kind": int})
@@ -288,7 +294,11 @@ def intersect_line_and_plane(
         float(LinePlanePair.INTERSECTING),
     )
     along = where(parallel, where(contained, 0.0, np.nan), -distance / where(parallel, 1.0, sine))
-    return LinePlaneIntersection(kind, p + along * u)
+    point = p + along * u
+    beside = parallel & (absolute(distance) < np.inf)
+    defined = are_finite(point) | beside
+    kind = where(defined, kind, float(LinePlanePair.UNDEFINED))
+    return LinePlaneIntersection(kind, where(defined, point, np.nan))
 
 
 def _normal_form(plane: Array) -> tuple[Array, Any]:
