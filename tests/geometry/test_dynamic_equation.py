@@ -20,6 +20,7 @@ from chasles.geometry import (
     velocity_matrix,
     wrench_from_action_matrix,
 )
+from chasles.geometry.hybrid_dynamics import hybrid_solution
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALL_ACCELERATIONS = [[1] * 6, [0] * 6]
@@ -154,13 +155,84 @@ def test_bodies_that_cannot_be() -> None:
     for impossible in (pseudo_inertia(2.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])), np.diag([1.0, 1.0, 1.0, -2.0])):
         solution = solve_dynamic_equation(impossible, none, pull, ALL_ACCELERATIONS)
         assert (solution.solved, solution.physical) == (True, False)
-        assert solution.status.startswith("solved, but no body has such an inertia")
+        assert solution.status == "solved, but no body with mass has the inertia J"
         assert_allclose(solution.W_rate[0, 3], 2.0 / impossible[3, 3])
     askew = np.diag([1.0, 1.0, 1.0, 2.0])
     askew[3, 1] = 1.0
     solution = solve_dynamic_equation(askew, none, pull, ALL_ACCELERATIONS)
     assert (solution.solved, solution.physical) == (False, False)
-    assert solution.status == "the data or the solution are not finite, or J is not symmetric"
+    assert solution.status == "J is not symmetric"
+
+
+@pytest.mark.parametrize("choice", ONE_OF_EACH[::5])
+def test_components_that_stand_in_one_of_their_two_places_are_refused(choice: np.ndarray) -> None:
+    """They would be halved; what stands in the places of unknowns does not matter."""
+    rng = np.random.default_rng(6)
+    J, acceleration = random_body(rng).pseudo_inertia, rng.normal(size=6)
+    W_rate, Phi = hidden(velocity_matrix(acceleration), actions(J, acceleration), choice)
+    assert solve_dynamic_equation(J, W_rate, Phi, choice).success
+    places = [(2, 1), (0, 2), (1, 0), (0, 3), (1, 3), (2, 3)]
+    for k, (i, j) in enumerate(places):
+        for row, column in ((i, j), (j, i)):
+            motion, action = W_rate.copy(), Phi.copy()
+            (action if choice[0, k] else motion)[row, column] = 0.0
+            found = solve_dynamic_equation(J, motion, action, choice)
+            if j == 3 and not choice[0, k]:  # an acceleration stands in one place, below it is 0
+                assert found.success
+                continue
+            assert not found.solved
+            assert found.status.startswith("Phi is not [[skew" if choice[0, k] else "W_rate is not [[skew")
+            unknown = np.append(twist_from_velocity_matrix(found.W_rate), wrench_from_action_matrix(found.Phi))
+            assert np.isnan(unknown[choice.ravel() == 1]).all()
+            motion, action = W_rate.copy(), Phi.copy()
+            (motion if choice[0, k] else action)[row, column] = 7.0
+            assert solve_dynamic_equation(J, motion, action, choice).success == (not (row == 3 and choice[0, k]))
+
+
+def test_numbers_in_the_place_of_zeros_are_refused() -> None:
+    rng = np.random.default_rng(7)
+    J, acceleration, omega = random_body(rng).pseudo_inertia, rng.normal(size=6), rng.normal(size=3)
+    W_rate, Phi = velocity_matrix(acceleration), actions(J, acceleration)
+    for k in range(4):
+        wrong = Phi.copy()
+        wrong[k, k] = 0.1
+        assert solve_dynamic_equation(J, W_rate, wrong, ALL_ACCELERATIONS).status.startswith("Phi is not")
+        wrong = W_rate.copy()
+        wrong[k, k] = 0.1
+        assert solve_dynamic_equation(J, wrong, Phi, ALL_ACTIONS).status.startswith("W_rate is not")
+        assert solve_dynamic_equation(J, wrong, Phi, ALL_ACCELERATIONS).success  # nothing of it is given
+    W = velocity_matrix(np.append(omega, np.zeros(3)))
+    H = W_rate + W @ W
+    assert "subtract W²" in solve_dynamic_equation(J, H, Phi, ALL_ACTIONS).status
+    assert solve_dynamic_equation(J, H - W @ W, Phi, ALL_ACTIONS).success
+
+
+def test_what_rounding_leaves_of_larger_actions_is_legal() -> None:
+    """Forces in equilibrium: their sum is not skew to rounding, and the body stays at rest."""
+    rng = np.random.default_rng(8)
+    J = random_body(rng).pseudo_inertia
+    force = actions(J, rng.normal(size=6))
+    T = np.eye(4)
+    T[:3, 3] = rng.normal(size=3)
+    residue = T @ (1e3 * force) @ T.T / 1e3 - T @ force @ T.T
+    assert np.any(residue != -residue.T)
+    found = solve_dynamic_equation(J, np.zeros((4, 4)), residue, ALL_ACCELERATIONS)
+    assert found.success
+    assert np.abs(found.W_rate).max() < 1e-12
+
+
+def test_every_choice_of_unknowns_examines_its_matrices() -> None:
+    """Those of two unknowns for one component are solved elsewhere."""
+    rng = np.random.default_rng(9)
+    J, acceleration = random_body(rng).pseudo_inertia, rng.normal(size=6)
+    unknown = [[0, 0, 1, 0, 0, 1], [1, 0, 1, 1, 1, 0]]
+    W_rate, Phi = hidden(velocity_matrix(acceleration), actions(J, acceleration), np.array(unknown))
+    assert solve_dynamic_equation(J, W_rate, Phi, unknown).solved
+    one_sided = Phi.copy()
+    one_sided[0, 2] = 0.0
+    found = solve_dynamic_equation(J, W_rate, [Phi, one_sided], unknown)
+    assert found.solved.tolist() == [True, False]
+    assert found.status.startswith("2 of 2 samples are not well; the first, (0,): solved, but one component has two")
 
 
 def test_a_pair_of_unknowns_leaves_another_pair_without() -> None:
@@ -184,7 +256,7 @@ def test_nan_stays_in_its_sample() -> None:
     assert solution.physical.tolist() == [False, True, True, True]
     assert np.isnan(twist_from_velocity_matrix(solution.W_rate[[0, 2]])).all()
     assert_allclose(solution.W_rate[[1, 3]], expected[[1, 3]], rtol=1e-14)
-    assert solution.status.startswith("2 of 4 samples are not well; the first, (0,): the data or the solution are not")
+    assert solution.status.startswith("2 of 4 samples are not well; the first, (0,): J or a given component of W_rate")
 
 
 def test_overflow_is_no_solution() -> None:
@@ -217,6 +289,12 @@ def test_compiled_solution_agrees_for_every_choice() -> None:
         motion, action = hybrid_dynamics(J, *hidden(W_rate, Phi, unknown), choice)
         assert_allclose(motion, W_rate, atol=1e-11)
         assert_allclose(action, Phi, atol=1e-10)
+
+
+def test_every_choice_of_one_unknown_in_each_pair_is_a_program() -> None:
+    for unknown in ONE_OF_EACH:
+        program = hybrid_solution.specialize(acceleration_unknown=tuple(map(bool, unknown[0]))).program
+        assert [output.name for output in program.outputs] == ["W_rate", "Phi", "rank", "problem", "physical"]
 
 
 def test_derivative_of_the_acceleration_is_the_inverse_inertia() -> None:

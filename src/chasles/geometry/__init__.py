@@ -12,7 +12,7 @@ array([[0. , 0. , 0.5, 1. , 0. , 0. ],
 
 from chasles.geometry.adjoints import adjoint, twist_cross, twist_cross_matrix
 from chasles.geometry.batched import Batched, batched
-from chasles.geometry.dynamic_equation import DynamicSolution, HybridDynamics, hybrid_dynamics, solve_dynamic_equation
+from chasles.geometry.dynamic_equation import DynamicSolution, solve_dynamic_equation
 from chasles.geometry.euler_angles import (
     EULER_SEQUENCES,
     EulerAngles,
@@ -38,6 +38,7 @@ from chasles.geometry.frames import (
     rotation_from_three_points,
     rotation_from_two_vectors,
 )
+from chasles.geometry.hybrid_dynamics import HybridDynamics, hybrid_dynamics
 from chasles.geometry.inertial_parameters import (
     inertial_parameters_from_pseudo_inertia,
     log_cholesky_from_pseudo_inertia,

@@ -9,84 +9,49 @@ Source: the user's manual of SpaceLib in C, version 2.2, chapter 5 (function dyn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
+from chasles.geometry.dynamic_data import ROUNDING, DynamicData, DynamicProblem, examined_data
 from chasles.geometry.elementary import Array
-from chasles.geometry.matrix_dynamics import action_matrix_from_acceleration
+from chasles.geometry.hybrid_dynamics import RANK_TOLERANCE, HybridSolution, hybrid_solution
 from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
-from chasles.geometry.rigid_body_matrices import (
-    action_matrix,
-    twist_from_velocity_matrix,
-    velocity_matrix,
-    wrench_from_action_matrix,
-)
+from chasles.geometry.rigid_body_matrices import action_matrix, velocity_matrix
 
-#: Singular values below this part of the largest, of a system made dimensionless, are those of a singular one: their
-#: solution would have lost all but two or three digits.
-RANK_TOLERANCE = 1e-13
-
-#: Rounding errors, relative, that inertias and residuals may have.
-ROUNDING = 1e-9
-
-
-class HybridDynamics(NamedTuple):
-    """Rate of the velocity matrix and action matrix of a body, shape (..., 4, 4)."""
-
-    W_rate: Array
-    Phi: Array
+#: A sentence for each `DynamicProblem`, with the rank and the names of the matrices.
+_PROBLEMS = {
+    DynamicProblem.NOT_FINITE: "J or a given component of {motion} or {action} is not finite",
+    DynamicProblem.ACCELERATION: (
+        "{motion} is not [[skew(alpha), a], [0, 0]] in its given components; if it is an acceleration matrix "
+        "H = dW/dt + W², subtract W²"
+    ),
+    DynamicProblem.ACTION: "{action} is not [[skew(m), f], [-fᵀ, 0]] in its given components",
+    DynamicProblem.ASYMMETRY: "J is not symmetric",
+    DynamicProblem.SINGULAR: "the system is singular (rank {rank} of 6)",
+    DynamicProblem.OVERFLOW: "the solution is not finite, or does not satisfy the equation",
+    DynamicProblem.INERTIA: "solved, but no body with mass has the inertia J",
+    DynamicProblem.UNKNOWNS: "solved, but one component has two unknowns and another has none",
+}
 
 
-@batched(J=(4, 4), W_rate=(4, 4), Phi=(4, 4))
-def hybrid_dynamics(
-    J: Array, W_rate: Array, Phi: Array, acceleration_unknown: tuple[bool, ...] = (True,) * 6
-) -> HybridDynamics:
-    """Solve Φ = skew{dW/dt J} where of each component either the acceleration or the action is known.
+def problem_sentence(problem: Any, rank: Any, motion: str = "W_rate", action: str = "Phi") -> str:
+    """Return a sentence about the first of all samples that is not well; "solved" if none is.
 
-    It is compiled and differentiable, takes symbols, and examines nothing: see `solve_dynamic_equation` for an account
-    of the solution and for other choices of unknowns.
-
-    Parameters
-    ----------
-    J
-        Pseudo-inertia, shape (..., 4, 4), of a body with positive definite spatial inertia. Otherwise the results may
-        be infinite or NaN.
-    W_rate, Phi
-        Acceleration and action, shape (..., 4, 4); the unknown components do not matter.
-    acceleration_unknown
-        For each of (alpha x, y, z, a x, y, z) true if the acceleration is sought, false if the action is.
-
-    Returns
-    -------
-    HybridDynamics
-        Both matrices, complete.
-
-    Examples
-    --------
-    A body slides on a plane that holds the three other components of its motion; the force pulls at 1 N.
-
-    >>> J, none = np.diag([1.0, 1.0, 1.0, 2.0]), np.zeros((4, 4))
-    >>> pull = action_matrix([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    >>> motion, action = hybrid_dynamics(J, none, pull, (False, False, True, True, True, False))
-    >>> motion[:3, 3]
-    array([0.5, 0. , 0. ])
+    >>> problem_sentence(np.array([0, 5]), np.array([6, 4]))
+    '1 of 2 samples are not well; the first, (1,): the system is singular (rank 4 of 6)'
     """
-    if len(acceleration_unknown) != 6:
-        raise ArgumentError(f"hybrid_dynamics: acceleration_unknown has {len(acceleration_unknown)} flags, not 6")
-    S = spatial_inertia_from_pseudo_inertia(J)
-    acceleration, action = twist_from_velocity_matrix(W_rate), wrench_from_action_matrix(Phi)
-    sought = [i for i in range(6) if acceleration_unknown[i]]
-    known = [i for i in range(6) if not acceleration_unknown[i]]
-    found = _solved(S[np.ix_(sought, sought)], action[sought] - S[np.ix_(sought, known)] @ acceleration[known])
-    values = dict(zip(sought, found, strict=True)) | {i: acceleration[i] for i in known}
-    acceleration = np.array([values[i] for i in range(6)])
-    resulting = S @ acceleration
-    action = np.array([action[i] if i in sought else resulting[i] for i in range(6)])
-    return HybridDynamics(velocity_matrix(acceleration), action_matrix(action))
+    problems, ranks = np.asarray(problem), np.asarray(rank)
+    wrong = problems != DynamicProblem.NONE
+    if not np.any(wrong):
+        return "solved"
+    sample = tuple(map(int, np.argwhere(wrong)[0]))
+    sentence = _PROBLEMS[DynamicProblem(int(problems[sample]))]
+    which = f"{int(np.sum(wrong))} of {wrong.size} samples are not well; the first, {sample}: " if sample else ""
+    return which + sentence.format(rank=int(ranks[sample]), motion=motion, action=action)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,10 +66,13 @@ class DynamicSolution:
     rank
         Rank of the system of six equations, shape (...); below 6 it is singular.
     solved
-        Whether the system is regular, the data are finite, and the solution satisfies the equation, shape (...).
+        Whether the matrices have the layout they must have, the system is regular, the data are finite, and the
+        solution satisfies the equation, shape (...).
     physical
         Whether the data have a meaning, shape (...): J is the inertia of a body with mass, and of each component
         either the acceleration or the action is unknown, not both or neither.
+    problem
+        What is wrong, shape (...): a `chasles.geometry.dynamic_data.DynamicProblem`, 0 for nothing.
     """
 
     W_rate: NDArray[np.float64]
@@ -112,6 +80,7 @@ class DynamicSolution:
     rank: NDArray[np.int64]
     solved: NDArray[np.bool_]
     physical: NDArray[np.bool_]
+    problem: NDArray[np.int64]
 
     @property
     def success(self) -> bool:
@@ -121,18 +90,7 @@ class DynamicSolution:
     @property
     def status(self) -> str:
         """A sentence about the solution; it names the first sample that is not well."""
-        well = self.solved & self.physical
-        if np.all(well):
-            return "solved"
-        sample = tuple(map(int, np.argwhere(np.logical_not(well))[0]))
-        if self.rank[sample] < 6:
-            problem = f"the system is singular (rank {self.rank[sample]} of 6)"
-        elif not self.solved[sample]:
-            problem = "the data or the solution are not finite, or J is not symmetric"
-        else:
-            problem = "solved, but no body has such an inertia, or a component has two unknowns and another has none"
-        which = f"{int(np.sum(~well))} of {well.size} samples are not well; the first, {sample}: " if sample else ""
-        return which + problem
+        return problem_sentence(self.problem, self.rank)
 
 
 def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unknown: ArrayLike) -> DynamicSolution:
@@ -170,37 +128,42 @@ def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unkn
     """
     inertia, motion, action = _matrices("J", J), _matrices("W_rate", W_rate), _matrices("Phi", Phi)
     flags = _flags(unknown)
-    lead = np.broadcast_shapes(inertia.shape[:-2], motion.shape[:-2], action.shape[:-2], flags.shape[:-1])
-    flags = np.broadcast_to(flags, (*lead, 12))
-    S = np.broadcast_to(spatial_inertia_from_pseudo_inertia(inertia), (*lead, 6, 6))
-    vectors = np.broadcast_arrays(twist_from_velocity_matrix(motion), wrench_from_action_matrix(action))
-    given = np.where(flags, 0.0, np.concatenate(vectors, axis=-1))
-    finite = np.isfinite(S).all(axis=(-1, -2)) & np.isfinite(given).all(axis=-1)
-
-    with np.errstate(invalid="ignore", over="ignore"):
-        rank, complete = _completed(np.where(finite[..., None, None], S, np.eye(6)), given, flags)
-        values = np.where(flags, np.where((finite & (rank == 6))[..., None], complete, np.nan), given)
-        found_motion, found_action = velocity_matrix(values[..., :6]), action_matrix(values[..., 6:])
-        satisfied = _satisfied(S, values, found_action - action_matrix_from_acceleration(found_motion, inertia))
     one_of_each = (flags[..., :6] != flags[..., 6:]).all(axis=-1)
-    solved = finite & (rank == 6) & satisfied
-    return DynamicSolution(found_motion, found_action, rank, solved, one_of_each & _is_inertia(inertia))
+    if flags.ndim == 1 and one_of_each:
+        found = hybrid_solution(inertia, motion, action, acceleration_unknown=tuple(map(bool, flags[:6])))
+    else:
+        found = _general_solution(inertia, motion, action, flags)
+    problem = np.where((found.problem == DynamicProblem.NONE) & ~one_of_each, DynamicProblem.UNKNOWNS, found.problem)
+    solved = np.isin(problem, (DynamicProblem.NONE, DynamicProblem.INERTIA, DynamicProblem.UNKNOWNS))
+    return DynamicSolution(
+        found.W_rate, found.Phi, np.asarray(found.rank), solved, np.asarray(one_of_each & found.physical), problem
+    )
 
 
-def _solved(A: Array, b: Array) -> list[Any]:
-    """Solution of A x = b for a symmetric positive definite matrix, by A = L D L^T."""
-    n = len(b)
-    lower = [[A[i, j] for j in range(i + 1)] for i in range(n)]
-    x = list(b)
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = lower[i][k] / lower[k][k]
-            x[i] = x[i] - factor * x[k]
-            for j in range(k + 1, i + 1):
-                lower[i][j] = lower[i][j] - factor * lower[j][k]
-    for k in reversed(range(n)):
-        x[k] = (x[k] - sum(lower[i][k] * x[i] for i in range(k + 1, n))) / lower[k][k]
-    return x
+@batched(J=(4, 4), W_rate=(4, 4), Phi=(4, 4), unknown=(12,))
+def _examined(J: Array, W_rate: Array, Phi: Array, unknown: Array) -> DynamicData:
+    return examined_data(J, spatial_inertia_from_pseudo_inertia(J), W_rate, Phi, unknown)
+
+
+def _general_solution(
+    J: NDArray[np.float64], W_rate: NDArray[np.float64], Phi: NDArray[np.float64], flags: NDArray[np.bool_]
+) -> HybridSolution:
+    """Solve for any six unknowns, which may differ from sample to sample."""
+    given, problem, physical = _examined(J, W_rate, Phi, flags.astype(np.float64))
+    legal = np.asarray(problem) == DynamicProblem.NONE
+    flags = np.broadcast_to(flags, given.shape)
+    S = np.where(legal[..., None, None], spatial_inertia_from_pseudo_inertia(J), np.eye(6))
+    with np.errstate(invalid="ignore", over="ignore"):
+        rank, values = _completed(S, np.where(legal[..., None], given, 0.0), flags)
+        satisfied = _satisfied(S, values)
+    solved = legal & (rank == 6) & satisfied
+    values = np.where(flags, np.where(solved[..., None], values, np.nan), given)
+    outcome = np.where(physical > 0.5, DynamicProblem.NONE, DynamicProblem.INERTIA)
+    outcome = np.where(satisfied, outcome, DynamicProblem.OVERFLOW)
+    outcome = np.where(rank == 6, outcome, DynamicProblem.SINGULAR)
+    problem = np.where(legal, outcome, problem).astype(np.int64)
+    W_rate, Phi = velocity_matrix(values[..., :6]), action_matrix(values[..., 6:])
+    return HybridSolution(W_rate, Phi, rank, problem, physical > 0.5)
 
 
 def _completed(
@@ -227,25 +190,12 @@ def _units(S: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64], difference: NDArray[np.float64]) -> Any:
+def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
     """Whether the difference of the two sides of the equation is of the size of rounding errors."""
-    unit = _units(S)
-    terms = np.einsum("...ij,...j", np.abs(S), np.abs(values[..., :6])) + np.abs(values[..., 6:])
-    allowed = ROUNDING * (terms / unit).max(axis=-1)
-    return (np.abs(wrench_from_action_matrix(difference)) / unit).max(axis=-1) <= allowed
-
-
-def _is_inertia(J: NDArray[np.float64]) -> Any:
-    """Whether a body with mass has the pseudo-inertia: symmetric and positive semidefinite, up to rounding."""
-    finite = np.asarray(np.isfinite(J).all(axis=(-1, -2)))
-    J = np.where(finite[..., None, None], J, 0.0)
-    mass, second = J[..., 3, 3], np.trace(J[..., :3, :3], axis1=-2, axis2=-1)
-    length, root = np.sqrt(np.where(second > 0.0, second, 1.0)), np.sqrt(np.where(mass > 0.0, mass, 1.0))
-    unit = np.stack([length, length, length, root], axis=-1)
-    scaled = J / (unit[..., :, None] * unit[..., None, :])
-    asymmetry = np.abs(scaled - np.swapaxes(scaled, -1, -2)).max(axis=(-1, -2))
-    smallest = np.linalg.eigvalsh(scaled)[..., 0]
-    return finite & (mass > 0.0) & (asymmetry <= ROUNDING) & (smallest >= -ROUNDING)
+    unit, acceleration, action = _units(S), values[..., :6], values[..., 6:]
+    difference = np.abs(np.einsum("...ij,...j", S, acceleration) - action)
+    terms = np.einsum("...ij,...j", np.abs(S), np.abs(acceleration)) + np.abs(action)
+    return (difference / unit).max(axis=-1) <= ROUNDING * (terms / unit).max(axis=-1)
 
 
 def _matrices(name: str, A: ArrayLike) -> NDArray[np.float64]:
