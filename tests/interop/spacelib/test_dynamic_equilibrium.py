@@ -171,6 +171,116 @@ def test_wrong_shapes_are_told() -> None:
         dyn_eq(J, WP, F, [1] * 6)
 
 
+@pytest.mark.parametrize("place", [(3, 0), (0, 3), (2, 1), (1, 2)])
+def test_an_action_in_one_of_its_two_places_is_not_halved(place: tuple[int, int]) -> None:
+    one_sided = F.copy()
+    one_sided[place] = 0.0
+    found = dyn_eq(J, NONE, one_sided, ACCELERATIONS)
+    assert found.rv == NOTOK
+    assert np.isnan(found.Wp[:3, 3]).all()
+    assert found.status == "F is not [[skew(m), f], [-fᵀ, 0]] in its given components"
+    with pytest.raises(ArgumentError, match="dyn_eq: F is not"):
+        dyn_eq(J, NONE, one_sided, ACCELERATIONS, check=True)
+    batch = dyn_eq(J, NONE, [F, one_sided, F], ACCELERATIONS)
+    np.testing.assert_array_equal(batch.rv, [OK, NOTOK, OK])
+    assert batch.status == f"1 of 3 samples are not well; the first, (1,): {found.status}"
+
+
+def test_an_acceleration_matrix_is_no_rate_of_a_velocity_matrix() -> None:
+    W = velocity(np.array([1.0, -2.0, 0.5]), np.zeros(3))
+    found = dyn_eq(J, WP + W @ W, NONE, ACTIONS)
+    assert found.rv == NOTOK
+    assert found.status.startswith("Wp is not [[skew(alpha), a], [0, 0]] in its given components; if it is an acc")
+    assert dyn_eq(J, WP, NONE, ACTIONS).status == "solved"
+
+
+def test_what_is_wrong_is_told() -> None:
+    assert dyn_eq(J + 5.0 * np.eye(4, k=1), WP, NONE, ACTIONS).status == "J is not symmetric"
+    assert dyn_eq(-J, WP, NONE, ACTIONS).status == "solved, but no body with mass has the inertia J"
+    assert dyn_eq(np.full((4, 4), math.nan), WP, NONE, ACTIONS).status.startswith("J or a given component of Wp or F")
+    point = np.diag([0.0, 0.0, 0.0, 2.0])
+    assert dyn_eq(point, NONE, F, ACCELERATIONS).status == "the system is singular (rank 3 of 6)"
+
+
+def test_single_samples_go_straight_to_machine_code_whatever_the_flags_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = [ACCELERATIONS, np.array(ACCELERATIONS), tuple(map(tuple, ACCELERATIONS)), np.array(ACCELERATIONS, bool)]
+    expected = [dyn_eq(J, NONE, F, var) for var in choices]
+    monkeypatch.setattr("chasles.interop.spacelib.dynamic_equilibrium._general_solution", None)
+    monkeypatch.setattr("chasles.interop.spacelib.dynamic_equilibrium._flags", None)
+    for var, first in zip(choices, expected, strict=True):
+        again = dyn_eq(J, NONE, F, var)
+        assert again == first
+        assert type(again.rv) is int
+
+
+class TestSymbols:
+    """rv is OK where SymPy can decide so, NOTOK where it can decide that, and the condition elsewhere."""
+
+    m, x, f = sympy.symbols("m x f", positive=True)
+    unknown = sympy.Symbol("mu", real=True)
+
+    def pull(self, force: Any) -> Any:
+        pull = np.zeros((4, 4), dtype=object)
+        pull[0, 3], pull[3, 0] = force, -force
+        return pull
+
+    def test_what_is_certain(self) -> None:
+        disk = np.diag([self.m, self.m, 0, 2 * self.m])
+        found = dyn_eq(disk, NONE, self.pull(self.f), ACCELERATIONS)
+        assert (found.rv, found.status) == (OK, "solved")
+        assert type(found.rv) is int
+        assert sympy.simplify(found.Wp[0, 3] - self.f / (2 * self.m)) == 0
+
+    def test_a_body_that_is_not_in_the_origin(self) -> None:
+        """The moments about the centre of mass decide, however large those about the origin are."""
+        for second, rv in ((self.m * self.x**2, OK), (sympy.Rational(1, 2) * self.m * self.x**2, NOTOK)):
+            J = np.diag([second, self.m, self.m, self.m]).astype(object)
+            J[0, 3] = J[3, 0] = self.m * self.x
+            found = dyn_eq(J, NONE, self.pull(self.f), ACTIONS)
+            assert found.rv == rv
+        assert found.status == "solved, but no body with mass has the inertia J"
+
+    def test_what_depends_on_a_symbol(self) -> None:
+        found = dyn_eq(np.diag([1, 1, 1, self.unknown]), NONE, self.pull(self.f), ACTIONS)
+        assert found.rv.subs(self.unknown, 2) == OK
+        assert found.rv.subs(self.unknown, -2) == NOTOK
+        assert found.rv != OK
+        assert found.status == "OK only if mu > 0"
+        found = dyn_eq(np.diag([self.unknown, 0, 0, 1]), NONE, self.pull(self.f), ACCELERATIONS[::-1])
+        assert found.rv.subs(self.unknown, 0) == OK
+        assert found.rv.subs(self.unknown, -1) == NOTOK
+
+    def test_what_is_certainly_wrong(self) -> None:
+        body = np.diag([self.m, self.m, self.m, self.m])
+        one_sided = self.pull(self.f)
+        one_sided[3, 0] = 0
+        rod = np.diag([self.m, 0, 0, self.m])
+        for J, action, status in (
+            (body, one_sided, "F is not"),
+            (-body, self.pull(self.f), "solved, but no body"),
+            (rod, self.pull(self.f), "the system is singular"),
+            (body + self.x * np.eye(4, k=1, dtype=int), self.pull(self.f), "J is not symmetric"),
+        ):
+            found = dyn_eq(J, NONE, action, ACCELERATIONS)
+            assert found.rv == NOTOK
+            assert found.status.startswith(status)
+            assert (str(found.Wp[0, 3]) == "nan") == (not status.startswith("solved"))
+        skewed = np.zeros((4, 4), dtype=object)
+        skewed[1, 0] = self.x
+        assert dyn_eq(body, skewed, NONE, ACTIONS).rv == NOTOK
+        with pytest.raises(ArgumentError, match="dyn_eq: F is not"):
+            dyn_eq(body, NONE, one_sided, ACCELERATIONS, check=True)
+
+    def test_in_a_trace(self) -> None:
+        @chasles.function(J=(4, 4), F=(4, 4))
+        def code(J: Any, F: Any) -> Any:
+            return dyn_eq(J, NONE, F, ACCELERATIONS).rv
+
+        one_sided = F.copy()
+        one_sided[3, 0] = 0.0
+        assert code([J, J, -J], [F, one_sided, F]).tolist() == [OK, NOTOK, NOTOK]
+
+
 def test_symbols_and_traces() -> None:
     m, f = sympy.symbols("m f", positive=True)
     disk = np.diag([m, m, 0, 2 * m])

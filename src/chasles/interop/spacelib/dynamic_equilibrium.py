@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from chasles.engine.symbols import is_symbolic
+from chasles.engine import where
+from chasles.engine.scalar import Traced
 from chasles.errors import ArgumentError
-from chasles.geometry.dynamic_equation import hybrid_dynamics, solve_dynamic_equation
+from chasles.geometry import solve_dynamic_equation
+from chasles.geometry.dynamic_equation import problem_sentence
 from chasles.geometry.elementary import Array
+from chasles.geometry.hybrid_dynamics import hybrid_solution
+from chasles.interop.spacelib import symbolic_equilibrium
 from chasles.interop.spacelib.codes import NOTOK, OK
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.sizes import real_array
 
 
-class DynamicEquilibrium(NamedTuple):
+@comparable
+class _Equilibrium(NamedTuple):
+    Wp: Array
+    F: Array
+    rv: Any
+
+
+class DynamicEquilibrium(_Equilibrium):
     """What `dyn_eq` returns.
 
     Attributes
@@ -25,12 +40,15 @@ class DynamicEquilibrium(NamedTuple):
         OK or NOTOK, shape (...).
     """
 
-    Wp: Array
-    F: Array
-    rv: Any
+    _account: Callable[[], str]
+
+    @property
+    def status(self) -> str:
+        """A sentence that says what is wrong where rv is not OK."""
+        return self._account()
 
 
-def dyn_eq(J: Any, Wp: Any, F: Any, var: ArrayLike) -> DynamicEquilibrium:
+def dyn_eq(J: Any, Wp: Any, F: Any, var: Any, *, check: bool = False) -> DynamicEquilibrium:
     """Solve F = skew{Wp J} (5.1) for six of the twelve components of acceleration and action.
 
     With a velocity matrix W and a momentum matrix in the places of Wp and F it solves (5.2).
@@ -47,14 +65,22 @@ def dyn_eq(J: Any, Wp: Any, F: Any, var: ArrayLike) -> DynamicEquilibrium:
 
             [[angular acceleration x, y, z, acceleration x, y, z],
              [torque x, y, z,               force x, y, z       ]]
+    check
+        True to raise `ArgumentError` where rv is not OK.
 
     Returns
     -------
     DynamicEquilibrium
-        ``Wp``, ``F`` and ``rv``. Without a unique solution rv is NOTOK and the unknowns are NaN (the original returns
-        the rank of its equations, negative). It is NOTOK too, as the manual says, for data without physical meaning: no
-        body has the inertia J, or a component has both its acceleration and its action unknown; the unknowns are then
-        what the equations give, where the original would take an unknown action for 0.
+        ``Wp``, ``F`` and ``rv``. The attribute ``status`` of the result says what is wrong where rv is NOTOK:
+
+        - a matrix is not what it must be: Wp or F is not skew-symmetric as a matrix of its kind is (each given
+          component stands in two places), J is not symmetric, or a number is not finite; the unknowns are NaN;
+        - there is no unique solution; the unknowns are NaN (the original returns the rank of its equations, negative);
+        - no body has the inertia J, or a component has both its acceleration and its action unknown; the unknowns are
+          what the equations give, where the original would take an unknown action for 0.
+
+        With symbols, rv is OK or NOTOK where SymPy can decide; else it is an expression, ``Piecewise((1, …), (0,
+        True))`` with the conditions for OK, which values of the symbols decide.
 
     Raises
     ------
@@ -70,16 +96,93 @@ def dyn_eq(J: Any, Wp: Any, F: Any, var: ArrayLike) -> DynamicEquilibrium:
     >>> Wp, F, rv = dyn_eq(J, np.zeros((4, 4)), F, [[1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]])
     >>> Wp[:3, 3], rv
     (array([0.5, 0. , 0. ]), 1)
+
+    The force in one of its two places is no action:
+
+    >>> F[3, 0] = 0.0
+    >>> result = dyn_eq(J, np.zeros((4, 4)), F, [[1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]])
+    >>> result.rv, result.status
+    (0, 'F is not [[skew(m), f], [-fᵀ, 0]] in its given components')
     """
-    if is_symbolic(J) or is_symbolic(Wp) or is_symbolic(F):
-        return DynamicEquilibrium(*hybrid_dynamics(J, Wp, F, _accelerations_unknown(var)), OK)
-    solution = solve_dynamic_equation(J, Wp, F, var)
-    rv = np.where(solution.solved & solution.physical, OK, NOTOK)
-    return DynamicEquilibrium(solution.W_rate, solution.Phi, rv if rv.ndim else int(rv))
+    solver = _solver_for(var)
+    found = solver(J, Wp, F)
+    if found.__class__ is tuple:  # one sample, straight from machine code
+        Wp, F, rank, problem, _ = found
+        found = DynamicEquilibrium(Wp, F, OK if problem == 0.0 else NOTOK)
+        found._account = partial(_sentence, problem, rank)
+    if check and not np.all(found.rv == OK):
+        raise ArgumentError(f"dyn_eq: {found.status}")
+    equilibrium: DynamicEquilibrium = found
+    return equilibrium
 
 
-def _accelerations_unknown(var: ArrayLike) -> tuple[bool, ...]:
-    flags = np.asarray(var)
-    if flags.shape != (2, 6) or not np.array_equal(flags[0] == 0, flags[1] != 0):
+_SOLVERS: dict[Any, Callable[..., Any]] = {}
+"""Ways to solve, by the choices of unknowns met so far."""
+
+
+def _solver_for(var: Any) -> Callable[..., Any]:
+    """Return the function that solves for a choice of unknowns: machine code, if each component has one."""
+    key: Any = None
+    known = None
+    try:
+        is_table = var.__class__ is np.ndarray and var.shape == (2, 6)
+        key = (var.dtype.char, var.tobytes()) if is_table else tuple(map(tuple, var))
+        known = _SOLVERS.get(key)
+    except TypeError:  # not two lists of flags; `_flags` tells of it
+        pass
+    if known is not None:
+        return known
+    flags = _flags(var)
+    general = partial(_general_solution, flags=flags)
+    if flags.shape != (2, 6) or not np.all(flags[0] != flags[1]):
+        return general
+    function = hybrid_solution.specialize(acceleration_unknown=tuple(map(bool, flags[0])))
+    solver = _SOLVERS[key] = function.direct_call(general)
+    return solver
+
+
+def _general_solution(J: Any, Wp: Any, F: Any, flags: NDArray[np.bool_]) -> DynamicEquilibrium:
+    """Solve for any samples: single or batches, numbers, traced scalars or symbols."""
+    matrices = _matrix(J, "J"), _matrix(Wp, "Wp"), _matrix(F, "F")
+    if all(array.dtype != object for array in matrices):
+        solution = solve_dynamic_equation(*matrices, flags)
+        rv = np.where(solution.solved & solution.physical, OK, NOTOK)
+        found = DynamicEquilibrium(solution.W_rate, solution.Phi, rv if rv.ndim else int(rv))
+        found._account = partial(_sentence, solution.problem, solution.rank)
+        return found
+    if flags.shape != (2, 6) or not np.all(flags[0] != flags[1]):
         raise ArgumentError("dyn_eq: with symbols, var must be (2, 6) with one 1 and one 0 in every column")
-    return tuple(bool(flag) for flag in flags[0])
+    unknown = tuple(map(bool, flags[0]))
+    if any(isinstance(element, Traced) for array in matrices for element in array.flat):
+        W_rate, Phi, _, problem, _ = hybrid_solution(*matrices, acceleration_unknown=unknown)
+        found = DynamicEquilibrium(W_rate, Phi, where(problem < 0.5, float(OK), float(NOTOK)))
+        found._account = lambda: "known when the function is called"
+        return found
+    W_rate, Phi, rv, account = symbolic_equilibrium.solve(*matrices, unknown)
+    found = DynamicEquilibrium(W_rate, Phi, rv)
+    found._account = lambda: account
+    return found
+
+
+def _sentence(problem: Any, rank: Any) -> str:
+    return problem_sentence(problem, rank, "Wp", "F")
+
+
+def _matrix(A: Any, name: str) -> Array:
+    array = real_array(A, "dyn_eq", name)
+    if array.shape[-2:] != (4, 4):
+        raise ArgumentError(f"dyn_eq: {name} has shape {array.shape}, but must be (..., 4, 4)")
+    return array
+
+
+def _flags(var: Any) -> NDArray[np.bool_]:
+    flags = real_array(var, "dyn_eq", "var")
+    if flags.shape[-2:] != (2, 6):
+        raise ArgumentError(f"dyn_eq: var has shape {flags.shape}, but must be (..., 2, 6)")
+    if flags.dtype == object or not np.isin(flags, (0, 1)).all():
+        raise ArgumentError("dyn_eq: var must hold 1 for an unknown and 0 for a given component")
+    counts = np.atleast_1d(flags.sum(axis=(-2, -1)))
+    if (counts != 6).any():
+        count = int(counts[counts != 6][0])
+        raise ArgumentError(f"dyn_eq: var marks {count} components as unknown; six equations need six unknowns")
+    return flags.astype(bool)

@@ -1,28 +1,68 @@
-"""Sizes of matrices, which C's routines are told and Python's arrays know."""
+"""Arrays that routines are given: real numbers, of the sizes that C's routines are told and Python's arrays know."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from chasles.engine.scalar import boxed
+from chasles.engine.scalar import Traced, boxed
+from chasles.engine.symbols import is_symbol
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
+_FLOAT64 = np.dtype(np.float64)
 
-def real_array(values: Any) -> Array:
+
+def real_array(values: Any, routine: str = "SpaceLib", name: str = "an argument") -> Array:
     """Return an array of floats, or of the traced scalars or symbols that are given.
+
+    Parameters
+    ----------
+    values
+        Real numbers, traced scalars or symbols. An array of floats is returned as it is, not copied.
+    routine, name
+        For the message of the error.
+
+    Raises
+    ------
+    ArgumentError
+        For complex numbers, text, other objects, and rows of different lengths.
 
     Examples
     --------
-    >>> real_array([1, 2])
+    >>> real_array([1, 2], "cross", "a")
     array([1., 2.])
     """
-    array = boxed(values)
-    if np.iscomplexobj(array):
-        raise ArgumentError("SpaceLib's numbers are real, not complex")
-    return array if array.dtype == object else array.astype(np.float64)
+    if values.__class__ is np.ndarray and values.dtype is _FLOAT64:
+        floats: Array = values
+        return floats
+    try:
+        array = boxed(values)
+    except ValueError:
+        raise ArgumentError(f"{routine}: {name} has rows of different lengths, so it is no array of numbers") from None
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64, copy=False)
+    if array.dtype == object:
+        return _of_objects(array, routine, name)
+    raise _no_numbers(array.flat[0] if array.size else array.dtype, routine, name)
+
+
+def _of_objects(array: Array, routine: str, name: str) -> Array:
+    """Return an array of symbols and numbers as it is, one of numbers alone as floats."""
+    symbols = [isinstance(element, Traced) or is_symbol(element) for element in array.flat]
+    for element, symbolic in zip(array.flat, symbols, strict=True):
+        if not symbolic and not isinstance(element, Real):
+            raise _no_numbers(element, routine, name)
+    return array if any(symbols) else array.astype(np.float64)
+
+
+def _no_numbers(found: Any, routine: str, name: str) -> ArgumentError:
+    text = repr(str(found) if isinstance(found, str) else found)
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    kind = "complex numbers" if isinstance(found, complex | np.complexfloating) else "what is no number"
+    return ArgumentError(f"{routine}: {name} holds {kind}, such as {shown}; it must be an array of real numbers")
 
 
 def matrix(A: Any, d1: int | None, d2: int | None, routine: str, name: str = "A") -> Array:
@@ -44,9 +84,9 @@ def matrix(A: Any, d1: int | None, d2: int | None, routine: str, name: str = "A"
     >>> matrix([1, 2, 3], 3, 1, "sum")
     array([1., 2., 3.])
     """
-    array = real_array(A)
-    size = (*array.shape, 1) if array.ndim == 1 else array.shape[-2:]
-    if array.ndim == 0 or any(told is not None and told != known for told, known in zip((d1, d2), size, strict=True)):
+    array = real_array(A, routine, name)
+    rows, columns = array.shape[-2:] if array.ndim > 1 else (*array.shape, 1) if array.ndim else (-1, -1)
+    if rows < 0 or (d1 is not None and d1 != rows) or (d2 is not None and d2 != columns):
         wanted = ", ".join("any" if told is None else str(told) for told in (d1, d2))
         raise ArgumentError(f"{routine}: {name} has shape {array.shape}, but the rows and columns must be ({wanted})")
     return array
