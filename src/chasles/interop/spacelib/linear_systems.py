@@ -16,12 +16,15 @@ from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib import symbolic_systems
+from chasles.interop.spacelib.compiled_reduction import columns_in_order, is_small, reduction
 from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.elimination import elimin, normalr, rmax, swabc, swabr
 from chasles.interop.spacelib.precision import zerom
+from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 
+@comparable
 class Solution(NamedTuple):
     """What `solve` returns.
 
@@ -37,6 +40,7 @@ class Solution(NamedTuple):
     rank: Any
 
 
+@comparable
 class Inverse(NamedTuple):
     """What `minvers` returns.
 
@@ -52,6 +56,7 @@ class Inverse(NamedTuple):
     rank: Any
 
 
+@comparable
 class PseudoInverse(NamedTuple):
     """What `pseudo_inv` returns.
 
@@ -67,6 +72,7 @@ class PseudoInverse(NamedTuple):
     rank: Any
 
 
+@comparable
 class LinearSystem(NamedTuple):
     """What `linear` returns.
 
@@ -105,22 +111,22 @@ def solve(A: Any, b: Any, dim: int | None = None) -> Solution:
     Solution
         ``x`` and the ``rank`` of A: the number of singular values above rounding. Where it is less than dim, the
         original returns numbers without meaning and here x is NaN; `pseudo_inv` and `linear` tell more of such a
-        system. A matrix with NaN or infinite elements has the rank 0.
+        system. The rank is 0 where A or b has NaN or infinite elements, or the solution is too large for a float.
 
     Examples
     --------
     >>> solve([[2, 0], [0, 4]], [1, 1])
     Solution(x=array([0.5 , 0.25]), rank=2)
     """
-    matrices, sides = square(A, dim, "solve", least=0), real_array(b)
+    matrices, sides = square(A, dim, "solve", least=0), real_array(b, "solve", "b")
     size = matrices.shape[-1]
     if not sides.ndim or sides.shape[-1] != size:
         raise ArgumentError(f"solve: b has shape {sides.shape}, but must be (…, {size}), as A is {matrices.shape}")
     if is_symbolic(matrices) or is_symbolic(sides):
         return Solution(*symbolic_systems.solve(matrices, sides))
     regular, rank = _regular(matrices)
-    x: Array = np.linalg.solve(regular, sides.astype(np.float64)[..., None])[..., 0]
-    return Solution(np.where(np.expand_dims(rank == size, -1), x, np.nan), _count(rank))
+    x: Array = np.linalg.solve(regular, sides[..., None])[..., 0]
+    return Solution(*_solved(x, rank, size, axes=(-1,)))
 
 
 def minvers(A: Any, dim: int | None = None) -> Inverse:
@@ -148,8 +154,7 @@ def minvers(A: Any, dim: int | None = None) -> Inverse:
     if is_symbolic(matrices):
         return Inverse(*symbolic_systems.inverse(matrices))
     regular, rank = _regular(matrices)
-    inverses = np.linalg.inv(regular)
-    return Inverse(np.where(np.expand_dims(rank == matrices.shape[-1], (-2, -1)), inverses, np.nan), _count(rank))
+    return Inverse(*_solved(np.linalg.inv(regular), rank, matrices.shape[-1], axes=(-2, -1)))
 
 
 def pseudo_inv(A: Any, rows: int | None = None, cols: int | None = None) -> PseudoInverse:
@@ -169,7 +174,8 @@ def pseudo_inv(A: Any, rows: int | None = None, cols: int | None = None) -> Pseu
     Returns
     -------
     PseudoInverse
-        ``Api`` and the ``rank`` of A. A matrix with NaN or infinite elements gives NaN and the rank 0.
+        ``Api`` and the ``rank`` of A. A matrix with NaN or infinite elements, or whose pseudo-inverse is too large for
+        floats, gives NaN and the rank 0.
 
     Examples
     --------
@@ -182,14 +188,16 @@ def pseudo_inv(A: Any, rows: int | None = None, cols: int | None = None) -> Pseu
         raise ArgumentError(f"pseudo_inv: A must be a matrix, but its shape is {matrices.shape}")
     if is_symbolic(matrices):
         return PseudoInverse(*symbolic_systems.pseudo_inverse(matrices))
-    matrices = matrices.astype(np.float64)
     finite = np.isfinite(matrices).all(axis=(-2, -1), keepdims=True)
     left, values, right = np.linalg.svd(np.where(finite, matrices, 0.0), full_matrices=False)
     least = 1000.0 * zerom() * np.abs(matrices).max(axis=(-2, -1), initial=0.0)
     counted = values > least[..., None]
-    inverted = np.divide(1.0, values, out=np.zeros_like(values), where=counted)
-    inverse = (np.swapaxes(right, -2, -1) * inverted[..., None, :]) @ np.swapaxes(left, -2, -1)
-    return PseudoInverse(np.where(finite, inverse, np.nan), _count(np.sum(counted, axis=-1)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverted = np.divide(1.0, values, out=np.zeros_like(values), where=counted)
+        inverse = (np.swapaxes(right, -2, -1) * inverted[..., None, :]) @ np.swapaxes(left, -2, -1)
+    finite = finite & np.isfinite(inverse).all(axis=(-2, -1), keepdims=True)
+    rank = np.where(finite[..., 0, 0], np.sum(counted, axis=-1), 0)
+    return PseudoInverse(np.where(finite, inverse, np.nan), _count(rank))
 
 
 def linear(
@@ -239,8 +247,8 @@ def linear(
     LinearSystem
         ``H``, ``ivet``, ``irank`` and ``arm``. Elements of A not larger than 5 imax times the machine's precision times
         the largest of A count as null, as in the original, and become exactly 0; ``arm`` then tells how large the
-        largest of them was. Without equations or unknowns irank and arm are 0. A with NaN or infinite elements gives
-        NaN for all of H and arm, and the rank 0. For a system of symbols arm is NaN.
+        largest of them was. Without equations or unknowns irank and arm are 0. A with NaN or infinite elements, or
+        such that they arise, gives NaN for H and arm, and the rank 0. For a system of symbols arm is NaN.
 
     Examples
     --------
@@ -266,32 +274,42 @@ def linear(
     if main_variables not in ("first", "last"):
         raise ArgumentError(f"linear: main_variables must be 'first' or 'last', not {main_variables!r}")
     last = main_variables == "last"
-    if is_symbolic(stored):
+    if stored.dtype == object:
         return LinearSystem(*symbolic_systems.reduced(stored, imax, jmax, nsol, chosen, last))
-    stored = stored.astype(np.float64)
-    if stored.ndim == 2:
-        return _reduced(stored, imax, jmax, nsol, chosen, last)
-    lead = stored.shape[:-2]
-    systems = [_reduced(stored[index], imax, jmax, nsol, chosen, last) for index in np.ndindex(lead)]
+    part = stored[..., :imax, : jmax + nsol]
+    if is_small(imax, jmax, nsol):
+        reduced, ivet, rank, arm = reduction(imax, jmax, nsol, tuple(chosen), last)(part)
+        system = LinearSystem(reduced, ivet.astype(np.int64), _count(np.asarray(rank, dtype=np.int64)), arm)
+    else:
+        system = reduced_step_by_step(part, imax, jmax, nsol, chosen, last)
+    if part.shape == stored.shape:
+        return system
+    whole = stored.copy()
+    whole[..., :imax, : jmax + nsol] = system.H
+    return system._replace(H=whole)
+
+
+def reduced_step_by_step(H: Array, imax: int, jmax: int, nsol: int, chosen: list[int], last: bool) -> LinearSystem:
+    """Reduce systems of any size, which are all of H, one after another; see `linear`."""
+    if H.ndim == 2:
+        return _reduced(H, imax, jmax, nsol, chosen, last)
+    lead = H.shape[:-2]
+    systems = [_reduced(H[index], imax, jmax, nsol, chosen, last) for index in np.ndindex(lead)]
     if not systems:
-        return LinearSystem(stored, np.zeros((*lead, jmax), int), np.zeros(lead, int), np.zeros(lead))
+        return LinearSystem(H.copy(), np.zeros((*lead, jmax), int), np.zeros(lead, int), np.zeros(lead))
     return LinearSystem(*(np.array(part).reshape(lead + np.shape(part[0])) for part in zip(*systems, strict=True)))
 
 
 def _reduced(H: Array, imax: int, jmax: int, nsol: int, chosen: list[int], last: bool) -> LinearSystem:
-    """Reduce one system of numbers."""
+    """Reduce one system of numbers, which is all of H."""
     rows, columns = H.shape
-    width = jmax + nsol
-    ivet = np.arange(jmax)
-    if not np.isfinite(H[:imax, :jmax]).all():
-        undefined = H.copy()
-        undefined[:imax, :width] = np.nan
-        return LinearSystem(undefined, ivet, 0, np.nan)
+    undefined = LinearSystem(np.full(H.shape, np.nan), np.arange(jmax), 0, np.nan)
+    if not np.isfinite(H[:, :jmax]).all():
+        return undefined
+    ivet = np.array(columns_in_order(jmax, tuple(chosen), last), dtype=np.int64)
+    H = np.concatenate([H[:, ivet], H[:, jmax:]], axis=1)
     first_free = jmax - len(chosen) if last else jmax
-    for n, variable in enumerate(chosen):
-        place = jmax - 1 - n if last else n
-        H, ivet = swabc(H, rows, columns, imax, place, int(np.flatnonzero(ivet == variable)[0]), ivet)
-    least = 5.0 * zerom() * imax * np.abs(H[:imax, :first_free]).max(initial=0.0)
+    least = 5.0 * zerom() * imax * np.abs(H[:, :first_free]).max(initial=0.0)
     rank, arm = 0, 0.0
     for end in (first_free,) if last or not chosen else (len(chosen), first_free):
         while rank < min(imax, jmax):
@@ -299,28 +317,33 @@ def _reduced(H: Array, imax: int, jmax: int, nsol: int, chosen: list[int], last:
             arm = abs(pivot)
             if pivot == 0.0 or arm < least:
                 break
-            H = swabr(H, rows, columns, width, rank, im)
+            H = swabr(H, rows, columns, columns, rank, im)
             H, ivet = swabc(H, rows, columns, imax, rank, jm, ivet)
-            H = elimin(H, rows, columns, imax, width, rank)
-            H = normalr(H, rows, columns, width, rank, pivot)
+            H = elimin(H, rows, columns, imax, columns, rank)
+            H = normalr(H, rows, columns, columns, rank, pivot)
             rank += 1
-    H = H.copy()
-    H[rank:imax, :first_free] = 0.0
-    return LinearSystem(H, ivet, rank, arm)
+    H[rank:, :first_free] = 0.0
+    return LinearSystem(H, ivet, rank, arm) if np.isfinite(H[:, :jmax]).all() else undefined
 
 
 def _regular(matrices: Array) -> tuple[Array, NDArray[np.int64]]:
     """Return square matrices with the identity in the place of singular ones, and the ranks of those given."""
     size = matrices.shape[-1]
-    numbers = matrices.astype(np.float64)
-    finite = np.isfinite(numbers).all(axis=(-2, -1), keepdims=True)
+    finite = np.isfinite(matrices).all(axis=(-2, -1), keepdims=True)
     rank = np.zeros(matrices.shape[:-2], dtype=np.int64)
     if size:
-        rank = np.asarray(np.linalg.matrix_rank(np.where(finite, numbers, 0.0)))
-    return np.where((rank == size)[..., None, None], numbers, np.eye(size)), rank
+        rank = np.asarray(np.linalg.matrix_rank(np.where(finite, matrices, 0.0)))
+    return np.where((rank == size)[..., None, None], matrices, np.eye(size)), rank
 
 
-def _count(rank: NDArray[np.int64]) -> Any:
+def _solved(values: Array, rank: NDArray[np.int64], size: int, axes: tuple[int, ...]) -> tuple[Array, Any]:
+    """Return solutions, NaN where there is none, and ranks, 0 where the solution of a regular system is not finite."""
+    finite = np.isfinite(values).all(axis=axes)
+    solved = finite & (rank == size)
+    return np.where(np.expand_dims(solved, axes), values, np.nan), _count(np.where(finite | (rank < size), rank, 0))
+
+
+def _count(rank: NDArray[np.integer[Any]]) -> Any:
     """Rank of one matrix as a whole number of Python, those of a batch as an array."""
     return rank if rank.ndim else int(rank)
 
