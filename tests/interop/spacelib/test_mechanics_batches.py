@@ -26,6 +26,7 @@ RANDOM: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Any]] = {
     "4": lambda rng, shape: rng.normal(size=(*shape, 4, 4)),
     "R": lambda rng, shape: position(rng, shape)[..., :3, :3],
     "M": lambda rng, shape: position(rng, shape),
+    "W": lambda rng, shape: velocity(rng, shape),
 }
 
 # Every routine on arrays: a call, and the letters of its arguments.
@@ -49,8 +50,8 @@ CALLS: dict[str, tuple[Callable[..., Any], str]] = {
     "Gtomegapto": (sl.Gtomegapto, "3"),
     "makeL": (lambda *a: sl.makeL(sl.Rev, *a), "usP"),
     "makeL2": (lambda *a: sl.makeL2(sl.Rev, sl.Y, *a), "sP"),
-    "WtoL": (sl.WtoL, "4"),
-    "Wtovel": (sl.Wtovel, "4"),
+    "WtoL": (sl.WtoL, "W"),
+    "Wtovel": (sl.Wtovel, "W"),
     "velacctoWH": (lambda *a: sl.velacctoWH(sl.Rev, *a), "ss"),
     "velacctoWH2": (lambda *a: sl.velacctoWH2(sl.Pri, sl.Y, *a), "ss"),
     "velacctoWH3": (lambda *a: sl.velacctoWH3(sl.Rev, sl.X, *a), "ssP"),
@@ -79,9 +80,9 @@ CALLS: dict[str, tuple[Callable[..., Any], str]] = {
     "cardantoM": (lambda q, P: sl.cardantoM(q, 2, 0, 2, P), "vP"),
     "Mtocardan": (lambda m: sl.Mtocardan(m, 2, 0, 2), "M"),
     "cardantoW": (lambda q, qp, P: sl.cardantoW(q, qp, 2, 0, 1, P), "vvP"),
-    "Wtocardan": (lambda m, W: sl.Wtocardan(m, W, 2, 0, 1), "M4"),
+    "Wtocardan": (lambda m, W: sl.Wtocardan(m, W, 2, 0, 1), "MW"),
     "cardantoH": (lambda q, qp, qpp, P: sl.cardantoH(q, qp, qpp, 2, 0, 1, P), "vvvP"),
-    "Htocardan": (lambda m, W, H: sl.Htocardan(m, W, H, 2, 0, 1), "M44"),
+    "Htocardan": (lambda m, W, H: sl.Htocardan(m, W, H, 2, 0, 1), "MWW"),
     "cardanto_omega": (lambda q, qp: sl.cardanto_omega(q, qp, 0, 1, 0), "vv"),
     "cardanto_G": (lambda q, qp, qpp: sl.cardanto_G(q, qp, qpp, 0, 1, 0), "vvv"),
     "cardanto_OMEGAPTO": (lambda q, qp, qpp: sl.cardanto_OMEGAPTO(q, qp, qpp, 0, 1, 0), "vvv"),
@@ -130,6 +131,14 @@ def position(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     m[..., :3, :3] = np.eye(3) + np.sin(phi) * S + (1.0 - np.cos(phi)) * (S @ S)
     m[..., :3, 3], m[..., 3, 3] = rng.normal(size=(*shape, 3)), 1.0
     return m
+
+
+def velocity(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Random velocity matrices; as acceleration matrices they are those of a body at rest."""
+    W = np.zeros((*shape, 4, 4))
+    W[..., :3, :] = rng.normal(size=(*shape, 3, 4))
+    W[..., :3, :3] -= np.swapaxes(W[..., :3, :3], -2, -1).copy()
+    return W
 
 
 def flat(results: Any) -> Iterator[Any]:

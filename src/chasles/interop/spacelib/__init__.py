@@ -85,6 +85,7 @@ from chasles.interop.spacelib.change_of_reference import (
 from chasles.interop.spacelib.checks import Mcheck, Mcheck2, Miszero, viszero
 from chasles.interop.spacelib.codes import (
     NOTOK,
+    NOTYPE,
     NULL3,
     NULL4,
     OK,
@@ -254,10 +255,10 @@ from chasles.interop.spacelib.velocities import (
 
 # fmt: off
 __all__ = [
-    "NOTOK", "NULL3", "NULL4", "OK", "ORIGIN", "PIG", "PIG2", "PIG_2", "SKEW", "SYMM", "UNIT3", "UNIT4", "BodyData",
-    "Col", "DHtoMstd", "Equations", "For", "GripperData", "Gtomegapto", "Htocard", "Htocardan", "Htoeul", "Htonaut",
-    "LawOfMotion", "Line", "LinkData", "Mcheck", "Mcheck2", "Miszero", "MotionData", "Mtocard", "Mtocardan", "Mtoeul",
-    "Mtonaut", "Origin", "Pri", "Rev", "RobotData", "Row", "Tor", "TwoBodyData", "U", "WPRODtocardan", "WtoL",
+    "NOTOK", "NOTYPE", "NULL3", "NULL4", "OK", "ORIGIN", "PIG", "PIG2", "PIG_2", "SKEW", "SYMM", "UNIT3", "UNIT4",
+    "BodyData", "Col", "DHtoMstd", "Equations", "For", "GripperData", "Gtomegapto", "Htocard", "Htocardan", "Htoeul",
+    "Htonaut", "LawOfMotion", "Line", "LinkData", "Mcheck", "Mcheck2", "Miszero", "MotionData", "Mtocard", "Mtocardan",
+    "Mtoeul", "Mtonaut", "Origin", "Pri", "Rev", "RobotData", "Row", "Tor", "TwoBodyData", "U", "WPRODtocardan", "WtoL",
     "Wtocard", "Wtocardan", "Wtoeul", "Wtonaut", "Wtovel", "X", "Xaxis", "Xaxis_n", "Y", "Yaxis", "Yaxis_n", "Z",
     "Zaxis", "Zaxis_n", "aabs", "actom", "angle", "axis", "cardantoH", "cardantoM", "cardantoW", "cardantoWPROD",
     "cardanto_G", "cardanto_G3", "cardanto_G4", "cardanto_OMEGA", "cardanto_OMEGAPTO", "cardanto_omega",

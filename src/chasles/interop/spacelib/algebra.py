@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
+from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import matrix, real_array, same_size
 
 
@@ -34,7 +34,7 @@ def molt(A: Any, B: Any, d1: int | None = None, d2: int | None = None, d3: int |
     return product
 
 
-@batched(A=(3, 3), B=(3, 3))
+@routine(A=(3, 3), B=(3, 3))
 def molt3(A: Array, B: Array) -> Array:
     """Product A B of 3×3 matrices, shapes (..., 3, 3).
 
@@ -47,7 +47,7 @@ def molt3(A: Array, B: Array) -> Array:
     return A @ B
 
 
-@batched(A=(4, 4), B=(4, 4))
+@routine(A=(4, 4), B=(4, 4))
 def molt4(A: Array, B: Array) -> Array:
     """Product A B of 4×4 matrices, shapes (..., 4, 4).
 
@@ -60,7 +60,7 @@ def molt4(A: Array, B: Array) -> Array:
     return A @ B
 
 
-@batched(A=(4, 4), P1=(4,))
+@routine(A=(4, 4), P1=(4,))
 def moltp(A: Array, P1: Array) -> Array:
     """Product A P1 of a 4×4 matrix and a point [x, y, z, 1], shapes (..., 4, 4) and (..., 4).
 
@@ -73,7 +73,7 @@ def moltp(A: Array, P1: Array) -> Array:
     return A @ P1
 
 
-@batched(A=(3, 3), v1=(3,))
+@routine(A=(3, 3), v1=(3,))
 def moltmv3(A: Array, v1: Array) -> Array:
     """Product A v1 of a 3×3 matrix and a vector, shapes (..., 3, 3) and (..., 3).
 
@@ -104,11 +104,11 @@ def rmolt(A: Any, r: Any, d1: int | None = None, d2: int | None = None) -> Array
     array([[2., 4.],
            [6., 8.]])
     """
-    array, factor = matrix(A, d1, d2, "rmolt"), real_array(r)
+    array, factor = matrix(A, d1, d2, "rmolt"), real_array(r, "rmolt", "r")
     return factor[..., *[None] * min(array.ndim, 2)] * array
 
 
-@batched(A=(3, 3), r=())
+@routine(A=(3, 3), r=())
 def rmolt3(A: Array, r: Any) -> Array:
     """Product r A of a scalar, shape (...), and a 3×3 matrix, shape (..., 3, 3).
 
@@ -122,7 +122,7 @@ def rmolt3(A: Array, r: Any) -> Array:
     return multiple
 
 
-@batched(A=(4, 4), r=())
+@routine(A=(4, 4), r=())
 def rmolt4(A: Array, r: Any) -> Array:
     """Product r A of a scalar, shape (...), and a 4×4 matrix, shape (..., 4, 4).
 
@@ -136,7 +136,7 @@ def rmolt4(A: Array, r: Any) -> Array:
     return multiple
 
 
-@batched(v1=(3,), r=())
+@routine(v1=(3,), r=())
 def rmoltv(v1: Array, r: Any) -> Array:
     """Product r v1 of a scalar, shape (...), and a vector, shape (..., 3).
 
@@ -170,7 +170,7 @@ def sum(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return total
 
 
-@batched(A=(3, 3), B=(3, 3))
+@routine(A=(3, 3), B=(3, 3))
 def sum3(A: Array, B: Array) -> Array:
     """Sum A + B of 3×3 matrices, shapes (..., 3, 3).
 
@@ -183,7 +183,7 @@ def sum3(A: Array, B: Array) -> Array:
     return A + B
 
 
-@batched(A=(4, 4), B=(4, 4))
+@routine(A=(4, 4), B=(4, 4))
 def sum4(A: Array, B: Array) -> Array:
     """Sum A + B of 4×4 matrices, shapes (..., 4, 4).
 
@@ -196,7 +196,7 @@ def sum4(A: Array, B: Array) -> Array:
     return A + B
 
 
-@batched(a=(3,), b=(3,))
+@routine(a=(3,), b=(3,))
 def sumv(a: Array, b: Array) -> Array:
     """Sum a + b of vectors, shapes (..., 3).
 
@@ -229,7 +229,7 @@ def sub(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return difference
 
 
-@batched(A=(3, 3), B=(3, 3))
+@routine(A=(3, 3), B=(3, 3))
 def sub3(A: Array, B: Array) -> Array:
     """Difference A - B of 3×3 matrices, shapes (..., 3, 3).
 
@@ -242,7 +242,7 @@ def sub3(A: Array, B: Array) -> Array:
     return A - B
 
 
-@batched(A=(4, 4), B=(4, 4))
+@routine(A=(4, 4), B=(4, 4))
 def sub4(A: Array, B: Array) -> Array:
     """Difference A - B of 4×4 matrices, shapes (..., 4, 4).
 
@@ -255,7 +255,7 @@ def sub4(A: Array, B: Array) -> Array:
     return A - B
 
 
-@batched(a=(3,), b=(3,))
+@routine(a=(3,), b=(3,))
 def subv(a: Array, b: Array) -> Array:
     """Difference a - b of vectors, shapes (..., 3).
 

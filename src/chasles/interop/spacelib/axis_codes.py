@@ -8,9 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from chasles.errors import ArgumentError
+from chasles.interop.spacelib.codes import plain_code
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -60,6 +59,7 @@ def counted_from_1(
 
 
 def _counted_from_0(code: Any, routine: str, axis: str) -> int:
-    if isinstance(code, int | float | np.number) and code in (X, Y, Z, U):
-        return int(code) - 1
+    plain = plain_code(code)
+    if plain.__class__ is int and plain in (X, Y, Z, U):
+        return int(plain) - 1
     raise ArgumentError(f"{routine}: the axis {axis} must be 1 (X), 2 (Y), 3 (Z) or 4 (U), not {code!r}")

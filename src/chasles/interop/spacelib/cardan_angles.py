@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 from chasles.engine import absolute, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION
 from chasles.interop.spacelib.codes import NOTOK, OK, PIG2, POINT, U, X, Y, Z, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded, upper_left
+from chasles.interop.spacelib.legality import legal_position, legal_rotation
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 
+@comparable
 class CardanAngles(NamedTuple):
     """Results of `rtocardan`: both sets of angles, q1 and q2 (..., 3), rad in (-pi, pi]."""
 
@@ -28,6 +31,7 @@ class CardanAngles(NamedTuple):
     q2: Array
 
 
+@comparable
 class CardanAnglesOfPosition(NamedTuple):
     """Results of `Mtocardan`: both sets of angles, q1 and q2 (..., 3), rad, and OK or (at a singularity) NOTOK."""
 
@@ -36,7 +40,7 @@ class CardanAnglesOfPosition(NamedTuple):
     rv: Any
 
 
-@batched(q=(3,))
+@routine(q=(3,))
 def cardantor(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Rotation of Cardan or Euler angles: the inverse of `rtocardan`.
 
@@ -66,7 +70,7 @@ def cardantor(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     return embedded(R, dim, "cardantor", diagonal=1.0)
 
 
-@batched(q=(3,))
+@routine(q=(3,))
 def cardantor3(q: Array, i: int, j: int, k: int) -> Array:
     """Rotation (..., 3, 3) of Cardan or Euler angles: ``cardantor(q, i, j, k, 3)``.
 
@@ -79,7 +83,7 @@ def cardantor3(q: Array, i: int, j: int, k: int) -> Array:
     return R
 
 
-@batched(q=(3,))
+@routine(q=(3,))
 def cardantor4(q: Array, i: int, j: int, k: int) -> Array:
     """Position matrix (..., 4, 4) with the rotation of Cardan or Euler angles: ``cardantor(q, i, j, k, 4)``.
 
@@ -119,7 +123,7 @@ def rtocardan(R: Any, dim: int | None, i: int, j: int, k: int, *, check: bool = 
     (array([0.1, 0.2, 0.3]), array([-3.041593,  2.941593, -2.841593]))
     """
     block = upper_left(R, dim, "rtocardan", "R")
-    return _angles_of(block, i, j, k, check=True) if check else _angles_of(block, i, j, k)
+    return _rtocardan(block, i, j, k, check=True) if check else _rtocardan(block, i, j, k)
 
 
 def rtocardan3(R: Any, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
@@ -144,13 +148,13 @@ def rtocardan4(m: Any, i: int, j: int, k: int, *, check: bool = False) -> Cardan
     return rtocardan(m, 4, i, j, k, check=check)
 
 
-@batched(R=ROTATION)
-def _angles_of(R: Array, i: int, j: int, k: int) -> CardanAngles:
-    solutions = euler_angle_solutions(R, checked_sequence(i, j, k, "rtocardan"))
+@routine(R=ROTATION)
+def _rtocardan(R: Array, i: int, j: int, k: int) -> CardanAngles:
+    solutions = euler_angle_solutions(legal_rotation(R), checked_sequence(i, j, k, "rtocardan"))
     return CardanAngles(solutions.first, solutions.second)
 
 
-@batched(q=(3,), O=POINT)
+@routine(q=(3,), O=POINT)
 def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
     """Position matrix of a frame from Cardan or Euler angles and its origin: the inverse of `Mtocardan`.
 
@@ -176,7 +180,7 @@ def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E74
     return elementary.pose(rotation_from_euler_angles(q, checked_sequence(i, j, k, "cardantoM")), O[:U])
 
 
-@batched(q=(3,), O=POINT)
+@routine(q=(3,), O=POINT)
 def cardtoM(q: Array, O: Array) -> Array:  # noqa: E741
     """Position matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoM(q, X, Y, Z, O)``.
 
@@ -189,7 +193,7 @@ def cardtoM(q: Array, O: Array) -> Array:  # noqa: E741
     return m
 
 
-@batched(q=(3,), O=POINT)
+@routine(q=(3,), O=POINT)
 def eultoM(q: Array, O: Array) -> Array:  # noqa: E741
     """Position matrix (..., 4, 4) from Euler angles: ``cardantoM(q, Z, X, Z, O)``.
 
@@ -202,7 +206,7 @@ def eultoM(q: Array, O: Array) -> Array:  # noqa: E741
     return m
 
 
-@batched(q=(3,), O=POINT)
+@routine(q=(3,), O=POINT)
 def nauttoM(q: Array, O: Array) -> Array:  # noqa: E741
     """Position matrix (..., 4, 4) from nautical angles: ``cardantoM(q, Z, Y, X, O)``.
 
@@ -215,7 +219,7 @@ def nauttoM(q: Array, O: Array) -> Array:  # noqa: E741
     return m
 
 
-@batched(m=POSE, dtypes={"rv": int})
+@routine(m=POSE, codes=("rv",))
 def Mtocardan(m: Array, i: int, j: int, k: int) -> CardanAnglesOfPosition:
     """Cardan or Euler angles of the frame of a position matrix.
 
@@ -239,11 +243,11 @@ def Mtocardan(m: Array, i: int, j: int, k: int) -> CardanAnglesOfPosition:
     >>> q1.round(12), int(rv)
     (array([0.1, 0.2, 0.3]), 1)
     """
-    solutions = euler_angle_solutions(elementary.rotation_of(m), checked_sequence(i, j, k, "Mtocardan"))
+    solutions = euler_angle_solutions(elementary.rotation_of(legal_position(m)), checked_sequence(i, j, k, "Mtocardan"))
     return CardanAnglesOfPosition(solutions.first, solutions.second, regularity(solutions))
 
 
-@batched(m=POSE, dtypes={"rv": int})
+@routine(m=POSE, codes=("rv",))
 def Mtocard(m: Array) -> CardanAnglesOfPosition:
     """Tait-Bryan angles of a position matrix (..., 4, 4): ``Mtocardan(m, X, Y, Z)``.
 
@@ -256,7 +260,7 @@ def Mtocard(m: Array) -> CardanAnglesOfPosition:
     return angles
 
 
-@batched(m=POSE, dtypes={"rv": int})
+@routine(m=POSE, codes=("rv",))
 def Mtoeul(m: Array) -> CardanAnglesOfPosition:
     """Euler angles of a position matrix (..., 4, 4): ``Mtocardan(m, Z, X, Z)``.
 
@@ -269,7 +273,7 @@ def Mtoeul(m: Array) -> CardanAnglesOfPosition:
     return angles
 
 
-@batched(m=POSE, dtypes={"rv": int})
+@routine(m=POSE, codes=("rv",))
 def Mtonaut(m: Array) -> CardanAnglesOfPosition:
     """Nautical angles of a position matrix (..., 4, 4): ``Mtocardan(m, Z, Y, X)``.
 

@@ -22,14 +22,17 @@ from chasles.geometry import (
     vee,
     velocity_matrix,
 )
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE
 from chasles.interop.spacelib.cardan_angles import regularity
 from chasles.interop.spacelib.cardan_rates import cardanto_OMEGA, cardanto_OMEGAPTO
 from chasles.interop.spacelib.codes import OK, POINT, U, X, Y, Z, checked_sequence
+from chasles.interop.spacelib.legality import legal_acceleration, legal_position, legal_velocity
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 
+@comparable
 class CardanVelocity(NamedTuple):
     """Results of `Wtocardan`: both sets of angles and rates, (..., 3), and OK or (at a singularity) NOTOK."""
 
@@ -40,6 +43,7 @@ class CardanVelocity(NamedTuple):
     rv: Any
 
 
+@comparable
 class CardanAcceleration(NamedTuple):
     """Results of `Htocardan`: both sets of angles, rates and accelerations, (..., 3), and OK or NOTOK."""
 
@@ -52,7 +56,7 @@ class CardanAcceleration(NamedTuple):
     rv: Any
 
 
-@batched(q=(3,), qp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), O=POINT)
 def cardantoW(q: Array, qp: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
     """Velocity matrix of a frame that turns about its origin, from Cardan or Euler angles: the inverse of `Wtocardan`.
 
@@ -86,7 +90,7 @@ def cardantoW(q: Array, qp: Array, i: int, j: int, k: int, O: Array) -> Array:  
     return _turning(cardanto_OMEGA(q, qp, i, j, k), O)
 
 
-@batched(q=(3,), qp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), O=POINT)
 def cardtoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     """Velocity matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoW(q, qp, X, Y, Z, O)``.
 
@@ -99,7 +103,7 @@ def cardtoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     return W
 
 
-@batched(q=(3,), qp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), O=POINT)
 def eultoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     """Velocity matrix (..., 4, 4) from Euler angles: ``cardantoW(q, qp, Z, X, Z, O)``.
 
@@ -112,7 +116,7 @@ def eultoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     return W
 
 
-@batched(q=(3,), qp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), O=POINT)
 def nauttoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     """Velocity matrix (..., 4, 4) from nautical angles: ``cardantoW(q, qp, Z, Y, X, O)``.
 
@@ -125,7 +129,7 @@ def nauttoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
     return W
 
 
-@batched(m=POSE, W=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), codes=("rv",))
 def Wtocardan(m: Array, W: Array, i: int, j: int, k: int) -> CardanVelocity:
     """Cardan or Euler angles and rates of a frame, from its position and velocity matrices.
 
@@ -149,14 +153,14 @@ def Wtocardan(m: Array, W: Array, i: int, j: int, k: int) -> CardanVelocity:
     array([1., 2., 3.])
     """
     sequence = checked_sequence(i, j, k, "Wtocardan")
-    solutions = euler_angle_solutions(elementary.rotation_of(m), sequence)
-    omega, rv = vee(W[:3, :3]), regularity(solutions)
+    solutions = euler_angle_solutions(elementary.rotation_of(legal_position(m)), sequence)
+    omega, rv = vee(legal_velocity(W)[:3, :3]), regularity(solutions)
     q1, q2 = solutions.first, solutions.second
     qp1, qp2 = (euler_rates_from_angular_velocity(q, omega, sequence).rates for q in (q1, q2))
     return CardanVelocity(q1, q2, _where_regular(rv, qp1), _where_regular(rv, qp2), rv)
 
 
-@batched(m=POSE, W=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), codes=("rv",))
 def Wtocard(m: Array, W: Array) -> CardanVelocity:
     """Tait-Bryan angles and rates of matrices (..., 4, 4): ``Wtocardan(m, W, X, Y, Z)``.
 
@@ -169,7 +173,7 @@ def Wtocard(m: Array, W: Array) -> CardanVelocity:
     return velocity
 
 
-@batched(m=POSE, W=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), codes=("rv",))
 def Wtoeul(m: Array, W: Array) -> CardanVelocity:
     """Euler angles and rates of matrices (..., 4, 4): ``Wtocardan(m, W, Z, X, Z)``.
 
@@ -182,7 +186,7 @@ def Wtoeul(m: Array, W: Array) -> CardanVelocity:
     return velocity
 
 
-@batched(m=POSE, W=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), codes=("rv",))
 def Wtonaut(m: Array, W: Array) -> CardanVelocity:
     """Nautical angles and rates of matrices (..., 4, 4): ``Wtocardan(m, W, Z, Y, X)``.
 
@@ -195,7 +199,7 @@ def Wtonaut(m: Array, W: Array) -> CardanVelocity:
     return velocity
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
 def cardantoH(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
     """Acceleration matrix of a frame that turns about its origin, from Cardan or Euler angles: inverse of `Htocardan`.
 
@@ -228,7 +232,7 @@ def cardantoH(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, O: Array)
     return H
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
 def cardtoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     """Acceleration matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoH(q, qp, qpp, X, Y, Z, O)``.
 
@@ -243,7 +247,7 @@ def cardtoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     return H
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
 def eultoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     """Acceleration matrix (..., 4, 4) from Euler angles: ``cardantoH(q, qp, qpp, Z, X, Z, O)``.
 
@@ -258,7 +262,7 @@ def eultoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     return H
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,), O=POINT)
+@routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
 def nauttoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     """Acceleration matrix (..., 4, 4) from nautical angles: ``cardantoH(q, qp, qpp, Z, Y, X, O)``.
 
@@ -273,7 +277,7 @@ def nauttoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
     return H
 
 
-@batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), H=(4, 4), codes=("rv",))
 def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcceleration:
     """Cardan or Euler angles, rates and accelerations of a frame, from its position, velocity and acceleration.
 
@@ -297,7 +301,7 @@ def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcc
     array([0., 0., 1.])
     """
     q1, q2, qp1, qp2, rv = Wtocardan(m, W, i, j, k)
-    sequence, omegapto = checked_sequence(i, j, k, "Htocardan"), vee(H[:3, :3])
+    sequence, omegapto = checked_sequence(i, j, k, "Htocardan"), vee(legal_acceleration(H, vee(W[:3, :3]))[:3, :3])
     qpp1, qpp2 = (
         euler_accelerations_from_angular_acceleration(q, qp, omegapto, sequence).accelerations
         for q, qp in ((q1, qp1), (q2, qp2))
@@ -305,7 +309,7 @@ def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcc
     return CardanAcceleration(q1, q2, qp1, qp2, qpp1, qpp2, rv)
 
 
-@batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), H=(4, 4), codes=("rv",))
 def Htocard(m: Array, W: Array, H: Array) -> CardanAcceleration:
     """Tait-Bryan angles, rates and accelerations of matrices (..., 4, 4): ``Htocardan(m, W, H, X, Y, Z)``.
 
@@ -318,7 +322,7 @@ def Htocard(m: Array, W: Array, H: Array) -> CardanAcceleration:
     return acceleration
 
 
-@batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), H=(4, 4), codes=("rv",))
 def Htoeul(m: Array, W: Array, H: Array) -> CardanAcceleration:
     """Euler angles, rates and accelerations of matrices (..., 4, 4): ``Htocardan(m, W, H, Z, X, Z)``.
 
@@ -331,7 +335,7 @@ def Htoeul(m: Array, W: Array, H: Array) -> CardanAcceleration:
     return acceleration
 
 
-@batched(m=POSE, W=(4, 4), H=(4, 4), dtypes={"rv": int})
+@routine(m=POSE, W=(4, 4), H=(4, 4), codes=("rv",))
 def Htonaut(m: Array, W: Array, H: Array) -> CardanAcceleration:
     """Nautical angles, rates and accelerations of matrices (..., 4, 4): ``Htocardan(m, W, H, Z, Y, X)``.
 

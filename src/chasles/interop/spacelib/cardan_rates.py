@@ -21,13 +21,15 @@ from chasles.geometry import (
     euler_rate_matrix,
     inverse_euler_rate_matrix,
 )
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
 from chasles.interop.spacelib.codes import NOTOK, OK, X, Y, Z, checked_code, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 
+@comparable
 class InverseA(NamedTuple):
     """Results of `invA`: the inverse Ai (..., 3, 3) of A, and OK or (at a singularity) NOTOK."""
 
@@ -35,7 +37,7 @@ class InverseA(NamedTuple):
     rv: Any
 
 
-@batched(q=(3,), qp=(3,))
+@routine(q=(3,), qp=(3,))
 def cardanto_OMEGA(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     """Angular velocity, a vector, from Cardan or Euler angles and their rates.
 
@@ -60,7 +62,7 @@ def cardanto_OMEGA(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     return omega
 
 
-@batched(q=(3,), qp=(3,))
+@routine(q=(3,), qp=(3,))
 def cardanto_omega(q: Array, qp: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Angular velocity, a skew-symmetric matrix, from Cardan or Euler angles and their rates.
 
@@ -86,7 +88,7 @@ def cardanto_omega(q: Array, qp: Array, i: int, j: int, k: int, dim: int = 3) ->
     return embedded(skew(cardanto_OMEGA(q, qp, i, j, k)), dim, "cardanto_omega")
 
 
-@batched(q=(3,), qp=(3,))
+@routine(q=(3,), qp=(3,))
 def cardanto_omega3(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     """Angular velocity as a matrix (..., 3, 3): ``cardanto_omega(q, qp, i, j, k, 3)``.
 
@@ -99,7 +101,7 @@ def cardanto_omega3(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     return Omega
 
 
-@batched(q=(3,), qp=(3,))
+@routine(q=(3,), qp=(3,))
 def cardanto_omega4(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     """Angular velocity as the upper-left part of a matrix (..., 4, 4): ``cardanto_omega(q, qp, i, j, k, 4)``.
 
@@ -112,7 +114,7 @@ def cardanto_omega4(q: Array, qp: Array, i: int, j: int, k: int) -> Array:
     return Omega
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,))
+@routine(q=(3,), qp=(3,), qpp=(3,))
 def cardanto_OMEGAPTO(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Array:
     """Angular acceleration, a vector, from Cardan or Euler angles and their derivatives.
 
@@ -138,7 +140,7 @@ def cardanto_OMEGAPTO(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -
     return omegapto
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,))
+@routine(q=(3,), qp=(3,), qpp=(3,))
 def cardanto_G(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Angular part G of the acceleration matrix, from Cardan or Euler angles and their derivatives, eq. (3.16).
 
@@ -166,7 +168,7 @@ def cardanto_G(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, dim: int
     return embedded(H[:3, :3], dim, "cardanto_G")
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,))
+@routine(q=(3,), qp=(3,), qpp=(3,))
 def cardanto_G3(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Array:
     """Angular part of the acceleration matrix, (..., 3, 3): ``cardanto_G(q, qp, qpp, i, j, k, 3)``.
 
@@ -179,7 +181,7 @@ def cardanto_G3(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Arra
     return G
 
 
-@batched(q=(3,), qp=(3,), qpp=(3,))
+@routine(q=(3,), qp=(3,), qpp=(3,))
 def cardanto_G4(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Array:
     """Angular part of the acceleration matrix in a matrix (..., 4, 4): ``cardanto_G(q, qp, qpp, i, j, k, 4)``.
 
@@ -192,7 +194,7 @@ def cardanto_G4(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int) -> Arra
     return G
 
 
-@batched(q=(3,))
+@routine(q=(3,))
 def cardantol(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Matrix A of the angular velocity, omega = A q'.
 
@@ -223,7 +225,7 @@ def cardantol(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     return embedded(euler_rate_matrix(q, checked_sequence(i, j, k, "cardantol")), dim, "cardantol")
 
 
-@batched(q=(3,))
+@routine(q=(3,))
 def cardantoWPROD(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Matrix Ã of the products of rates in the angular acceleration.
 
@@ -250,7 +252,7 @@ def cardantoWPROD(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     return embedded(euler_product_matrix(q, checked_sequence(i, j, k, "cardantoWPROD")), dim, "cardantoWPROD")
 
 
-@batched(alpha=(), beta=(), dtypes={"rv": int})
+@routine(alpha=(), beta=(), codes=("rv",))
 def invA(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> InverseA:
     """Inverse of the matrix A: q' = Ai omega.
 
@@ -281,7 +283,7 @@ def invA(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> InverseA:
     return InverseA(Ai, where(distance > SINGULAR_TOLERANCE, float(OK), float(NOTOK)))
 
 
-@batched(alpha=(), beta=())
+@routine(alpha=(), beta=())
 def WPRODtocardan(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> Array:
     """Matrix Ã in the order of the sequence's axes.
 

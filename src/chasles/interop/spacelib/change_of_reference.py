@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE
 from chasles.interop.spacelib.dimensions import square
+from chasles.interop.spacelib.legality import legal_position
+from chasles.interop.spacelib.routines import routine
 
 
-@batched(A1=(4, 4), m=POSE)
+@routine(A1=(4, 4), m=POSE)
 def trasf_mami(A1: Array, m: Array) -> Array:
     """Matrix Q, L, W, Wp or H in frame (r), from that in (s): A2 = m A1 m⁻¹, eq. (3.10).
 
@@ -45,11 +46,11 @@ def trasf_mami(A1: Array, m: Array) -> Array:
            [ 0.  ,  0.  ,  0.  ,  0.  ],
            [ 0.  ,  0.  ,  0.  ,  0.  ]])
     """
-    A2: Array = transform_motion_matrix(m, A1)
+    A2: Array = transform_motion_matrix(legal_position(m), A1)
     return A2
 
 
-@batched(A1=(4, 4), m=POSE)
+@routine(A1=(4, 4), m=POSE)
 def trasf_miam(A1: Array, m: Array) -> Array:
     """Matrix Q, L, W, Wp or H in frame (s), from that in (r): A2 = m⁻¹ A1 m, eq. (3.11), the inverse of `trasf_mami`.
 
@@ -71,6 +72,7 @@ def trasf_miam(A1: Array, m: Array) -> Array:
     >>> trasf_miam(W, [[1, 0, 0, 0.4], [0, 1, 0, 0.1], [0, 0, 1, 0], [0, 0, 0, 1]])[:3, 3].round(12) + 0.0
     array([0., 0., 0.])
     """
+    m = legal_position(m)
     return inverse_pose(m) @ A1 @ m
 
 
@@ -108,7 +110,7 @@ def trasf_mamt(A1: Any, m: Any, dim: int | None = None) -> Array:
     return transformed
 
 
-@batched(A1=(4, 4), m=POSE)
+@routine(A1=(4, 4), m=POSE)
 def trasf_mamt4(A1: Array, m: Array) -> Array:
     """Matrix J, GAMMA or PHI in frame (r), from that in (s), (..., 4, 4): ``trasf_mamt(A1, m, 4)``.
 
@@ -121,7 +123,7 @@ def trasf_mamt4(A1: Array, m: Array) -> Array:
     return A2
 
 
-@batched(A1=(4, 4), m=POSE)
+@routine(A1=(4, 4), m=POSE)
 def trasf_miamit(A1: Array, m: Array) -> Array:
     """Matrix J, GAMMA or PHI in frame (s), from that in (r): A2 = m⁻¹ A1 m⁻ᵗ, eq. (3.13), the inverse of `trasf_mamt`.
 
@@ -143,5 +145,5 @@ def trasf_miamit(A1: Array, m: Array) -> Array:
     >>> trasf_miamit(J, [[1, 0, 0, 3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])[0]
     array([0., 0., 0., 0.])
     """
-    A2: Array = transform_action_matrix(inverse_pose(m), A1)
+    A2: Array = transform_action_matrix(inverse_pose(legal_position(m)), A1)
     return A2

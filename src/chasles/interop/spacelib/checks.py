@@ -86,7 +86,7 @@ def Miszero(A: Any, tolerance: float | None = None) -> Any:
     >>> Miszero(np.zeros((3, 3))), Miszero(np.eye(3))
     (True, False)
     """
-    return _is_null(A, 2, tolerance, "Miszero: A must be a matrix")
+    return _is_null(A, 2, tolerance, "Miszero", "A")
 
 
 def viszero(v: Any, tolerance: float | None = None) -> Any:
@@ -109,7 +109,7 @@ def viszero(v: Any, tolerance: float | None = None) -> Any:
     >>> viszero([0.0, 0.0, 1e-17]), viszero([0.0, 0.0, 1e-3])
     (True, False)
     """
-    return _is_null(v, 1, tolerance, "viszero: v must be a vector")
+    return _is_null(v, 1, tolerance, "viszero", "v")
 
 
 def _rotation_or_position(m: Any, routine: str) -> Array:
@@ -119,10 +119,10 @@ def _rotation_or_position(m: Any, routine: str) -> Array:
     return matrices
 
 
-def _is_null(values: Any, axes: int, tolerance: float | None, wanted: str) -> Any:
-    array = real_array(values)
+def _is_null(values: Any, axes: int, tolerance: float | None, routine: str, name: str) -> Any:
+    array = real_array(values, routine, name)
     if array.ndim < axes:
-        raise ArgumentError(f"{wanted}, but its shape is {array.shape}")
+        raise ArgumentError(f"{routine}: {name} must be a {('vector', 'matrix')[axes - 1]}, not of shape {array.shape}")
     if is_symbolic(array):
         return all(map(_vanishes, array.flat))
     least = zerom() if tolerance is None else tolerance

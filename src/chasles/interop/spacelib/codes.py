@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import Kind
+from chasles.interop.spacelib.results import comparable
 
 OK, NOTOK = 1, 0
 """Whether a routine could do its work. Illegal codes raise `ArgumentError` here; what remains are facts about data."""
 
 X, Y, Z, U = 0, 1, 2, 3
 """Axes and homogeneous coordinates. As an axis of rotation, U means no rotation."""
+
+NOTYPE = -2
+"""The type of intersection where there is none to tell: a line or plane has no direction, or numbers are not finite.
+
+The original has no such code.
+"""
 
 Rev, Pri = 0, 1
 """Joints: revolute (and screw), prismatic."""
@@ -54,6 +61,7 @@ NULL3, NULL4, UNIT3, UNIT4 = (
 )
 
 
+@comparable
 class Line(NamedTuple):
     """LINE: the points P + t dir.
 
@@ -76,6 +84,25 @@ def _from_point(P: Any) -> Any:
 POINT = Kind((4,), "point [x, y, z, 1]", _from_point, "Divide it by its fourth coordinate")
 
 
+def plain_code(code: Any) -> Any:
+    """Return a code that equals a whole number as this number, any other as it is.
+
+    Compiled calls are looked up by equality, so that 3, 3.0 and True + 2 must be the same code at the first call, too.
+
+    Examples
+    --------
+    >>> plain_code(3.0), plain_code(np.int64(3)), plain_code(3.5), plain_code("3")
+    (3, 3, 3.5, '3')
+    """
+    if code.__class__ is int:
+        return code
+    try:
+        number = int(code.real if isinstance(code, complex | np.complexfloating) else code)
+        return number if bool(number == code) else code
+    except (TypeError, ValueError, OverflowError):
+        return code
+
+
 def checked_code(code: Any, allowed: dict[str, int], routine: str, what: str) -> int:
     """Return a code as a whole number, or raise `ArgumentError` if a routine does not know it.
 
@@ -84,9 +111,9 @@ def checked_code(code: Any, allowed: dict[str, int], routine: str, what: str) ->
     >>> checked_code(Pri, {"Rev": Rev, "Pri": Pri}, "dhtom", "jtype")
     1
     """
-    for value in allowed.values():
-        if isinstance(code, int | float | np.number) and code == value:
-            return value
+    plain = plain_code(code)
+    if plain.__class__ is int and plain in allowed.values():
+        return int(plain)
     known = ", ".join(f"{name} ({value})" for name, value in allowed.items())
     raise ArgumentError(f"{routine}: {what} must be one of {known}, not {code!r}")
 

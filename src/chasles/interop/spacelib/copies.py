@@ -169,7 +169,7 @@ def vmcopy(
     >>> vmcopy([7, 8, 9], 3, 4, Col, np.eye(4), 4, 4)[:, 3]
     array([7., 8., 9., 1.])
     """
-    array, vector = _plane(A, rows, cols, "vmcopy"), real_array(v)
+    array, vector = _plane(A, rows, cols, "vmcopy"), real_array(v, "vmcopy", "v")
     axis = _axis(array, val, type, "vmcopy")
     count = dim if dim is not None else (vector.shape or (0,))[-1]
     room = array.shape[-1 if axis == -2 else -2]
@@ -182,7 +182,7 @@ def vmcopy(
 
 
 def _elements(values: Any, count: int, routine: str, name: str) -> Array:
-    array = real_array(values)
+    array = real_array(values, routine, name)
     if not array.ndim or array.shape[-1] != count:
         raise ArgumentError(f"{routine}: {name} must have {count} elements, but its shape is {array.shape}")
     return array

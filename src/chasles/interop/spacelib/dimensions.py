@@ -9,6 +9,7 @@ import numpy as np
 
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
+from chasles.interop.spacelib.codes import plain_code
 from chasles.interop.spacelib.sizes import real_array
 
 
@@ -20,9 +21,10 @@ def checked_dim(dim: Any, routine: str, least: int = 3, name: str = "dim") -> in
     >>> checked_dim(4, "rotat")
     4
     """
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < least:
+    number = plain_code(dim)
+    if number.__class__ is not int or number < least:
         raise ArgumentError(f"{routine}: {name} must be a whole number from {least}, not {dim!r}")
-    return int(dim)
+    return int(number)
 
 
 def square(A: Any, dim: int | None, routine: str, name: str = "A", least: int = 3) -> Array:
@@ -45,8 +47,8 @@ def square(A: Any, dim: int | None, routine: str, name: str = "A", least: int = 
     array([[1., 2.],
            [3., 4.]])
     """
-    matrix = real_array(A)
-    size = matrix.shape[-1] if dim is None and matrix.ndim else checked_dim(dim, routine, least)
+    matrix = real_array(A, routine, name)
+    size = checked_dim(dim, routine, least) if dim is not None else matrix.shape[-1] if matrix.ndim else 0
     if matrix.ndim < 2 or matrix.shape[-2:] != (size, size) or size < least:
         wanted = f"dim {dim}" if dim is not None else f"square, from {least}×{least} on"
         raise ArgumentError(f"{routine}: {name} has shape {matrix.shape}, but must be {wanted}")
@@ -61,7 +63,9 @@ def upper_left(A: Any, dim: int | None, routine: str, name: str = "A") -> Array:
     >>> upper_left(np.eye(4), 4, "extract").shape
     (3, 3)
     """
-    return square(A, dim, routine, name)[..., :3, :3]
+    matrix = square(A, dim, routine, name)
+    part = matrix[..., :3, :3]
+    return np.ascontiguousarray(part) if matrix.ndim == 2 else part  # one sample goes to machine code as it stands
 
 
 def embedded(block: Sequence[Any] | Array, dim: Any, routine: str, diagonal: float = 0.0) -> Array:

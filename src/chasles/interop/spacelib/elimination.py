@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
-from chasles.interop.spacelib.sizes import matrix
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.sizes import matrix, real_array
 
 
+@comparable
 class SwappedColumns(NamedTuple):
     """What `swabc` returns.
 
@@ -30,6 +32,7 @@ class SwappedColumns(NamedTuple):
     vet: NDArray[np.int64]
 
 
+@comparable
 class LargestElement(NamedTuple):
     """What `rmax` returns.
 
@@ -89,7 +92,7 @@ def normalr(H: Any, idim: int, jdim: int, j2max: int, k: int, rm: Any) -> Array:
            [1., 1.]])
     """
     result = _stored(H, idim, jdim, "normalr", rows=(k,), columns=(j2max - 1,)).copy()
-    result[k, :j2max] = result[k, :j2max] / rm + 0.0  # no -0
+    result[k, :j2max] = result[k, :j2max] / real_array(rm, "normalr", "rm") + 0.0  # no -0
     return result
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError
+from chasles.interop.spacelib.results import comparable
 from chasles.model.formats.free_format import frozen_numbers
 from chasles.model.numbers import number
 from chasles.model.record import Record
@@ -167,6 +168,7 @@ class TwoBodyData(Record):
         self._set(bodies=tuple(self.bodies), W1=W1, m1=m1)
 
 
+@comparable
 class Equations(NamedTuple):
     """Equations A x = b: ``INP.DAT`` of TEST-LIN (manual, table 4.2).
 

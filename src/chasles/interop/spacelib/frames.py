@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import absolute, where
-from chasles.engine.symbols import is_symbol
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary, rotation_from_three_points, rotation_from_two_vectors
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis
 from chasles.interop.spacelib.dimensions import embedded
+from chasles.interop.spacelib.routines import routine
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def frameP(P1: Array, P2: Array, P3: Array, a1: int, a2: int, dim: int = 3) -> Array:
     """Rotation of a frame attached to three points.
 
@@ -34,8 +29,9 @@ def frameP(P1: Array, P2: Array, P3: Array, a1: int, a2: int, dim: int = 3) -> A
     Returns
     -------
     ndarray
-        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity. Where the points are on a line
-        the columns of a2 and of the third axis are null, and where P1 is P2 all three, as in the original.
+        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity. Where the points are on a line,
+        up to 1e-12 of their largest coordinate, there is no such frame: the columns of a2 and of the third axis are
+        NaN, and where P1 is P2 all three. (The original makes them null, and goes on with a singular matrix.)
 
     Examples
     --------
@@ -48,7 +44,7 @@ def frameP(P1: Array, P2: Array, P3: Array, a1: int, a2: int, dim: int = 3) -> A
     return embedded(_rotation_of_points(P1, P2, P3, _axes(a1, a2, "frameP")), dim, "frameP", diagonal=1.0)
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def frameP3(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     """Rotation (..., 3, 3) of a frame attached to three points: ``frameP(P1, P2, P3, a1, a2, 3)``.
 
@@ -61,7 +57,7 @@ def frameP3(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     return _rotation_of_points(P1, P2, P3, _axes(a1, a2, "frameP3"))
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def frameP4(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     """Matrix (..., 4, 4) with the rotation of a frame attached to points: ``frameP(P1, P2, P3, a1, a2, 4)``.
 
@@ -74,7 +70,7 @@ def frameP4(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     return embedded(_rotation_of_points(P1, P2, P3, _axes(a1, a2, "frameP4")), 4, "frameP4", diagonal=1.0)
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def frame4P(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     """Position matrix (..., 4, 4) of a frame attached to three points, with its origin in P1; see `frameP`.
 
@@ -90,7 +86,7 @@ def frame4P(P1: Array, P2: Array, P3: Array, a1: int, a2: int) -> Array:
     return elementary.pose(_rotation_of_points(P1, P2, P3, _axes(a1, a2, "frame4P")), P1[:U])
 
 
-@batched(v1=(3,), v2=(3,))
+@routine(v1=(3,), v2=(3,))
 def frameV(v1: Array, v2: Array, a1: int, a2: int, dim: int = 3) -> Array:
     """Rotation of a frame attached to two vectors.
 
@@ -107,8 +103,9 @@ def frameV(v1: Array, v2: Array, a1: int, a2: int, dim: int = 3) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity. Where the vectors are parallel
-        the columns of a2 and of the third axis are null, and where v1 is null all three, as in the original.
+        Shape (..., dim, dim): the rotation in the upper-left 3×3 part of an identity. Where the vectors are parallel,
+        up to an angle of 1e-12, there is no such frame: the columns of a2 and of the third axis are NaN, and where v1
+        is null all three. (The original makes them null, and goes on with a singular matrix.)
 
     Examples
     --------
@@ -121,7 +118,7 @@ def frameV(v1: Array, v2: Array, a1: int, a2: int, dim: int = 3) -> Array:
     return embedded(_rotation_of_vectors(v1, v2, _axes(a1, a2, "frameV")), dim, "frameV", diagonal=1.0)
 
 
-@batched(v1=(3,), v2=(3,))
+@routine(v1=(3,), v2=(3,))
 def frameV3(v1: Array, v2: Array, a1: int, a2: int) -> Array:
     """Rotation (..., 3, 3) of a frame attached to two vectors: ``frameV(v1, v2, a1, a2, 3)``.
 
@@ -134,7 +131,7 @@ def frameV3(v1: Array, v2: Array, a1: int, a2: int) -> Array:
     return _rotation_of_vectors(v1, v2, _axes(a1, a2, "frameV3"))
 
 
-@batched(v1=(3,), v2=(3,))
+@routine(v1=(3,), v2=(3,))
 def frameV4(v1: Array, v2: Array, a1: int, a2: int) -> Array:
     """Matrix (..., 4, 4) with the rotation of a frame attached to vectors: ``frameV(v1, v2, a1, a2, 4)``.
 
@@ -147,7 +144,7 @@ def frameV4(v1: Array, v2: Array, a1: int, a2: int) -> Array:
     return embedded(_rotation_of_vectors(v1, v2, _axes(a1, a2, "frameV4")), 4, "frameV4", diagonal=1.0)
 
 
-@batched(P1=POINT, v1=(3,), v2=(3,))
+@routine(P1=POINT, v1=(3,), v2=(3,))
 def frame4V(P1: Array, v1: Array, v2: Array, a1: int, a2: int) -> Array:
     """Position matrix (..., 4, 4) of a frame attached to two vectors, with its origin in P1; see `frameV`.
 
@@ -180,17 +177,10 @@ def _axes(a1: int, a2: int, routine: str) -> str:
 
 
 def _rotation_of_points(P1: Array, P2: Array, P3: Array, axes: str) -> Array:
-    R = rotation_from_three_points(P1[:U], P2[:U], P3[:U], axes)
-    return _null_where_undefined(R, P1[:U] + P2[:U] + P3[:U])
+    R: Array = rotation_from_three_points(P1[:U], P2[:U], P3[:U], axes)
+    return R
 
 
 def _rotation_of_vectors(v1: Array, v2: Array, axes: str) -> Array:
-    return _null_where_undefined(rotation_from_two_vectors(v1, v2, axes), v1 + v2)
-
-
-def _null_where_undefined(R: Array, total: Any) -> Array:
-    """Put zeros in the place of axes that are NaN, unless that comes from NaN in the arguments."""
-    if any(map(is_symbol, R.flat)):
-        return R
-    is_known = absolute(total[0] + total[1] + total[2]) <= math.inf
-    return np.array([[where(is_known & ~(absolute(entry) <= math.inf), 0.0, entry) for entry in row] for row in R])
+    R: Array = rotation_from_two_vectors(v1, v2, axes)
+    return R

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from chasles.geometry import elementary, inverse_pose, skew_operator, trace_form, vee
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE
 from chasles.interop.spacelib.dimensions import embedded, square, upper_left
+from chasles.interop.spacelib.legality import legal_position
+from chasles.interop.spacelib.routines import routine
 
 
-@batched(m=POSE)
+@routine(m=POSE)
 def invers(m: Array) -> Array:
     """Inverse of a position matrix, eq. (3.14).
 
@@ -35,7 +36,7 @@ def invers(m: Array) -> Array:
            [ 0.,  0.,  1., -2.],
            [ 0.,  0.,  0.,  1.]])
     """
-    mi: Array = inverse_pose(m)
+    mi: Array = inverse_pose(legal_position(m))
     return mi
 
 
@@ -60,7 +61,12 @@ def mtov(A: Any, dim: int | None = None) -> Array:
     >>> mtov([[0, -3, 2], [3, 0, -1], [-2, 1, 0]])
     array([1., 2., 3.])
     """
-    v: Array = vee(upper_left(A, dim, "mtov"))
+    return _mtov(upper_left(A, dim, "mtov"))
+
+
+@routine(A=(3, 3))
+def _mtov(A: Array) -> Array:
+    v: Array = vee(A)
     return v
 
 
@@ -86,7 +92,7 @@ def mtov4(A: Any) -> Array:
     return mtov(A, 4)
 
 
-@batched(v=(3,))
+@routine(v=(3,))
 def vtom(v: Array, dim: int = 3) -> Array:
     """Skew-symmetric matrix of a vector: the inverse of `mtov`.
 
@@ -112,7 +118,7 @@ def vtom(v: Array, dim: int = 3) -> Array:
     return embedded(elementary.skew(v), dim, "vtom")
 
 
-@batched(v=(3,))
+@routine(v=(3,))
 def vtom3(v: Array) -> Array:
     """Skew-symmetric matrix (..., 3, 3) of a vector (..., 3): ``vtom(v, 3)``.
 
@@ -124,7 +130,7 @@ def vtom3(v: Array) -> Array:
     return embedded(elementary.skew(v), 3, "vtom3")
 
 
-@batched(v=(3,))
+@routine(v=(3,))
 def vtom4(v: Array) -> Array:
     """Matrix (..., 4, 4) with the skew-symmetric matrix of a vector (..., 3) in its upper-left part: ``vtom(v, 4)``.
 
@@ -162,7 +168,7 @@ def skew(A: Any, B: Any, dim: int | None = None) -> Array:
     return C
 
 
-@batched(A=(4, 4), B=(4, 4))
+@routine(A=(4, 4), B=(4, 4))
 def skew4(A: Array, B: Array) -> Array:
     """Skew operator on matrices (..., 4, 4): ``skew(A, B, 4)``.
 
@@ -176,7 +182,7 @@ def skew4(A: Array, B: Array) -> Array:
     return C
 
 
-@batched(L1=(4, 4), J=(4, 4), L2=(4, 4))
+@routine(L1=(4, 4), J=(4, 4), L2=(4, 4))
 def trac_ljlt4(L1: Array, J: Array, L2: Array) -> Any:
     """Trace of L1 J L2ᵗ: with W twice, twice the kinetic energy; with L of two joints, an element of the mass matrix.
 

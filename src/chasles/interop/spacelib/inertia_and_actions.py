@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from chasles.geometry import action_matrix, pseudo_inertia, pseudo_scalar_product
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
+from chasles.interop.spacelib.routines import routine
 
 
-@batched(fx=(), fy=(), fz=(), cx=(), cy=(), cz=())
+@routine(fx=(), fy=(), fz=(), cx=(), cy=(), cz=())
 def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
     """Action matrix PHI of a force (N) and a couple (N m) about the origin: forces first.
 
@@ -37,7 +37,7 @@ def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
     return PHI
 
 
-@batched(mass=(), jxx=(), jyy=(), jzz=(), jxy=(), jyz=(), jxz=(), xg=(), yg=(), zg=())
+@routine(mass=(), jxx=(), jyy=(), jzz=(), jxy=(), jyz=(), jxz=(), xg=(), yg=(), zg=())
 def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, xg: Any, yg: Any, zg: Any) -> Array:
     """Inertia matrix J of a body from its mass, barycentral moments of inertia and centre of mass.
 
@@ -76,7 +76,7 @@ def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, 
     return J
 
 
-@batched(L=(4, 4), F=(4, 4))
+@routine(L=(4, 4), F=(4, 4))
 def psedot(L: Array, F: Array) -> Any:
     """Pseudo-scalar product of the matrices of a motion and an action.
 

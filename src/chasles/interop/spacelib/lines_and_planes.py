@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from chasles.engine import absolute, where
+from chasles.errors import ArgumentError
 from chasles.geometry import (
     LinePair,
     PlanePair,
@@ -29,15 +30,17 @@ from chasles.geometry import (
     project_point_on_line,
     project_point_on_plane,
 )
-from chasles.geometry.batched import batched
-from chasles.geometry.directions import unit_direction
+from chasles.geometry.directions import are_finite, unit_direction
 from chasles.geometry.elementary import Array
-from chasles.interop.spacelib.codes import NOTOK, OK, POINT, Line, U, homogeneous
+from chasles.interop.spacelib.codes import NOTOK, NOTYPE, OK, POINT, Line, U, homogeneous
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 LineLike: TypeAlias = Line | tuple[Any, Any]
 """A line as an argument: its point [x, y, z, 1] and its direction."""
 
 
+@comparable
 class Projection(NamedTuple):
     """Results of `projponl` and `project`: the projection I (..., 4) of a point, and its distance d (...)."""
 
@@ -45,6 +48,7 @@ class Projection(NamedTuple):
     d: Any
 
 
+@comparable
 class LinesIntersection(NamedTuple):
     """Results of `intersection`.
 
@@ -59,7 +63,8 @@ class LinesIntersection(NamedTuple):
     I
         Intersection, or the point halfway between the lines, shape (..., 4).
     inttype
-        1 skew lines, 0 one intersection, -1 the same line, 2 parallel lines; shape (...).
+        1 skew lines, 0 one intersection, -1 the same line, 2 parallel lines; `NOTYPE` where a line has no direction or
+        a result is not finite; shape (...).
     """
 
     lmindist: Line
@@ -69,21 +74,23 @@ class LinesIntersection(NamedTuple):
     inttype: Any
 
 
+@comparable
 class PlanesIntersection(NamedTuple):
-    """Results of `inters2pl`: the line l, and OK, or NOTOK for parallel planes."""
+    """Results of `inters2pl`: the line l, and OK, or NOTOK for parallel planes and for none."""
 
     l: Line  # noqa: E741
     rv: Any
 
 
+@comparable
 class LinePlaneIntersection(NamedTuple):
-    """Results of `interslpl`: the point I (..., 4), and inttype, 0 for one point, 1 for all, -1 for none."""
+    """Results of `interslpl`: the point I (..., 4); inttype, 0 for one point, 1 for all, -1 for none, or `NOTYPE`."""
 
     I: Array  # noqa: E741
     inttype: Any
 
 
-@batched(P1=POINT, P2=POINT)
+@routine(P1=POINT, P2=POINT)
 def line2p(P1: Array, P2: Array) -> Line:
     """Line through two points, from P1 to P2.
 
@@ -106,7 +113,7 @@ def line2p(P1: Array, P2: Array) -> Line:
     return Line(homogeneous(line.point), line.direction)
 
 
-@batched(P1=POINT, v=(3,))
+@routine(P1=POINT, v=(3,))
 def linepvect(P1: Array, v: Array) -> Line:
     """Line through a point, directed as a vector.
 
@@ -151,7 +158,8 @@ def intersection(l1: LineLike, l2: LineLike) -> LinesIntersection:
         - -1, the same line: mindist = 0.
 
         Lines count as parallel up to an angle of 1e-12, and as meeting up to a distance of 1e-12 of the largest
-        coordinate. The original uses the machine precision.
+        coordinate. The original uses the machine precision. Where a direction is null, or a number is not finite, all
+        is NaN and inttype `NOTYPE`.
 
     Examples
     --------
@@ -159,36 +167,40 @@ def intersection(l1: LineLike, l2: LineLike) -> LinesIntersection:
     >>> found.inttype, found.mindist, found.I, found.lmindist.dir + 0.0
     (np.int64(1), np.float64(2.0), array([5., 0., 1., 1.]), array([0., 0., 1.]))
     """
-    P, direction, mindist, pl, I, inttype = _intersection(*l1, *l2)  # noqa: E741
-    return LinesIntersection(Line(P, direction), mindist, pl, I, inttype)
+    first, second = _line(l1, "intersection", "l1"), _line(l2, "intersection", "l2")
+    P, direction, *others = _intersection(*first, *second)
+    return LinesIntersection(Line(P, direction), *others)
 
 
-@batched(
-    P1=POINT,
-    dir1=(3,),
-    P2=POINT,
-    dir2=(3,),
-    outputs=("P", "dir", "mindist", "pl", "I", "inttype"),
-    dtypes={"inttype": int},
-)
-def _intersection(P1: Array, dir1: Array, P2: Array, dir2: Array) -> tuple[Any, ...]:
+class _FlatLinesIntersection(NamedTuple):
+    P: Array
+    dir: Array
+    mindist: Any
+    pl: Array
+    I: Array  # noqa: E741
+    inttype: Any
+
+
+@routine(P1=POINT, dir1=(3,), P2=POINT, dir2=(3,), codes=("inttype",))
+def _intersection(P1: Array, dir1: Array, P2: Array, dir2: Array) -> _FlatLinesIntersection:
     kind, distance, point1, point2, normal = intersect_lines(P1[:U], dir1, P2[:U], dir2)
     separate, parallel, meeting = (
         absolute(kind - float(pair)) < 0.5 for pair in (LinePair.SKEW, LinePair.PARALLEL, LinePair.INTERSECTING)
     )
 
+    same = absolute(kind - float(LinePair.SAME)) < 0.5
     halfway = where(separate | meeting, midpoint(point1, point2), np.nan)
     normal = where(parallel, -1.0, 1.0) * normal
     away = elementary.cross(normal, unit_direction(dir1))
     pl = plane_from_point_and_normal(where(parallel, P1[:U], halfway), normal)
-    return (
-        homogeneous(where(parallel, P1[:U], halfway)),
-        where(parallel, away, normal),
-        where(separate | parallel, distance, 0.0),
-        pl,
-        homogeneous(halfway),
-        kind,
-    )
+    lmindist = where(parallel, P1[:U], halfway), where(parallel, away, normal)
+    mindist = where(same | meeting, 0.0, distance)
+    complete = are_finite(*lmindist, pl) & (parallel | are_finite(halfway))
+    defined = are_finite(np.array([mindist])) & (same | complete)
+    found = [where(defined, values, np.nan) for values in (*lmindist, mindist, pl, halfway)]
+    point, direction, mindist, pl, halfway = found
+    inttype = where(defined, kind, float(NOTYPE))
+    return _FlatLinesIntersection(homogeneous(point), direction, mindist, pl, homogeneous(halfway), inttype)
 
 
 def projponl(P1: Any, l: LineLike) -> Projection:  # noqa: E741
@@ -211,16 +223,16 @@ def projponl(P1: Any, l: LineLike) -> Projection:  # noqa: E741
     >>> projponl([5, 1, 3, 1], ([3, 7.2, 2.05, 1], [0.7, 4, 9])).I.round(3)
     array([2.893, 6.591, 0.679, 1.   ])
     """
-    return _projection_on_line(P1, *l)
+    return _projponl(P1, *_line(l, "projponl", "l"))
 
 
-@batched(P1=POINT, P=POINT, dir=(3,))
-def _projection_on_line(P1: Array, P: Array, dir: Array) -> Projection:
+@routine(P1=POINT, P=POINT, dir=(3,))
+def _projponl(P1: Array, P: Array, dir: Array) -> Projection:
     projection = project_point_on_line(P1[:U], P[:U], dir)
     return Projection(homogeneous(projection.point), projection.distance)
 
 
-@batched(pl=(4,), P=POINT)
+@routine(pl=(4,), P=POINT)
 def distpp(pl: Array, P: Array) -> Any:
     """Distance (...) of a point (..., 4) from a plane (..., 4), m; positive on the side to which the normal points.
 
@@ -232,7 +244,7 @@ def distpp(pl: Array, P: Array) -> Any:
     return distance_to_plane(P[:U], pl)
 
 
-@batched(P=POINT, pl=(4,))
+@routine(P=POINT, pl=(4,))
 def project(P: Array, pl: Array) -> Projection:
     """Projection of a point on a plane.
 
@@ -257,7 +269,7 @@ def project(P: Array, pl: Array) -> Projection:
     return Projection(homogeneous(projection.point), projection.distance)
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def plane(P1: Array, P2: Array, P3: Array) -> Array:
     """Plane through three points.
 
@@ -280,7 +292,7 @@ def plane(P1: Array, P2: Array, P3: Array) -> Array:
     return pl
 
 
-@batched(P1=POINT, v=(3,))
+@routine(P1=POINT, v=(3,))
 def plane2(P1: Array, v: Array) -> Array:
     """Plane through a point with the normal v, though the text says that the plane "is directed as" v.
 
@@ -317,8 +329,8 @@ def inters2pl(pl1: Any, pl2: Any) -> PlanesIntersection:
     -------
     PlanesIntersection
         l, with its point nearest to the origin and the unit direction along the cross product of the normals (which
-        the original leaves at its length), and OK. For planes that are parallel, to an angle of 1e-12, l is NaN and rv
-        NOTOK.
+        the original leaves at its length), and OK. For planes that are parallel, to an angle of 1e-12, or have no
+        normal, l is NaN and rv NOTOK.
 
     Examples
     --------
@@ -326,18 +338,21 @@ def inters2pl(pl1: Any, pl2: Any) -> PlanesIntersection:
     >>> found.l.P, found.l.dir + 0.0, found.rv
     (array([2., 0., 5., 1.]), array([0., 1., 0.]), np.int64(1))
     """
-    P, direction, rv = _meeting_line(pl1, pl2)
+    P, direction, rv = _inters2pl(pl1, pl2)
     return PlanesIntersection(Line(P, direction), rv)
 
 
-@batched(pl1=(4,), pl2=(4,), outputs=("P", "dir", "rv"), dtypes={"rv": int})
-def _meeting_line(pl1: Array, pl2: Array) -> tuple[Any, ...]:
+class _FlatPlanesIntersection(NamedTuple):
+    P: Array
+    dir: Array
+    rv: Any
+
+
+@routine(pl1=(4,), pl2=(4,), codes=("rv",))
+def _inters2pl(pl1: Array, pl2: Array) -> _FlatPlanesIntersection:
     kind, point, direction = intersect_planes(pl1, pl2)
-    return (
-        homogeneous(point),
-        direction,
-        where(absolute(kind - float(PlanePair.INTERSECTING)) < 0.5, float(OK), float(NOTOK)),
-    )
+    rv = where(absolute(kind - float(PlanePair.INTERSECTING)) < 0.5, float(OK), float(NOTOK))
+    return _FlatPlanesIntersection(homogeneous(point), direction, rv)
 
 
 def interslpl(l: LineLike, pl: Any) -> LinePlaneIntersection:  # noqa: E741
@@ -355,17 +370,24 @@ def interslpl(l: LineLike, pl: Any) -> LinePlaneIntersection:  # noqa: E741
     LinePlaneIntersection
         I and inttype: 0 for one intersection; 1 for a line on the plane, where I is the line's point; -1 for a parallel
         line, where I is NaN. A line counts as parallel up to an angle of 1e-12. (The original gives 1 for every
-        parallel line on the negative side of the plane.)
+        parallel line on the negative side of the plane.) Where line or plane have no direction, or a number is not
+        finite, I is NaN and inttype `NOTYPE`.
 
     Examples
     --------
     >>> interslpl(([0, 6, 10, 1], [0, 0, 1]), [0, 0, 1, -5])
     LinePlaneIntersection(I=array([0., 6., 5., 1.]), inttype=np.int64(0))
     """
-    return _line_meets_plane(*l, pl)
+    return _interslpl(*_line(l, "interslpl", "l"), pl)
 
 
-@batched(P=POINT, dir=(3,), pl=(4,), dtypes={"inttype": int})
-def _line_meets_plane(P: Array, dir: Array, pl: Array) -> LinePlaneIntersection:
+@routine(P=POINT, dir=(3,), pl=(4,), codes=("inttype",))
+def _interslpl(P: Array, dir: Array, pl: Array) -> LinePlaneIntersection:
     kind, point = intersect_line_and_plane(P[:U], dir, pl)
     return LinePlaneIntersection(homogeneous(point), kind)
+
+
+def _line(line: Any, routine: str, name: str) -> LineLike:
+    if isinstance(line, tuple | list) and len(line) == 2:
+        return line[0], line[1]
+    raise ArgumentError(f"{routine}: {name} must be a line, its point [x, y, z, 1] and its direction, not {line!r}")

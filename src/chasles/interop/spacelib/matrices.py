@@ -13,13 +13,13 @@ import numpy as np
 
 from chasles.engine import absolute, maximum
 from chasles.geometry import elementary
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.dimensions import checked_dim, embedded, upper_left
+from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import matrix
 
 
-@batched(a=(3,), b=(3,))
+@routine(a=(3,), b=(3,))
 def crossvtom(a: Array, b: Array, dim: int = 3) -> Array:
     """Cross-product matrix of a x b: b aᵗ - a bᵗ (3.22), in the upper-left part of a null dim×dim matrix.
 
@@ -164,7 +164,7 @@ def norm(A: Any, d1: int | None = None, d2: int | None = None) -> Any:
     return reduce(maximum, [absolute(element) for element in elements])
 
 
-@batched(A=(3, 3))
+@routine(A=(3, 3))
 def norm3(A: Array) -> Any:
     """Largest absolute value of a 3×3 matrix's elements, shape (..., 3, 3).
 
@@ -176,7 +176,7 @@ def norm3(A: Array) -> Any:
     return norm(A)
 
 
-@batched(A=(4, 4))
+@routine(A=(4, 4))
 def norm4(A: Array) -> Any:
     """Largest absolute value of a 4×4 matrix's elements, shape (..., 4, 4).
 
@@ -209,7 +209,7 @@ def transp(A: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return array[None, :].copy() if array.ndim == 1 else np.swapaxes(array, -2, -1).copy()
 
 
-@batched(A=(3, 3))
+@routine(A=(3, 3))
 def transp3(A: Array) -> Array:
     """Transpose of a 3×3 matrix, shape (..., 3, 3).
 
@@ -221,7 +221,7 @@ def transp3(A: Array) -> Array:
     return A.T
 
 
-@batched(A=(4, 4))
+@routine(A=(4, 4))
 def transp4(A: Array) -> Array:
     """Transpose of a 4×4 matrix, shape (..., 4, 4).
 

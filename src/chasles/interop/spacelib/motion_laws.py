@@ -6,11 +6,13 @@ import math
 from typing import NamedTuple
 
 from chasles.engine import maximum, minimum, sin, where
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import third_quotient
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 
+@comparable
 class LawOfMotion(NamedTuple):
     """Where a joint is at an instant.
 
@@ -25,7 +27,7 @@ class LawOfMotion(NamedTuple):
     qpp: Array
 
 
-@batched(t=(), D=(), T=())
+@routine(t=(), D=(), T=())
 def thirds_law(t: Array, D: Array, T: Array) -> LawOfMotion:
     """Law of motion 1/3-1/3-1/3: constant acceleration, constant velocity, constant deceleration, equally long.
 
@@ -63,7 +65,7 @@ def thirds_law(t: Array, D: Array, T: Array) -> LawOfMotion:
     return _mirrored(t, D, T, LawOfMotion(q, qp, qpp), (T > 0.0) & (s >= 0.0))
 
 
-@batched(t=(), D=(), T=(), Ta=())
+@routine(t=(), D=(), T=(), Ta=())
 def modified_trapezoid_law(t: Array, D: Array, T: Array, Ta: Array) -> LawOfMotion:
     """Modified trapezoid: the acceleration rises as a quarter of a sine, stays, and falls as a quarter of a cosine.
 

@@ -9,15 +9,18 @@ import numpy as np
 from chasles.engine import absolute, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary, project_rotation
-from chasles.geometry.batched import batched
+from chasles.geometry.directions import largest_component
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import NOTOK, OK, SKEW, SYMM, checked_code
 from chasles.interop.spacelib.dimensions import checked_dim, square
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 #: A matrix counts as singular when its determinant is this small beside that of a rotation with the same norm.
 _SINGULAR = 1e-12
 
 
+@comparable
 class Normalized(NamedTuple):
     """Results of `normal`: the matrix R with an orthogonal rotation part, and OK, or NOTOK where that was singular."""
 
@@ -60,7 +63,7 @@ def normal(R: Any, n: int | None = None) -> Normalized:
     return sizes[size](matrix)
 
 
-@batched(R=(3, 3), dtypes={"rv": int})
+@routine(R=(3, 3), codes=("rv",))
 def normal3(R: Array) -> Normalized:
     """Orthogonalise a rotation matrix (..., 3, 3): ``normal(R, 3)``.
 
@@ -69,14 +72,16 @@ def normal3(R: Array) -> Normalized:
     >>> normal3(2 * np.eye(3)).R[0].round(12) + 0.0
     array([1., 0., 0.])
     """
-    determinant = R[0] @ elementary.cross(R[1], R[2])
-    squared_norm = (R.ravel() @ R.ravel()) / 3.0
+    largest = largest_component(R.ravel())
+    scaled = R / where(largest > 0.0, largest, 1.0)
+    determinant = scaled[0] @ elementary.cross(scaled[1], scaled[2])
+    squared_norm = (scaled.ravel() @ scaled.ravel()) / 3.0
     regular = absolute(determinant) > _SINGULAR * squared_norm * sqrt(squared_norm)
     upright = where(determinant < 0.0, -1.0, 1.0)
-    return Normalized(project_rotation(upright * R), where(regular, float(OK), float(NOTOK)))
+    return Normalized(project_rotation(upright * scaled), where(regular, float(OK), float(NOTOK)))
 
 
-@batched(R=(4, 4), dtypes={"rv": int})
+@routine(R=(4, 4), codes=("rv",))
 def normal4(R: Array) -> Normalized:
     """Orthogonalise the rotation part of a position matrix (..., 4, 4): ``normal(R, 4)``.
 

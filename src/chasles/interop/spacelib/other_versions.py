@@ -101,7 +101,7 @@ def fmod(x: Any, y: Any) -> Any:
         quotient = x / y
         return x - y * sign(quotient) * floor(absolute(quotient))
     with np.errstate(invalid="ignore"):
-        return np.fmod(real_array(x), real_array(y))
+        return np.fmod(real_array(x, "fmod", "x"), real_array(y, "fmod", "y"))
 
 
 def vect3(v: Any) -> Array:
@@ -112,7 +112,7 @@ def vect3(v: Any) -> Array:
     >>> vect3([1, 2, 3, 1])
     array([1., 2., 3.])
     """
-    vector = real_array(v)
+    vector = real_array(v, "vect3", "v")
     if not vector.ndim or vector.shape[-1] < 3:
         raise ArgumentError(f"vect3: v must have three elements or more, but its shape is {vector.shape}")
     return vector[..., :3].copy()

@@ -6,15 +6,15 @@ from typing import Any
 
 from chasles.engine import absolute, where
 from chasles.geometry import angle_at_point, distance_between_points, midpoint
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, homogeneous
+from chasles.interop.spacelib.routines import routine
 
 #: A sum of two weights counts as null when it is this small beside them.
 _NULL_SUM = 1e-15
 
 
-@batched(P1=POINT, P2=POINT, P3=POINT)
+@routine(P1=POINT, P2=POINT, P3=POINT)
 def angle(P1: Array, P2: Array, P3: Array) -> Any:
     """Angle between three points: the one at P2 between the vectors to P1 and to P3.
 
@@ -36,7 +36,7 @@ def angle(P1: Array, P2: Array, P3: Array) -> Any:
     return angle_at_point(P1[:U], P2[:U], P3[:U])
 
 
-@batched(P1=POINT, P2=POINT)
+@routine(P1=POINT, P2=POINT)
 def dist(P1: Array, P2: Array) -> Any:
     """Distance (...) of two points (..., 4), m.
 
@@ -48,7 +48,7 @@ def dist(P1: Array, P2: Array) -> Any:
     return distance_between_points(P1[:U], P2[:U])
 
 
-@batched(P1=POINT, a=(), P2=POINT, b=())
+@routine(P1=POINT, a=(), P2=POINT, b=())
 def intermediate(P1: Array, a: Any, P2: Array, b: Any) -> Array:
     """Point between two points by weights, (a P1 + b P2)/(a + b), eq. (3.17).
 
@@ -75,7 +75,7 @@ def intermediate(P1: Array, a: Any, P2: Array, b: Any) -> Array:
     return homogeneous((a * P1[:U] + b * P2[:U]) / where(is_null, 1.0, total))
 
 
-@batched(P1=POINT, P2=POINT)
+@routine(P1=POINT, P2=POINT)
 def middle(P1: Array, P2: Array) -> Array:
     """Point (..., 4) halfway between two points (..., 4), eq. (3.18).
 
@@ -87,7 +87,7 @@ def middle(P1: Array, P2: Array) -> Array:
     return homogeneous(midpoint(P1[:U], P2[:U]))
 
 
-@batched(P1=POINT, P2=POINT)
+@routine(P1=POINT, P2=POINT)
 def vect(P1: Array, P2: Array) -> Array:
     """Vector (..., 3) from P2 to P1, which is P1 - P2.
 

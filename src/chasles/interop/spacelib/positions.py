@@ -16,7 +16,6 @@ from chasles.geometry import (
     rotation_from_axis_angle,
     screw_from_pose,
 )
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR
 from chasles.interop.spacelib.codes import (
@@ -34,9 +33,13 @@ from chasles.interop.spacelib.codes import (
     homogeneous,
 )
 from chasles.interop.spacelib.dimensions import embedded, upper_left
+from chasles.interop.spacelib.legality import legal_axis, legal_origin, legal_position, legal_rotation
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.vectors import unitv
 
 
+@comparable
 class AxisAndAngle(NamedTuple):
     """Results of `extract`: unit axis u (..., 3), angle phi (...), rad."""
 
@@ -44,6 +47,7 @@ class AxisAndAngle(NamedTuple):
     phi: Any
 
 
+@comparable
 class ScrewDisplacement(NamedTuple):
     """Results of `mtoscrew`: unit axis u (..., 3), angle phi (rad), slide h (m), point P (..., 4), OK or NOTOK."""
 
@@ -54,7 +58,7 @@ class ScrewDisplacement(NamedTuple):
     rv: Any
 
 
-@batched(theta=(), d=(), b=(), a=(), alpha=(), q=())
+@routine(theta=(), d=(), b=(), a=(), alpha=(), q=())
 def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) -> Array:
     """Position matrix of a link from its extended Denavit-Hartenberg parameters and joint coordinate, eq. (3.1).
 
@@ -90,7 +94,7 @@ def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) ->
     return m
 
 
-@batched(theta=(), d=(), a=(), alpha=())
+@routine(theta=(), d=(), a=(), alpha=())
 def DHtoMstd(theta: Any, d: Any, a: Any, alpha: Any) -> Array:
     """Position matrix of a link from its standard Denavit-Hartenberg parameters, eq. (3.2).
 
@@ -140,13 +144,13 @@ def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAn
     return _extract(upper_left(A, dim, "extract"), check=True) if check else _extract(upper_left(A, dim, "extract"))
 
 
-@batched(R=ROTATION)
+@routine(R=ROTATION)
 def _extract(R: Array) -> AxisAndAngle:
-    axis, angle = axis_angle_from_rotation(R)
+    axis, angle = axis_angle_from_rotation(legal_rotation(R))
     return AxisAndAngle(where(angle <= 0.0, 0.0, axis), angle)
 
 
-@batched(Q=POSE, dtypes={"rv": int})
+@routine(Q=POSE, codes=("rv",))
 def mtoscrew(Q: Array) -> ScrewDisplacement:
     """Screw of a displacement: the inverse of `screwtom`.
 
@@ -174,6 +178,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
     >>> screw.u + 0.0, screw.P.round(12), screw.rv
     (array([ 0.,  0., -1.]), array([ 1., -1.,  0.,  1.]), np.int64(1))
     """
+    Q = legal_position(Q)
     screw = screw_from_pose(Q)
     if any(map(is_symbol, Q.flat)):
         return ScrewDisplacement(screw.axis, screw.angle, screw.translation, homogeneous(screw.point), float(OK))
@@ -189,7 +194,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
     )
 
 
-@batched(u=UNIT_VECTOR, phi=(), h=(), P=POINT)
+@routine(u=UNIT_VECTOR, phi=(), h=(), P=POINT)
 def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
     """Displacement of a screw: rotation by phi about the axis u through P, and translation by h along it.
 
@@ -220,11 +225,11 @@ def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
            [ 0.,  0.,  1.,  0.],
            [ 0.,  0.,  0.,  1.]])
     """
-    Q: Array = pose_from_screw(u, P[:U], phi, h)
+    Q: Array = pose_from_screw(legal_axis(u), P[:U], phi, h)
     return Q
 
 
-@batched(u=UNIT_VECTOR, phi=())
+@routine(u=UNIT_VECTOR, phi=())
 def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
     """Rotation by phi about the unit vector u.
 
@@ -249,10 +254,10 @@ def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
            [-1.,  0.,  0.],
            [ 0.,  0.,  1.]])
     """
-    return embedded(rotation_from_axis_angle(u, phi), dim, "rotat", diagonal=1.0)
+    return embedded(rotation_from_axis_angle(legal_axis(u), phi), dim, "rotat", diagonal=1.0)
 
 
-@batched(q=())
+@routine(q=())
 def rotat2(a: int, q: Any, dim: int = 3) -> Array:
     """Rotation by q about a frame axis.
 
@@ -280,7 +285,7 @@ def rotat2(a: int, q: Any, dim: int = 3) -> Array:
     return embedded(_rotation_about(a, q, "rotat2"), dim, "rotat2", diagonal=1.0)
 
 
-@batched(q=())
+@routine(q=())
 def rotat23(a: int, q: Any) -> Array:
     """Rotation (..., 3, 3) by q about a frame axis: ``rotat2(a, q, 3)``.
 
@@ -294,7 +299,7 @@ def rotat23(a: int, q: Any) -> Array:
     return _rotation_about(a, q, "rotat23")
 
 
-@batched(q=(), O=POINT)
+@routine(q=(), O=POINT)
 def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
     """Position matrix of a frame with its origin in O, rotated by q about its own axis a (figure 3.4).
 
@@ -305,8 +310,8 @@ def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
     q
         Angle, rad, shape (...).
     O
-        Origin, [x, y, z, 1], shape (..., 4). The original refuses a fourth coordinate other than 1; here it is ignored
-        without ``check=True``.
+        Origin, [x, y, z, 1], shape (..., 4). The original refuses a fourth coordinate other than 1; here it makes the
+        origin of m NaN.
 
     Returns
     -------
@@ -321,10 +326,10 @@ def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
            [ 0.,  0.,  1.,  3.],
            [ 0.,  0.,  0.,  1.]])
     """
-    return elementary.pose(_rotation_about(a, q, "rotat24"), O[:U])
+    return elementary.pose(_rotation_about(a, q, "rotat24"), legal_origin(O)[:U])
 
 
-@batched(q=(), O=POINT)
+@routine(q=(), O=POINT)
 def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
     """Position matrix of a frame placed in O and then rotated, its origin too, about the absolute axis a (figure 3.5).
 

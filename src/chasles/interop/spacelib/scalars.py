@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chasles import engine
-from chasles.geometry.batched import batched
 from chasles.interop.spacelib.codes import PIG
+from chasles.interop.spacelib.routines import routine
 
 
-@batched(a=())
+@routine(a=())
 def aabs(a: Any) -> Any:
     """Absolute value; shape (...).
 
@@ -21,7 +21,7 @@ def aabs(a: Any) -> Any:
     return engine.absolute(a)
 
 
-@batched(a=(), b=())
+@routine(a=(), b=())
 def max(a: Any, b: Any) -> Any:
     """Larger of two numbers; shapes (...). NaN if either is NaN, where C's macro gives b.
 
@@ -33,7 +33,7 @@ def max(a: Any, b: Any) -> Any:
     return engine.maximum(a, b)
 
 
-@batched(a=(), b=())
+@routine(a=(), b=())
 def min(a: Any, b: Any) -> Any:
     """Smaller of two numbers; shapes (...). NaN if either is NaN, where C's macro gives b.
 
@@ -45,7 +45,7 @@ def min(a: Any, b: Any) -> Any:
     return engine.minimum(a, b)
 
 
-@batched(x=())
+@routine(x=())
 def sign(x: Any) -> Any:
     """Sign: -1, 0 or 1; shape (...). NaN for NaN, where C's macro gives 0.
 
@@ -57,7 +57,7 @@ def sign(x: Any) -> Any:
     return engine.sign(x)
 
 
-@batched(x=())
+@routine(x=())
 def rad(x: Any) -> Any:
     """Degrees to radians: x / 180 pi; shape (...).
 
@@ -69,7 +69,7 @@ def rad(x: Any) -> Any:
     return x / 180.0 * PIG
 
 
-@batched(x=())
+@routine(x=())
 def deg(x: Any) -> Any:
     """Radians to degrees: 180 x / pi; shape (...).
 

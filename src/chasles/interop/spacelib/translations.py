@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from chasles.geometry import elementary
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis
+from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.vectors import unitv
 
 
-@batched(u=(3,), h=())
+@routine(u=(3,), h=())
 def traslat(u: Array, h: Any) -> Array:
     """Translation by h along a vector.
 
@@ -37,7 +37,7 @@ def traslat(u: Array, h: Any) -> Array:
     return elementary.pose(np.eye(3), h * unitv(u)[0])
 
 
-@batched(h=())
+@routine(h=())
 def traslat2(a: int, h: Any) -> Array:
     """Translation by h (m) along the frame axis a, shape (..., 4, 4); along `U` there is none.
 
@@ -50,7 +50,7 @@ def traslat2(a: int, h: Any) -> Array:
     return elementary.pose(np.eye(3), h * unit_axis(checked_axis(a, "traslat2", with_u=True)))
 
 
-@batched(h=(), P=POINT)
+@routine(h=(), P=POINT)
 def traslat24(a: int, h: Any, P: Array) -> Array:
     """Translation by h (m) along the frame axis a, with the origin in P (..., 4): shape (..., 4, 4).
 

@@ -9,14 +9,14 @@ import numpy as np
 from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.geometry import vectors
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib import codes
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import real_array
 
-cross, dot = vectors.cross, vectors.dot
 
-
+@comparable
 class UnitVector(NamedTuple):
     """What `unitv` returns.
 
@@ -30,6 +30,31 @@ class UnitVector(NamedTuple):
 
     u: Array
     rv: Array
+
+
+@routine(a=(3,), b=(3,))
+def cross(a: Array, b: Array) -> Array:
+    """Cross product a x b of vectors, shapes (..., 3).
+
+    Examples
+    --------
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    array([0., 0., 1.])
+    """
+    product: Array = vectors.cross(a, b)
+    return product
+
+
+@routine(a=(3,), b=(3,))
+def dot(a: Array, b: Array) -> Any:
+    """Scalar product a . b of vectors, shapes (..., 3).
+
+    Examples
+    --------
+    >>> dot([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    np.float64(32.0)
+    """
+    return vectors.dot(a, b)
 
 
 def clearv() -> Array:
@@ -58,7 +83,7 @@ def dot2(a: Any, b: Any, dim: int | None = None) -> Any:
     >>> float(dot2([1, 2, 3, 4], [1, 1, 1, 1], 3))
     6.0
     """
-    first, second = real_array(a), real_array(b)
+    first, second = real_array(a, "dot2", "a"), real_array(b, "dot2", "b")
     if not first.ndim or not second.ndim or first.shape[-1] != second.shape[-1]:
         raise ArgumentError(f"dot2: a and b must be vectors of one length, not of shapes {first.shape}, {second.shape}")
     if dim is not None and not 0 <= dim <= first.shape[-1]:
@@ -66,7 +91,7 @@ def dot2(a: Any, b: Any, dim: int | None = None) -> Any:
     return (first[..., :dim] * second[..., :dim]).sum(axis=-1)
 
 
-@batched(a=(3,))
+@routine(a=(3,))
 def mod(a: Array) -> Any:
     """Length of a vector, shape (..., 3). Components of 1e-300 or 1e300 lose nothing.
 
@@ -78,7 +103,7 @@ def mod(a: Array) -> Any:
     return vectors.norm(a)
 
 
-@batched(v=(3,))
+@routine(v=(3,))
 def unitv(v: Array) -> UnitVector:
     """Unit vector of a vector, and its length.
 
@@ -98,7 +123,7 @@ def unitv(v: Array) -> UnitVector:
     return UnitVector(where(null, 0.0, vectors.normalize(direction)), length)
 
 
-@batched(u=(3,), mdl=())
+@routine(u=(3,), mdl=())
 def vector(u: Array, mdl: Any) -> Array:
     """Vector with a length and a direction: mdl u.
 

@@ -19,7 +19,6 @@ from chasles.geometry import (
     unit_screw_matrix,
     vee,
 )
-from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import UNIT_VECTOR
 from chasles.interop.spacelib.codes import (
@@ -34,8 +33,12 @@ from chasles.interop.spacelib.codes import (
     homogeneous,
     unit_axis,
 )
+from chasles.interop.spacelib.legality import legal_axis, legal_velocity
+from chasles.interop.spacelib.results import comparable
+from chasles.interop.spacelib.routines import routine
 
 
+@comparable
 class ScrewVelocity(NamedTuple):
     """Results of `Wtovel`: unit axis u (..., 3), omega (rad/s), vel along u (m/s), point P of the axis (..., 4)."""
 
@@ -45,6 +48,7 @@ class ScrewVelocity(NamedTuple):
     P: Array
 
 
+@comparable
 class JointMotion(NamedTuple):
     """Results of `velacctoWH` and its variants: velocity matrix W and acceleration matrix H, (..., 4, 4)."""
 
@@ -52,7 +56,7 @@ class JointMotion(NamedTuple):
     H: Array
 
 
-@batched(gx=(), gy=(), gz=())
+@routine(gx=(), gy=(), gz=())
 def gtom(gx: Any, gy: Any, gz: Any) -> Array:
     """Gravity acceleration matrix Hg (..., 4, 4) of the components of gravity, m/s².
 
@@ -65,7 +69,7 @@ def gtom(gx: Any, gy: Any, gz: Any) -> Array:
     return Hg
 
 
-@batched(G=(3, 3))
+@routine(G=(3, 3))
 def Gtomegapto(G: Array) -> Array:
     """Angular acceleration from the upper-left part G of an acceleration matrix, eq. (3.3).
 
@@ -88,7 +92,7 @@ def Gtomegapto(G: Array) -> Array:
     return omegapto
 
 
-@batched(u=UNIT_VECTOR, pitch=(), P=POINT)
+@routine(u=UNIT_VECTOR, pitch=(), P=POINT)
 def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
     """Instantaneous screw axis matrix L of a joint.
 
@@ -116,10 +120,10 @@ def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
            [ 0. , -1. ,  0. ,  1.2],
            [ 0. ,  0. ,  0. ,  0. ]])
     """
-    return _joint_axis(checked_joint(jtype, "makeL"), u, pitch, P[:U])
+    return _joint_axis(checked_joint(jtype, "makeL"), legal_axis(u), pitch, P[:U])
 
 
-@batched(pitch=(), P=POINT)
+@routine(pitch=(), P=POINT)
 def makeL2(jtype: int, a: int, pitch: Any, P: Array) -> Array:
     """Instantaneous screw axis matrix L of a joint whose axis is parallel to a frame axis.
 
@@ -148,7 +152,7 @@ def makeL2(jtype: int, a: int, pitch: Any, P: Array) -> Array:
     return _joint_axis(checked_joint(jtype, "makeL2"), unit_axis(checked_axis(a, "makeL2")), pitch, P[:U])
 
 
-@batched(W=(4, 4))
+@routine(W=(4, 4))
 def WtoL(W: Array) -> Array:
     """Instantaneous screw axis matrix L of a velocity matrix.
 
@@ -172,11 +176,11 @@ def WtoL(W: Array) -> Array:
            [ 0. ,  1. ,  0. ,  0.5],
            [ 0. ,  0. ,  0. ,  0. ]])
     """
-    L: Array = unit_screw_matrix(W, tolerance=NULL_MOTION)
+    L: Array = unit_screw_matrix(legal_velocity(W), tolerance=NULL_MOTION)
     return L
 
 
-@batched(W=(4, 4))
+@routine(W=(4, 4))
 def Wtovel(W: Array) -> ScrewVelocity:
     """Screw of a velocity matrix.
 
@@ -202,11 +206,11 @@ def Wtovel(W: Array) -> ScrewVelocity:
     >>> u, float(omega), float(vel), P + 0.0
     (array([0., 0., 1.]), 2.0, 0.5, array([1., 0., 0., 1.]))
     """
-    screw = screw_from_velocity_matrix(W, tolerance=NULL_MOTION)
+    screw = screw_from_velocity_matrix(legal_velocity(W), tolerance=NULL_MOTION)
     return ScrewVelocity(screw.axis, screw.angle, screw.translation, homogeneous(screw.point))
 
 
-@batched(qp=(), qpp=())
+@routine(qp=(), qpp=())
 def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
     """Velocity and acceleration matrices of a joint, about or along the z axis of its frame.
 
@@ -233,7 +237,7 @@ def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
     return _joint_motion(checked_joint(jtype, "velacctoWH"), Z, qp, qpp, ORIGIN[:U])
 
 
-@batched(qp=(), qpp=())
+@routine(qp=(), qpp=())
 def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
     """Velocity and acceleration matrices of a joint, about or along a frame axis.
 
@@ -264,7 +268,7 @@ def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
     return _joint_motion(checked_joint(jtype, "velacctoWH2"), checked_axis(a, "velacctoWH2"), qp, qpp, ORIGIN[:U])
 
 
-@batched(qp=(), qpp=(), O=POINT)
+@routine(qp=(), qpp=(), O=POINT)
 def velacctoWH3(jtype: int, a: int, qp: Any, qpp: Any, O: Array) -> JointMotion:  # noqa: E741
     """Velocity and acceleration matrices of a joint, about an axis through O that is parallel to a frame axis.
 
@@ -292,7 +296,7 @@ def velacctoWH3(jtype: int, a: int, qp: Any, qpp: Any, O: Array) -> JointMotion:
     return _joint_motion(checked_joint(jtype, "velacctoWH3"), checked_axis(a, "velacctoWH3"), qp, qpp, O[:U])
 
 
-@batched(H0=(4, 4), H1=(4, 4), W0=(4, 4), W1=(4, 4))
+@routine(H0=(4, 4), H1=(4, 4), W0=(4, 4), W1=(4, 4))
 def coriolis(H0: Array, H1: Array, W0: Array, W1: Array) -> Array:
     """Acceleration matrix of a motion made up of two, by Coriolis' theorem: H0 + H1 + 2 W0 W1, eq. (3.4).
 
