@@ -13,6 +13,7 @@ from tests.interop.spacelib.test_mechanics_batches import CALLS, RANDOM
 
 import chasles.interop.spacelib as sl
 from chasles.errors import ArgumentError
+from chasles.geometry.batched import Batched
 from chasles.interop.spacelib.routines import routine
 
 EYE, VECTOR, POINT = np.eye(4), np.ones(3), np.array([1.0, 2.0, 3.0, 1.0])
@@ -76,10 +77,10 @@ def test_complex_numbers_text_and_objects_are_refused(name: str, call: Any, argu
     call(*arguments)
     speaker = name.split()[0]
     for k, argument in enumerate(arguments):
-        for element, complaint in ((1.0 + 2.0j, "complex numbers"), ("1", "no number"), (None, "no number")):
+        for element in (1.0 + 2.0j, "1", None):
             wrong = spoiled(argument, element)
             for given in (wrong, np.array(wrong)):
-                with pytest.raises(ArgumentError, match=complaint) as error:
+                with pytest.raises(ArgumentError, match="must be an array of real numbers, not") as error:
                     call(*arguments[:k], given, *arguments[k + 1 :])
                 # The routines of fixed sizes speak through the one that does the work.
                 assert (
@@ -103,32 +104,32 @@ def test_results_share_nothing_with_arguments(name: str, call: Any, arguments: l
 
 
 def test_points_of_three_numbers() -> None:
-    message = r"dist: P1 has shape \(3,\), but must be \(\.\.\., 4\): a point is \[x, y, z, 1\]"
-    with pytest.raises(ArgumentError, match=message):
-        sl.dist([1, 2, 3], [4, 5, 6])
-    with pytest.raises(ArgumentError, match=r"project: pl has shape \(3,\), but must be \(\.\.\., 4\)$"):
+    for P in ([1, 2, 3], (1, 2, 3), np.array([1.0, 2.0, 3.0]), np.ones((5, 3))):
+        with pytest.raises(ArgumentError, match=r"dist\(P1, P2\): P1 has three coordinates; a point is \[x, y, z, 1\]"):
+            sl.dist(P, [4, 5, 6])
+    assert sl.dist(np.ones((3, 4)), POINT).shape == (3,)
+    with pytest.raises(ArgumentError, match=r"project\(P, pl\): pl has shape \(3,\); expected \(\.\.\., 4\)"):
         sl.project(POINT, [0, 0, 1])
-    with pytest.raises(ArgumentError, match=r"dhtom: q holds what is no number, such as 'a'"):
+    with pytest.raises(ArgumentError, match=r"dhtom.*: q must be an array of real numbers, not 'a'"):
         sl.dhtom(sl.Rev, 0.0, 0.0, 0.0, 0.0, 0.0, "a")
 
 
 def test_other_sentences() -> None:
-    with pytest.raises(ArgumentError, match="dist: P2 has rows of different lengths"):
+    with pytest.raises(ArgumentError, match="P2 is a ragged list"):
         sl.dist(POINT, [POINT, [1, 2]])
-    with pytest.raises(ArgumentError, match=r"dist: the batch axes .* do not broadcast: P1 \(2,\), P2 \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"dist.*: the batch axes .* do not broadcast: P1 \(2,\), P2 \(3,\)"):
         sl.dist(np.ones((2, 4)), np.ones((3, 4)))
     with pytest.raises(ArgumentError, match="projponl: l must be a line"):
         sl.projponl(POINT, 5)
     with pytest.raises(TypeError, match="dist"):
         sl.dist(POINT)
-    with pytest.raises(TypeError, match="at most 2 arguments"):
+    with pytest.raises(TypeError, match="takes 2 arguments, not 3"):
         sl.dist(POINT, POINT, POINT)
 
 
 def test_numbers_of_any_type_are_numbers() -> None:
     for P in ([1, 2, 3, 1], (1, 2, 3, 1), np.array([1, 2, 3, 1], dtype=np.int8), np.array([1, 2, 3, 1], dtype=object)):
         assert sl.dist(P, sl.ORIGIN) == pytest.approx(14**0.5)
-    assert sl.dist([fractions.Fraction(1, 2), 0, 0, 1], sl.ORIGIN) == 0.5
     assert sl.dist([10**30, 0, 0, 1], sl.ORIGIN) == 1e30
     assert sl.dist([sympy.Integer(3), 0, 4, 1], sl.ORIGIN) == 5
 
@@ -171,8 +172,7 @@ def test_codes_by_position_and_by_name_go_straight_to_machine_code(monkeypatch: 
     def fail(*_: Any, **__: Any) -> Any:
         raise AssertionError("came through the general call")
 
-    for known in (sl.dhtom, sl.rotat24, sl.rotat, sl.cardantoM, sl.Mtocardan, sl.velacctoWH3, sl.mtoscrew, sl.molt4):
-        monkeypatch.setattr(known, "_batched", fail)
+    monkeypatch.setattr(Batched, "general_call", fail)
     for call, expected in zip(calls, before, strict=True):
         found = call()
         assert type(found) is type(expected)

@@ -74,7 +74,7 @@ def test_the_tables_have_every_routine_once() -> None:
 
 def test_the_constants_are_those_of_the_modules() -> None:
     values = {name for name in sl.__all__ if not callable(getattr(sl, name))}
-    assert values - POINT == {*IN_ALL_THREE, *IN_C} - {"Line"}
+    assert values - POINT == {*IN_ALL_THREE, *IN_C, "NOTYPE"} - {"Line"}
     for module in (matlab, maple):
         axes = {"X", "Y", "Z", "U"}
         assert [getattr(module, axis) for axis in "XYZU"] == [1, 2, 3, 4]
@@ -149,6 +149,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "mvcopy": {"val": 2, "type": sl.Col},
     "vmcopy": {"v": rng.normal(size=4), "dim": 3, "val": 2, "type": sl.Col},
     "solve": {"b": rng.normal(size=4)},
+    "dyn_eq": {"Wp": geo.velocity_matrix(rng.normal(size=6)), "F": geo.action_matrix(rng.normal(size=6))},
     "pseudo_inv": {"A": rng.normal(size=(3, 4))},
     "invA": {"sig": 1},
     "Mcheck2": {"m": POSE + 0.01},
@@ -158,7 +159,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
 #: They print, draw at random, or give one of the arguments anew.
 NOT_COMPARED = {"printm3", "fprintm3", "printmat", "jrand", "Origin"}
 #: Fields of results that say how it went, or count.
-REMARKS = {"rv", "rank", "inttype", "kind", "singular", "solved", "physical", "pitch"}
+REMARKS = {"rv", "rank", "inttype", "kind", "singular", "solved", "physical", "problem", "pitch"}
 
 
 def arguments(name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from chasles.errors import ArgumentError
 from chasles.geometry import solve_dynamic_equation
 from chasles.geometry.dynamic_equation import problem_sentence
 from chasles.geometry.elementary import Array
-from chasles.geometry.hybrid_dynamics import hybrid_solution
+from chasles.geometry.hybrid_dynamics import HybridSolution, hybrid_solution
 from chasles.interop.spacelib import symbolic_equilibrium
 from chasles.interop.spacelib.codes import NOTOK, OK
 from chasles.interop.spacelib.results import comparable
@@ -106,7 +106,7 @@ def dyn_eq(J: Any, Wp: Any, F: Any, var: Any, *, check: bool = False) -> Dynamic
     """
     solver = _solver_for(var)
     found = solver(J, Wp, F)
-    if found.__class__ is tuple:  # one sample, straight from machine code
+    if found.__class__ is HybridSolution:  # one sample, straight from machine code
         Wp, F, rank, problem, _ = found
         found = DynamicEquilibrium(Wp, F, OK if problem == 0.0 else NOTOK)
         found._account = partial(_sentence, problem, rank)

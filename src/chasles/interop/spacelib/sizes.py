@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from chasles.engine.arguments import as_array
 from chasles.engine.scalar import Traced, boxed
-from chasles.engine.symbols import is_symbol
+from chasles.engine.symbols import is_symbol, is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
@@ -38,31 +38,12 @@ def real_array(values: Any, routine: str = "SpaceLib", name: str = "an argument"
     if values.__class__ is np.ndarray and values.dtype is _FLOAT64:
         floats: Array = values
         return floats
-    try:
-        array = boxed(values)
-    except ValueError:
-        raise ArgumentError(f"{routine}: {name} has rows of different lengths, so it is no array of numbers") from None
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
-    if array.dtype == object:
-        return _of_objects(array, routine, name)
-    raise _no_numbers(array.flat[0] if array.size else array.dtype, routine, name)
-
-
-def _of_objects(array: Array, routine: str, name: str) -> Array:
-    """Return an array of symbols and numbers as it is, one of numbers alone as floats."""
-    symbols = [isinstance(element, Traced) or is_symbol(element) for element in array.flat]
-    for element, symbolic in zip(array.flat, symbols, strict=True):
-        if not symbolic and not isinstance(element, Real):
-            raise _no_numbers(element, routine, name)
-    return array if any(symbols) else array.astype(np.float64)
-
-
-def _no_numbers(found: Any, routine: str, name: str) -> ArgumentError:
-    text = repr(str(found) if isinstance(found, str) else found)
-    shown = text if len(text) <= 60 else f"{text[:57]}..."
-    kind = "complex numbers" if isinstance(found, complex | np.complexfloating) else "what is no number"
-    return ArgumentError(f"{routine}: {name} holds {kind}, such as {shown}; it must be an array of real numbers")
+    if not is_symbolic(values):
+        return np.asarray(as_array(values, routine, name), dtype=np.float64)
+    symbols = boxed(values)
+    numbers = [element for element in symbols.flat if not isinstance(element, Traced) and not is_symbol(element)]
+    as_array(np.array(numbers, dtype=object), routine, name)
+    return symbols
 
 
 def matrix(A: Any, d1: int | None, d2: int | None, routine: str, name: str = "A") -> Array:
