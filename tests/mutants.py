@@ -132,8 +132,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
             yield "index", node.slice, str(index + 1)
         case ast.Constant(value=bool()):
             yield "constant", node, str(not node.value)
-        case ast.Constant(value=int()):
-            yield "constant", node, str(node.value + 1)
+        case ast.Constant(value=int() as number):
+            yield "constant", node, str(number + 1)
         case ast.Constant(value=float()):
             small = 0 < abs(node.value) <= TOLERANCE
             yield (
@@ -159,19 +159,19 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
             yield "loop", node, "break"
 
 
-def mutants(path: Path) -> list[Mutant]:
+def mutants(tree: Path, path: Path) -> list[Mutant]:
     """Return every change of a file."""
     found = []
-    for kind, node, replacement in sites(ast.parse((ROOT / path).read_bytes())):
+    for kind, node, replacement in sites(ast.parse((tree / path).read_bytes())):
         place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         found.append(Mutant(path.as_posix(), *place, kind, replacement))
     return found
 
 
-def drawn(package: str, count: int, generator: random.Random) -> list[Mutant]:
+def drawn(tree: Path, package: str, count: int, generator: random.Random) -> list[Mutant]:
     """Return changes of a package: files by their number of places, kinds within a file with equal chances."""
-    files = sorted(path.relative_to(ROOT) for path in (ROOT / SOURCE / package).rglob("*.py"))
-    of_file = [found for path in files if path.name != "__init__.py" and (found := mutants(path))]
+    files = sorted(path.relative_to(tree) for path in (tree / SOURCE / package).rglob("*.py"))
+    of_file = [found for path in files if path.name != "__init__.py" and (found := mutants(tree, path))]
     chosen: dict[str, Mutant] = {}
     while len(chosen) < min(count, sum(map(len, of_file))):
         by_kind = defaultdict(list)
@@ -182,15 +182,15 @@ def drawn(package: str, count: int, generator: random.Random) -> list[Mutant]:
     return list(chosen.values())
 
 
-def tests_of(mutant: Mutant) -> list[str]:
+def tests_of(tree: Path, mutant: Mutant) -> list[str]:
     """Return the test files of a mutant's package; those that speak of its module and function come first."""
     inside = Path(mutant.path).relative_to(SOURCE)
     package = next((name for name in TESTS if inside.as_posix().startswith(name + "/")), inside.parts[0])
     files = []
     for place in TESTS.get(package, (f"tests/{package}",)):
-        folder = ROOT / place
+        folder = tree / place
         files += sorted(folder.rglob("test_*.py")) if folder.is_dir() else [folder]
-    functions = ast.walk(ast.parse((ROOT / mutant.path).read_bytes()))
+    functions = ast.walk(ast.parse((tree / mutant.path).read_bytes()))
     names = {
         node.name
         for node in functions
@@ -202,7 +202,7 @@ def tests_of(mutant: Mutant) -> list[str]:
         mentioned = 3 * (inside.stem in file.stem) + (inside.stem in text) + 2 * sum(name in text for name in names)
         return -mentioned, len(text)
 
-    return [file.relative_to(ROOT).as_posix() for file in sorted(files, key=relevance)]
+    return [file.relative_to(tree).as_posix() for file in sorted(files, key=relevance)]
 
 
 def outcome(mutant: Mutant, tree: Path, timeout: float, tests: list[str] | None = None) -> dict[str, object]:
@@ -220,7 +220,7 @@ def outcome(mutant: Mutant, tree: Path, timeout: float, tests: list[str] | None 
         "OPENBLAS_NUM_THREADS": "1",
     }
     options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=line"]
-    command = [sys.executable, "-m", "pytest", *options, *(tests or tests_of(mutant))]
+    command = [sys.executable, "-m", "pytest", *options, *(tests or tests_of(tree, mutant))]
     start = time.monotonic()
     try:
         _forget_bytecode(target)
@@ -236,7 +236,8 @@ def outcome(mutant: Mutant, tree: Path, timeout: float, tests: list[str] | None 
         )
         try:
             output = process.communicate(timeout=timeout)[0]
-            status = "survived" if process.returncode == 0 else "killed"
+            # pytest gives 1 where tests fail and 2 where they cannot be imported; 4 and 5 say that none were run
+            status = {0: "survived", 4: "not run", 5: "not run"}.get(process.returncode, "killed")
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, status = process.communicate()[0], "timeout"
@@ -276,21 +277,22 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     generator = random.Random(arguments.seed)
-    chosen = [mutant for package in arguments.packages for mutant in drawn(package, arguments.count, generator)]
-    if arguments.only:
-        files = {Path(name.split(":")[0]) for name in arguments.only}
-        chosen = [mutant for path in files for mutant in mutants(path) if mutant.name in arguments.only]
-    else:
-        generator.shuffle(chosen)
-    if arguments.log and arguments.log.exists():
-        known = {json.loads(line)["name"] for line in arguments.log.read_text().splitlines()}
-        chosen = [mutant for mutant in chosen if mutant.name not in known]
+    survivors = 0
     trees: Queue[Path] = Queue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.workers) as pool:
         for number in range(arguments.workers):
             tree = Path(folder) / str(number)
-            shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+            shutil.copytree(Path(folder) / "0" if number else ROOT, tree, ignore=shutil.ignore_patterns(".*"))
             trees.put(tree)
+        if arguments.only:
+            files = {Path(name.split(":")[0]) for name in arguments.only}
+            chosen = [mutant for path in files for mutant in mutants(tree, path) if mutant.name in arguments.only]
+        else:
+            chosen = [one for package in arguments.packages for one in drawn(tree, package, arguments.count, generator)]
+            generator.shuffle(chosen)
+        if arguments.log and arguments.log.exists():
+            known = {json.loads(line)["name"] for line in arguments.log.read_text().splitlines()}
+            chosen = [mutant for mutant in chosen if mutant.name not in known]
 
         def run(mutant: Mutant) -> dict[str, object]:
             tree = trees.get()
@@ -299,13 +301,9 @@ def main() -> int:
             finally:
                 trees.put(tree)
 
-        survivors = 0
         for result in pool.map(run, chosen):
             survivors += result["status"] == "survived"
-            print(
-                f"{result['status']:8} {result['seconds']:6} s  {result['name']}  -> {result['replacement']}",
-                flush=True,
-            )
+            print("{status:8} {seconds:6} s  {name}  -> {replacement}\n    {by}".format(**result), flush=True)
             if arguments.log:
                 with arguments.log.open("a") as log:
                     log.write(json.dumps(result) + "\n")
