@@ -20,6 +20,7 @@ from chasles.inverse_kinematics import (
     VelocityLimit,
     solve_rates,
 )
+from chasles.model.formats.urdf import parse_urdf
 
 HOME = np.array([0.1, -0.4, 0.2, -1.8, 0.1, 1.6, 0.6])
 
@@ -180,14 +181,99 @@ def test_a_joint_outside_its_limits_comes_back() -> None:
     assert q[0] <= robot.upper_limits[0] + 1e-9
 
 
-def test_contradicting_limits_are_named() -> None:
+def test_a_joint_too_far_outside_returns_as_fast_as_permitted() -> None:
+    """The others go on with the task as if that joint were a motion they have to make up for."""
     robot = ch.load("panda")
     q = HOME.copy()
-    q[2] = robot.upper_limits[2] + 0.5
-    step = solve_rates(robot, q, [DampingTask()], 0.001)
+    q[1] = robot.upper_limits[1] + 0.05  # 0.05 rad in 0.01 s would take 5 rad/s
+    tasks = [FrameTask(robot.forward_kinematics(HOME)), DampingTask(0.01)]
+    limits = [ConfigurationLimit(), VelocityLimit()]
+    step = solve_rates(robot, q, tasks, 0.01)
     assert not step.success
-    assert robot.joint_names[2] in step.message
-    assert (step.qd == 0.0).all()
+    np.testing.assert_array_equal(step.contradicted, np.arange(7) == 1)
+    assert step.message.startswith("panda_joint2 is 0.05 rad beyond its upper position limit and returns")
+    assert step.qd[1] == -robot.velocity_limits[1]
+    others = np.arange(7) != 1
+    rows = [task.equation(robot, q) for task in tasks]
+    A = np.concatenate([np.sqrt(row.weight)[:, None] * row.J for row in rows])
+    b = np.concatenate([np.sqrt(row.weight) * row.b for row in rows])
+    ends = np.array([limit.bounds(robot, q, np.zeros(7), 0.01) for limit in limits])
+    ends = (ends[:, 0].max(axis=0)[others], ends[:, 1].min(axis=0)[others])
+    oracle = lsq_linear(A[:, others], b - A[:, 1] * step.qd[1], bounds=ends, method="bvls", tol=1e-14)
+    np.testing.assert_allclose(step.qd[others], oracle.x, atol=1e-6)
+
+
+@pytest.mark.parametrize("acceleration", [None, 20.0])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_it_returns_within_all_limits_and_stays(side: float, acceleration: float | None) -> None:
+    robot = ch.load("panda")
+    task, dt = FrameTask(robot.forward_kinematics(HOME)), 0.01
+    for joint in range(robot.n):
+        q, qd = HOME.copy(), np.zeros(7)
+        q[joint] = (robot.upper_limits if side > 0.0 else robot.lower_limits)[joint] + side * 0.3
+        limits = [ConfigurationLimit(), VelocityLimit()]
+        if acceleration is not None:
+            limits.append(AccelerationLimit(acceleration))
+        beyond = [0.3]
+        for _ in range(120):
+            step = solve_rates(robot, q, [task, DampingTask(0.01)], dt, qd=qd, limits=limits)
+            assert (np.abs(step.qd) <= robot.velocity_limits).all()
+            if acceleration is not None:
+                assert (np.abs(step.qd - qd) <= acceleration * dt * (1.0 + 1e-12)).all()
+            qd = step.qd
+            q = q + dt * qd
+            beyond.append(max(0.0, np.maximum(robot.lower_limits - q, q - robot.upper_limits).max()))
+        assert (np.diff(beyond) <= 0.0).all()
+        assert beyond[-20:] == [0.0] * 20
+        assert step.success
+
+
+def test_braking_comes_before_the_limit_of_velocity() -> None:
+    """A joint that is too fast already slows down as fast as its acceleration limit permits."""
+    robot = ch.load("planar2r")
+    step = solve_rates(
+        robot,
+        [0.0, 0.0],
+        [DampingTask()],
+        0.1,
+        qd=[3.0, 0.0],
+        limits=[VelocityLimit(1.0), AccelerationLimit(5.0)],
+    )
+    np.testing.assert_allclose(step.qd, [2.5, 0.0], atol=1e-12)
+    assert not step.success
+    assert "joint1" in step.message
+
+
+def test_without_end_acceleration_limits_leave_the_limits_of_position() -> None:
+    robot = ch.load("panda")
+    for acceleration in (np.inf, 1e300, 1e3):
+        low, high = AccelerationLimit(acceleration).bounds(robot, HOME, np.zeros(7), 0.1)
+        np.testing.assert_allclose(high, np.minimum((robot.upper_limits - HOME) / 0.1, 0.1 * acceleration), rtol=0.15)
+        np.testing.assert_allclose(low, np.maximum((robot.lower_limits - HOME) / 0.1, -0.1 * acceleration), rtol=0.15)
+    for bound in AccelerationLimit(0.0).bounds(robot, HOME, np.zeros(7), 0.1):
+        np.testing.assert_array_equal(bound, 0.0)
+
+
+def test_limits_of_joints_that_mimic_hold_too() -> None:
+    """A slide that follows half of the turn of the first joint has an end before that joint has one."""
+    robot = ch.Robot(
+        parse_urdf(
+            """<robot name="rack"><link name="a"/><link name="b"/><link name="c"/>
+            <joint name="turn" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+            <limit lower="-3" upper="3" effort="1" velocity="2"/></joint>
+            <joint name="slide" type="prismatic"><parent link="b"/><child link="c"/><axis xyz="1 0 0"/>
+            <limit lower="-0.25" upper="0.5" effort="1" velocity="1"/><mimic joint="turn" multiplier="-0.5"/></joint>
+            </robot>"""
+        )
+    )
+    for goal, end in ((3.0, 0.5), (-3.0, -1.0)):
+        q = np.zeros(1)
+        for _ in range(200):
+            step = solve_rates(robot, q, [PostureTask([goal], gain=10.0)], 0.02)
+            assert step.success
+            q = q + 0.02 * step.qd
+        np.testing.assert_allclose(q, end, atol=1e-9)
+        assert abs(q[0]) <= abs(end)
 
 
 def test_wrong_arguments() -> None:
@@ -203,6 +289,10 @@ def test_wrong_arguments() -> None:
         lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit([1.0, 2.0])]),
         lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit(-1.0)]),
         lambda: solve_rates(robot, HOME, [task], 0.01, limits=[ConfigurationLimit(np.nan)]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[ConfigurationLimit(0.0)]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[ConfigurationLimit(1.5)]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[VelocityLimit("fast")]),
+        lambda: solve_rates(robot, HOME, [task], 0.01, limits=[AccelerationLimit(np.nan)]),
         lambda: solve_rates(robot, HOME, [FrameTask(np.eye(4), gain=np.nan)], 0.01),
         lambda: solve_rates(robot, HOME, [PostureTask(HOME, cost=np.inf)], 0.01),
         lambda: solve_rates(robot, "home", [task], 0.01),

@@ -292,6 +292,52 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
             ik(T, **keywords)
 
 
+WRONG_OPTIONS = [
+    ({"max_iterations": 0}, "max_iterations must be a whole number from 1 to 1,000,000,000, not 0"),
+    ({"max_iterations": 10**18}, "max_iterations must be a whole number from 1 to 1,000,000,000, not 10"),
+    ({"max_iterations": np.inf}, "max_iterations must be .* not inf"),
+    ({"max_iterations": np.nan}, "max_iterations must be .* not nan"),
+    ({"max_iterations": 2.5}, "max_iterations must be .* not 2.5"),
+    ({"max_iterations": True}, "max_iterations must be .* not True"),
+    ({"max_iterations": [5]}, r"max_iterations must be .* not \[5\]"),
+    ({"seed": -1}, "seed must be a whole number from 0 to 18,446,744,073,709,551,615, not -1"),
+    ({"seed": "x"}, "seed must be .* not 'x'"),
+    ({"seed": 1e300}, r"seed must be .* not 1e\+300"),
+    ({"seed": None}, "seed must be .* not None"),
+    ({"starts": 0}, "starts must be a whole number from 1 to 100,000, not 0"),
+    ({"starts": 10**12}, "starts must be .* not 1000000000000"),
+    ({"tolerance": 0.0}, "tolerance must be positive and finite, .* not 0.0"),
+    ({"tolerance": np.nan}, "tolerance must be positive and finite, .* not nan"),
+    ({"tolerance": np.inf}, "tolerance must be positive and finite, .* not inf"),
+    ({"tolerance": (1e-6, -1.0)}, "tolerance must be positive and finite"),
+    ({"tolerance": "small"}, "tolerance must be a number, or an angle and a distance, not 'small'"),
+    ({"limits": "no"}, "limits must be True or False, not 'no'"),
+    ({"limits": np.ones(2)}, "limits must be True or False"),
+    ({"posture": [0.0, np.nan], "objective": "posture"}, "posture must be finite"),
+    ({"elbow_angle": np.nan}, "elbow_angle must be finite"),
+]
+
+
+@pytest.mark.parametrize("robot_name", ["panda", "ur5", "planar2r", "iiwa14"])
+def test_options_are_checked_whatever_solver_answers(robot_name: str) -> None:
+    robot = ch.load(robot_name)
+    T = robot.forward_kinematics(robot.home)
+    for keywords, message in WRONG_OPTIONS:
+        for select in ("first", "nearest"):
+            with pytest.raises(ArgumentError, match=message):
+                robot.inverse_kinematics(T, robot.home, select=select, **keywords)
+
+
+@pytest.mark.parametrize("robot_name", ["panda", "ur5"])
+def test_names_of_any_type_are_unknown_names(robot_name: str) -> None:
+    robot = ch.load(robot_name)
+    T = robot.forward_kinematics(robot.home)
+    for option in ("select", "method", "objective", "target"):
+        for value in ("", 5, ["first"], np.zeros(2)):
+            with pytest.raises(UnknownNameError):
+                robot.inverse_kinematics(T, **{option: value})
+
+
 def test_joints_that_do_not_move_the_frame_stay(rng) -> None:
     """A robot with two arms: each call moves one of them."""
     rows = "".join(

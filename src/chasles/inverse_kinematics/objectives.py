@@ -43,7 +43,7 @@ def manipulability_objective(robot: Robot, target: str, ranges: Ranges) -> Objec
     return lambda q, _: _GAIN * gradient(q)
 
 
-_OBJECTIVES: dict[str, Callable[[Robot, str, Ranges], Objective]] = {
+OBJECTIVES: dict[str, Callable[[Robot, str, Ranges], Objective]] = {
     "center": center_objective,
     "manipulability": manipulability_objective,
     "posture": posture_objective,
@@ -54,7 +54,7 @@ def objective_of(name: str | None, robot: Robot, target: str, ranges: Ranges) ->
     """Objective of a name, for one robot and frame; None for none."""
     if name is None:
         return None
-    if name not in _OBJECTIVES:
-        raise UnknownNameError("objective", name, _OBJECTIVES)
-    direction = _OBJECTIVES[name](robot, target, ranges)
+    if name not in OBJECTIVES:
+        raise UnknownNameError("objective", name, OBJECTIVES)
+    direction = OBJECTIVES[name](robot, target, ranges)
     return lambda q, arguments: ranges.moving * direction(q, arguments)

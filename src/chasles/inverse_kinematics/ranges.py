@@ -17,8 +17,29 @@ from chasles.model.tree import WORLD
 from chasles.robot import Robot
 
 TURN = 2.0 * np.pi
-#: A joint this near to a limit, rad, stands at it.
+#: A joint this little beyond a limit, rad, stands at it.
 _ROUNDING = 1e-11
+
+
+def position_limits(robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest position of each coordinate, (n,), at which no joint passes a limit, mimic joints included.
+
+    >>> import chasles as ch
+    >>> position_limits(ch.load("panda"))[1][:2]
+    array([2.8973, 1.7628])
+    """
+    description = robot.description
+    lower, upper = robot.lower_limits, robot.upper_limits
+    for joint in description.joints:
+        if joint.mimic is None:
+            continue
+        driver, ratio, offset = description.mimics[joint.name]
+        if ratio:
+            first = description.starts[driver][0]
+            ends = np.sort((np.array(joint.position_limits) - offset) / ratio, axis=0)
+            own = slice(first, first + ends.shape[1])
+            lower[own], upper[own] = np.maximum(lower[own], ends[0]), np.minimum(upper[own], ends[1])
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +71,7 @@ class Ranges:
         tree = build_tree(robot.description)
         lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)
         if limits:
-            limits_of = {
-                name: pair
-                for joint in robot.description.joints
-                for name, *pair in zip(joint.coordinate_names, *joint.position_limits, strict=True)
-            }
-            for body in tree.bodies:
-                ends = np.array(limits_of[body.joint])
-                low, high = sorted((ends - body.offset) / body.ratio) if body.ratio else (-np.inf, np.inf)
-                lower[body.coordinate] = max(lower[body.coordinate], low)
-                upper[body.coordinate] = min(upper[body.coordinate], high)
+            lower, upper = position_limits(robot)
         turning, slides = np.ones(robot.n, dtype=bool), np.zeros(robot.n, dtype=bool)
         for body in tree.bodies:
             slides[body.coordinate] |= not body.angular
@@ -104,20 +116,25 @@ class Ranges:
         )
 
     def _turned(self, k: int, position: Any, near: Any) -> Any:
-        low, high = self.lower[k], self.upper[k]
         if not self.turning[k]:
             return position
+        low, high = self.lower[k], self.upper[k]
         turns = floor((near - position) / TURN + 0.5)
         if np.isfinite(high):
-            turns = minimum(turns, floor((high - position) / TURN + _ROUNDING))
+            turns = minimum(turns, floor((high - position + _rounding(high)) / TURN))
         if np.isfinite(low):
-            turns = maximum(turns, -floor((position - low) / TURN + _ROUNDING))
+            turns = maximum(turns, -floor((position - low + _rounding(low)) / TURN))
         turned = position + TURN * turns
         if np.isfinite(high):
-            turned = where((turned > high) & (turned < high + _ROUNDING), high, turned)
+            turned = where((turned > high) & (turned <= high + 2.0 * _rounding(high)), high, turned)
         if np.isfinite(low):
-            turned = where((turned < low) & (turned > low - _ROUNDING), low, turned)
+            turned = where((turned < low) & (turned >= low - 2.0 * _rounding(low)), low, turned)
         return turned
+
+
+def _rounding(end: float) -> float:
+    """Distance beyond a limit, rad, at which a joint still stands at it."""
+    return _ROUNDING + 8.0 * float(np.spacing(abs(end)))
 
 
 def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64], float]:
@@ -131,9 +148,10 @@ def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64],
     index = placement.body
     while index != WORLD:
         body = tree.bodies[index]
-        ends = [body.ratio * end[body.coordinate] + body.offset for end in (ranges.lower, ranges.upper)]
-        slide = abs(body.pitch) * max(map(abs, ends)) if body.pitch else 0.0
-        radius += float(np.linalg.norm(centre)) + slide
+        radius += float(np.linalg.norm(centre))
+        if body.pitch:
+            ends = [end[body.coordinate] if body.ratio else 0.0 for end in (ranges.lower, ranges.upper)]
+            radius += abs(body.pitch) * max(abs(body.ratio * end + body.offset) for end in ends)
         centre, index = body.p_parent_body, body.parent
     return np.asarray(centre, dtype=np.float64), radius
 

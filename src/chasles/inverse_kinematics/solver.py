@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.arguments import (
+    MOST_ITERATIONS,
+    MOST_SEEDS,
+    MOST_STARTS,
+    angles,
+    configurations,
+    name_among,
+    targets,
+    tolerance_pair,
+    truth,
+    whole_number,
+)
 from chasles.inverse_kinematics.closed_form.solver import ClosedFormSolver
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
+from chasles.inverse_kinematics.objectives import OBJECTIVES
 from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
 from chasles.inverse_kinematics.solution import Solution, every
 from chasles.inverse_kinematics.task import Task
@@ -20,7 +31,6 @@ from chasles.robot import Robot, require_plain_coordinates
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")
-_NUMBERS = (int, float, np.integer)
 
 
 class InverseKinematics:
@@ -76,9 +86,9 @@ class InverseKinematics:
         limits
             Whether the robot's joint limits hold.
         tolerance
-            Largest distance (m) and angle (rad) of a solution, one number or (angle, distance).
+            Largest distance (m) and angle (rad) of a solution, one number or (angle, distance), positive and finite.
         max_iterations
-            Most iterations for a target, over all its starts.
+            Most iterations for a target, over all its starts; from 1 to 1,000,000,000.
         method
             ``"closed form"``, ``"numeric"``, or ``"auto"``: the closed form where there is one and nothing else is
             asked of redundant joints.
@@ -87,7 +97,7 @@ class InverseKinematics:
             q0, or the ``"best"``, which is farthest from the joint limits, or ``"all"``, along one more axis at the
             end of the batch.
         starts
-            How many starts a selection of numeric solutions compares.
+            Number of starts that a selection of numeric solutions compares, from 1 to 100,000.
         objective
             What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
             ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
@@ -97,7 +107,7 @@ class InverseKinematics:
             Of seven joints with a shoulder and a wrist: where on its circle the elbow must be, shape (...), rad; see
             `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
         seed
-            Whole number, not negative, that selects another sequence of starts.
+            Whole number below 2**64, not negative, that selects another sequence of starts.
 
         Returns
         -------
@@ -108,8 +118,8 @@ class InverseKinematics:
         Raises
         ------
         ArgumentError
-            If shapes or options do not fit. Targets that are no poses (NaN, no rotation) are no error: their status
-            says so.
+            If shapes or options do not fit, whether or not the solver that is chosen would use them. Targets that are
+            no poses (NaN, no rotation) are no error: their status says so.
         UnknownNameError
             If there is no such frame, mask, selection or objective.
 
@@ -128,21 +138,29 @@ class InverseKinematics:
         1: the target lies farther away than the stretched robot reaches; q comes closest
         """
         n = self._robot.n
-        goals = _targets(T_world_target)
+        goals = targets(T_world_target)
+        frame = self._frame(target)
         task = Task.of(mask)
-        near = None if q0 is None else _configurations(q0, n, "q0", goals)
-        if select not in SELECTIONS:
-            raise UnknownNameError("selection", select, SELECTIONS)
-        if method not in METHODS:
-            raise UnknownNameError("method", method, METHODS)
-        if posture is not None and objective != "posture":
-            raise ArgumentError("a posture is followed only with objective='posture'")
+        near = None if q0 is None else configurations(q0, n, "q0", goals)
+        name_among(select, "selection", SELECTIONS)
+        name_among(method, "method", METHODS)
+        if objective is not None:
+            name_among(objective, "objective", OBJECTIVES)
+        if posture is not None:
+            if objective != "posture":
+                raise ArgumentError("a posture is followed only with objective='posture'")
+            posture = configurations(posture, n, "posture", goals)
         if elbow_angle is not None:
-            elbow_angle = _fitting(_numbers(elbow_angle, "elbow_angle"), "elbow_angle", goals, 0)
-        allowed = _tolerance(tolerance if isinstance(tolerance, float) else _pair(tolerance))
+            elbow_angle = angles(elbow_angle, "elbow_angle", goals)
+        within_limits = truth(limits, "limits")
+        allowed = tolerance_pair(tolerance)
+        iterations = whole_number(max_iterations, 1, MOST_ITERATIONS, "max_iterations")
+        count = whole_number(starts, 1, MOST_STARTS, "starts")
+        sequence = whole_number(seed, 0, MOST_SEEDS - 1, "seed")
+
         closed = None
         if method != "numeric" and objective is None:
-            closed = self._closed_form(target, task, bool(limits))
+            closed = self._closed_form(frame, task, within_limits)
         if method == "closed form" or (closed and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")
@@ -156,22 +174,22 @@ class InverseKinematics:
             )
         else:
             solution = None
-        solver = self._solver(target, task, bool(limits), objective)
+        solver = self._solver(frame, task, within_limits, objective)
         ranges = solver.ranges
         begin = ranges.middle if near is None else ranges.inside(near)
         search = Search(
             q0=begin,
             near=ranges.middle if near is None else near,
             tolerance=allowed,
-            max_iterations=_whole(max_iterations, 1, "max_iterations"),
-            shift=solver.first_shift if seed == 0 else np.random.default_rng(_whole(seed, 0, "seed")).random(n),
-            posture=begin if posture is None else _configurations(posture, n, "posture", goals),
+            max_iterations=iterations,
+            shift=solver.first_shift if sequence == 0 else np.random.default_rng(sequence).random(n),
+            posture=begin if posture is None else posture,
         )
         if solution is not None:  # what has no exact solution gets the closest configuration
             return solution.filled_by(lambda failed: solver.solve(*search.part(goals, failed)))
         if select == "first":
             return solver.solve(goals, search)
-        several = search.spread(_whole(starts, 1, "starts"), ranges)
+        several = search.spread(count, ranges)
         solutions = solver.solve(goals[..., None, :, :], several)
         return solutions if select == "all" else best_of(solutions, select, search.near)
 
@@ -182,7 +200,7 @@ class InverseKinematics:
         >>> ch.load("ur5").inverse_kinematics.family()
         'six joints, the second to fourth parallel'
         """
-        family = self._closed_form(target, Task.of(None), True).family
+        family = self._closed_form(self._frame(target), Task.of(None), True).family
         return None if family is None else family.name
 
     def branches(self, target: str = "tool") -> tuple[str, ...]:
@@ -194,7 +212,7 @@ class InverseKinematics:
         >>> ch.load("puma560").inverse_kinematics.branches()[5]
         'shoulder right, elbow up, wrist flipped'
         """
-        family = self._closed_form(target, Task.of(None), True).family
+        family = self._closed_form(self._frame(target), Task.of(None), True).family
         return () if family is None else family.names
 
     def elbow_angle(self, q: ArrayLike, target: str = "tool") -> Any:
@@ -207,91 +225,28 @@ class InverseKinematics:
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
         np.float64(0.0)
         """
-        return self._closed_form(target, Task.of(None), True).elbow_angle(_configurations(q, self._robot.n, "q", None))
+        return self._closed_form(self._frame(target), Task.of(None), True).elbow_angle(
+            configurations(q, self._robot.n, "q")
+        )
 
-    def _closed_form(self, target: str, task: Task, limits: bool) -> ClosedFormSolver:
-        key = (target, task, limits)
+    def _closed_form(self, frame: str, task: Task, limits: bool) -> ClosedFormSolver:
+        key = (frame, task, limits)
         if key not in self._closed_forms:
-            self._closed_forms[key] = ClosedFormSolver(self._robot, self._frame(target), task, limits)
+            self._closed_forms[key] = ClosedFormSolver(self._robot, frame, task, limits)
         return self._closed_forms[key]
 
-    def _solver(self, target: str, task: Task, limits: bool, objective: str | None) -> NumericSolver:
-        key = (target, task, limits, objective)
+    def _solver(self, frame: str, task: Task, limits: bool, objective: str | None) -> NumericSolver:
+        key = (frame, task, limits, objective)
         if key not in self._solvers:
-            self._solvers[key] = NumericSolver(self._robot, self._frame(target), task, limits, objective)
+            self._solvers[key] = NumericSolver(self._robot, frame, task, limits, objective)
         return self._solvers[key]
 
     def _frame(self, target: str) -> str:
         names = self._robot.frame_names
-        frame = self._robot.description.tool if target == "tool" and target not in names else target
-        if frame not in names:
-            raise UnknownNameError("frame", target, names)
-        return frame
+        if isinstance(target, str) and target == "tool" and target not in names:
+            return self._robot.description.tool
+        name_among(target, "frame", names)
+        return target
 
     def __repr__(self) -> str:
         return f"<inverse kinematics of robot '{self._robot.name}'>"
-
-
-def _targets(T_world_target: ArrayLike) -> NDArray[np.float64]:
-    """Return targets (..., 4, 4)."""
-    try:
-        goals = np.asarray(T_world_target, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError("the targets must be poses, arrays of numbers of shape (..., 4, 4)") from None
-    if goals.shape[-2:] != (4, 4):
-        raise ArgumentError(f"the targets must be poses, of shape (..., 4, 4), not {goals.shape}")
-    return goals
-
-
-def _configurations(values: ArrayLike, n: int, name: str, goals: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return configurations (..., n) whose batch axes go with those of the targets, if there are any."""
-    q = _numbers(values, name)
-    if q.shape[-1:] != (n,):
-        raise ArgumentError(f"{name} must have shape (..., {n}), not {q.shape}")
-    return q if goals is None else _fitting(q, name, goals, 1)
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be an array of numbers, not {values!r}") from None
-    if not np.isfinite(numbers).all():
-        raise ArgumentError(f"{name} must be finite")
-    return numbers
-
-
-def _fitting(values: NDArray[np.float64], name: str, goals: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
-    """Return values, of so many axes for one target, if they broadcast against the targets."""
-    batch, targets = values.shape[: values.ndim - axes], goals.shape[:-2]
-    if batch and targets:
-        try:
-            np.broadcast_shapes(batch, targets)
-        except ValueError:
-            raise ArgumentError(
-                f"the batch axes {batch} of {name} do not broadcast against {targets} of the targets"
-            ) from None
-    return values
-
-
-@cache
-def _tolerance(tolerance: float | tuple[float, ...]) -> NDArray[np.float64]:
-    """Return angle and distance as an array (2,)."""
-    pair = np.array(tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance), dtype=np.float64)
-    if pair.shape != (2,) or not (pair > 0.0).all():
-        raise ArgumentError(f"tolerance must be a positive number, or an angle and a distance, not {tolerance!r}")
-    pair.flags.writeable = False
-    return pair
-
-
-def _pair(tolerance: ArrayLike) -> tuple[float, ...]:
-    try:
-        return tuple(np.broadcast_to(np.asarray(tolerance, dtype=np.float64), (2,)).tolist())
-    except (TypeError, ValueError):
-        raise ArgumentError(f"tolerance must be a number, or an angle and a distance, not {tolerance!r}") from None
-
-
-def _whole(value: Any, least: int, name: str) -> int:
-    if not (isinstance(value, _NUMBERS) and math.isfinite(value) and value == int(value) >= least):
-        raise ArgumentError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)

@@ -9,12 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, MissingExtraError
-from chasles.inverse_kinematics.differential.limits import ConfigurationLimit, Limit, VelocityLimit
+from chasles.inverse_kinematics.differential.limits import (
+    Bounds,
+    ConfigurationLimit,
+    Limit,
+    VelocityLimit,
+    common_bounds,
+)
 from chasles.inverse_kinematics.differential.tasks import Task
+from chasles.inverse_kinematics.ranges import position_limits
 from chasles.robot import Robot, require_plain_coordinates
 
 Vector = NDArray[np.float64]
+#: DAQP's exit flag, and its marks of bounds.
 _SOLVED = 1
+_BETWEEN, _EQUAL = 0, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,19 +33,23 @@ class JointRates:
     Attributes
     ----------
     qd
-        Joint rates, (n,), rad/s (m/s for sliding joints); zero if the limits contradict each other.
+        Joint rates, (n,), rad/s (m/s for sliding joints).
     success
-        Whether the limits can be kept and the program was solved.
+        Whether all limits are kept and the program was solved.
     message
         In words.
     active
         Joints whose rate stands at a bound, (n,).
+    contradicted
+        Joints at which limits contradict each other in this step, (n,). Their rate keeps the limits of higher
+        priority: acceleration before velocity before position.
     """
 
     qd: Vector
     success: bool
     message: str
     active: NDArray[np.bool_]
+    contradicted: NDArray[np.bool_]
 
 
 def solve_rates(
@@ -52,6 +65,9 @@ def solve_rates(
 
     They minimise the sum of ``weight (J q̇ - b)²`` over all rows of all tasks, subject to bounds on q̇, by the DAQP
     solver. Follow them for dt and call again.
+
+    A joint outside its position limits returns to them as fast as the limits of velocity and acceleration permit, while
+    the other joints do the tasks as well as they can.
 
     Parameters
     ----------
@@ -71,7 +87,8 @@ def solve_rates(
     Returns
     -------
     JointRates
-        With ``success`` false where limits contradict each other, and the joints at which they do in the message.
+        With ``success`` false where limits contradict each other, for example because a joint is too far outside its
+        position limits to return in one step; the message names these joints. The rates are to be followed even so.
 
     Raises
     ------
@@ -113,23 +130,39 @@ def solve_rates(
     scale = max(H.diagonal().max(), np.finfo(float).tiny)
     # A trace of damping makes the program strictly convex where tasks leave joints free.
     H, f = H / scale + 1e-12 * np.eye(robot.n), f / scale
-    lower, upper = np.full(robot.n, -1e30), np.full(robot.n, 1e30)
-    for limit in limits:
-        low, high = limit.bounds(robot, position, rates, dt)
-        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-        if np.isnan(lower + upper).any():
-            raise ArgumentError(f"the bounds of {type(limit).__name__} are not numbers")
-    if (lower > upper).any():
-        names = ", ".join(name for name, bad in zip(robot.coordinate_names, lower > upper, strict=True) if bad)
-        message = f"the limits contradict each other at {names}: no rate keeps all of them in this step"
-        return JointRates(np.zeros(robot.n), False, message, lower > upper)
-    solution, _, flag, _ = daqp.solve(
-        np.ascontiguousarray(H), f, np.zeros((0, robot.n)), upper, lower, np.zeros(robot.n, dtype=np.intc)
+    bounds = common_bounds(limits, robot, position, rates, dt)
+    lower, upper = bounds.lower, bounds.upper
+    sense = np.where(lower == upper, _EQUAL, _BETWEEN).astype(np.intc)
+    found, _, flag, _ = daqp.solve(np.ascontiguousarray(H), f, np.zeros((0, robot.n)), upper, lower, sense)
+    solved = flag == _SOLVED
+    solution = np.clip(found if solved else np.zeros(robot.n), lower, upper)
+    messages = [] if solved else [f"DAQP gave up (exit flag {flag}): the rates are the smallest within the limits"]
+    messages += _contradictions(robot, position, bounds)
+    return JointRates(
+        solution,
+        not messages,
+        "; ".join(messages) or "solved",
+        (solution <= lower) | (solution >= upper),
+        bounds.contradicted,
     )
-    if flag != _SOLVED:
-        return JointRates(np.zeros(robot.n), False, f"DAQP gave up (exit flag {flag})", np.zeros(robot.n, dtype=bool))
-    solution = np.clip(solution, lower, upper)
-    return JointRates(solution, True, "solved", (solution <= lower) | (solution >= upper))
+
+
+def _contradictions(robot: Robot, q: Vector, bounds: Bounds) -> list[str]:
+    """Sentences about the joints at which limits contradict each other."""
+    lower, upper = position_limits(robot)
+    beyond = np.maximum(lower - q, q - upper)
+    sentences = []
+    for joint in np.flatnonzero(bounds.contradicted):
+        name, unit = robot.coordinate_names[joint], robot.coordinate_units[joint]
+        if beyond[joint] > 0.0:
+            side = "upper" if q[joint] > upper[joint] else "lower"
+            sentences.append(
+                f"{name} is {beyond[joint]:.3g} {unit} beyond its {side} position limit and returns as fast as the "
+                "other limits permit"
+            )
+        else:
+            sentences.append(f"the limits contradict each other at {name}: it keeps those of higher priority")
+    return sentences
 
 
 def _vector(values: ArrayLike, n: int, name: str) -> Vector:
