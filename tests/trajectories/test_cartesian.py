@@ -248,7 +248,7 @@ POINT = [1.0, 2.0, 3.0]
         (lambda: ch.StraightLine(T0, T1, duration=1.0, limits=LIMITS), "either a duration or limits"),
         (lambda: ch.StraightLine(T0, T1, duration=0.0), "duration must be a positive"),
         (lambda: ch.StraightLine(T0, T1, duration=[1.0, -1.0]), "duration must be a positive"),
-        (lambda: ch.StraightLine(T0, T1, duration=np.nan), "duration must be finite"),
+        (lambda: ch.StraightLine(T0, T1, duration=np.nan), "duration must be a positive number of seconds, not nan"),
         (lambda: ch.StraightLine(T0, T1, duration=1.0, scaling="trapezoid", ramp=0.6), "ramp must be"),
         (lambda: ch.StraightLine(T0, T1, duration=1.0, scaling="s-curve", rounding=-0.1), "rounding must be"),
         (lambda: ch.StraightLine(T0, T1, limits=LIMITS, ramp=0.2), "follow from"),

@@ -170,7 +170,7 @@ def test_start_equal_to_goal_rests() -> None:
         ({"goal_acceleration": -3.0}, ArgumentError, "goal_acceleration of joint 0 is -3.0, beyond its limit 2.0"),
         ({"minimum_duration": -1.0}, ArgumentError, "minimum_duration must be a positive number"),
         ({"cycle": 0.0}, ArgumentError, "cycle must be a positive number"),
-        ({"start_time": np.nan}, ArgumentError, "start_time must be finite"),
+        ({"start_time": np.nan}, ArgumentError, "start_time must be a number of seconds from"),
         ({"synchronization": "maybe"}, UnknownNameError, "time, time-if-necessary, phase, none"),
     ],
 )

@@ -220,7 +220,7 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
         ([[0.0], [1.0]], {"acceleration": 0.0}, "the acceleration limit of joint 0 must be positive"),
         ([[0.0], [1.0]], {"velocity": [1.0, 2.0]}, "must be one number or 1"),
         ([[0.0], [1.0]], {"points": 1}, "points must be a whole number of at least 2"),
-        ([[0.0], [1.0]], {"start_time": np.inf}, "start_time must be finite"),
+        ([[0.0], [1.0]], {"start_time": np.inf}, "start_time must be a number of seconds from"),
     ],
 )
 def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) -> None:

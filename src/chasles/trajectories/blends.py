@@ -14,8 +14,11 @@ from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.geometry.vectors import norm
 from chasles.trajectories.cartesian_limits import CartesianLimits, least_ratio
+from chasles.trajectories.durations import INSTANTS, checked_durations
 from chasles.trajectories.pose_pieces import PiecewisePose, polynomial, turning
+from chasles.trajectories.pose_soundness import require_smooth_frame
 from chasles.trajectories.pose_waypoints import Numbers, numbers, pose_waypoints, waypoint, waypoint_times
+from chasles.trajectories.soundness import JUMP, MISS
 
 Blend = Literal["parabolic", "quartic", "sextic"]
 #: Integral of the share of the new velocity over the blend, x from 0 to 1: coefficients of the powers of x.
@@ -109,6 +112,8 @@ class BlendedWaypoints(PiecewisePose):
         if blend_time is not None and blend_radius is not None:
             raise ArgumentError("give either blend_time or blend_radius")
         time, radius = _positive(blend_time, "blend_time", count), _positive(blend_radius, "blend_radius", count)
+        if time is not None:
+            time = np.broadcast_to(checked_durations(time, "blend_time"), time.shape)
         moves = _moves(T)
         if times is not None and limits is None:
             course = _timed(waypoint_times(times, count), moves, time, radius)
@@ -119,6 +124,21 @@ class BlendedWaypoints(PiecewisePose):
         else:
             raise ArgumentError("give either times or limits")
         super().__init__(*pieces)
+        self._require_sound(T)
+
+    def _require_sound(self, T: Numbers) -> None:
+        """Raise an error if the frame does not start and end at its waypoints, or its motion jumps between pieces."""
+        size = np.abs(T[..., :3, 3]).max(axis=(-2, -1))[..., None]
+        remedy = "make blends longer, or give segments more time"
+        order = 1 if self.blend == "parabolic" else 2
+        time_error = float(np.spacing(np.abs(self.knots).max()))
+        require_smooth_frame(self, order, remedy, size=size, time_error=time_error)
+        for k, time in ((0, self.start_time), (-1, self.end_time)):
+            miss = np.abs(self(time).pose - T[..., k, :, :]).max(axis=(-2, -1))
+            if not (miss <= MISS * np.maximum(1.0, size[..., 0])).all():
+                raise ArgumentError(
+                    f"the frame misses its {'last' if k else 'first'} waypoint by {miss.max():.3g}; {remedy}"
+                )
 
 
 def _moves(T: Numbers) -> Numbers:
@@ -220,9 +240,14 @@ def _pieces(T: Numbers, moves: Numbers, course: _Course, blend: Blend) -> tuple[
     knots = np.stack([middles - 0.5 * times, middles + 0.5 * times], axis=-1).reshape(*middles.shape[:-1], -1)
     knots = np.maximum.accumulate(knots, axis=-1)  # segments that the blends use up end where they begin, exactly
     batch = np.broadcast_shapes(T.shape[:-3], middles.shape[:-1])
-    rates = moves / np.diff(middles)[..., None]
+    # What counts from here on is what rounding has left of the durations: so one piece ends where the next begins.
+    times, segments = np.diff(knots)[..., ::2], np.diff(knots)[..., 1::2]
+    durations = segments + 0.5 * (times[..., :-1] + times[..., 1:])
+    _require_resolution(knots, durations)
+    rates = moves / durations[..., None]
     rest = np.zeros_like(rates[..., :1, :])
     before, after = np.concatenate([rest, rates], axis=-2), np.concatenate([rates, rest], axis=-2)
+    _require_blends(knots, times, before, after)
     count = T.shape[-3]
     coefficients = np.zeros((*batch, 2 * count - 1, len(BLENDS[blend]), 6))
     coefficients[..., 0, 3:] = np.repeat(T[..., :3, 3], 2, axis=-2)[..., :-1, :]
@@ -238,6 +263,32 @@ def _pieces(T: Numbers, moves: Numbers, course: _Course, blend: Blend) -> tuple[
     if knots.ndim > 1:
         knots = np.broadcast_to(knots, (*batch, knots.shape[-1]))
     return knots, np.broadcast_to(rotations, (*batch, 2 * count - 1, 3, 3)), coefficients
+
+
+def _require_resolution(knots: Numbers, durations: Numbers) -> None:
+    """Raise an error if segments are so short, at times so late, that double precision loses them."""
+    resolution = np.broadcast_to(np.spacing(np.abs(knots).max(axis=-1, keepdims=True)), durations.shape)
+    lost = np.argwhere(durations < INSTANTS * resolution)
+    if len(lost):
+        index = tuple(lost[0])
+        raise ArgumentError(
+            f"from {waypoint(index)} to the next it takes {durations[index]:.3g} s, at times that double precision "
+            f"tells apart by {resolution[index]:.3g} s only; make segments more alike, or count from a later start"
+        )
+
+
+def _require_blends(knots: Numbers, times: Numbers, before: Numbers, after: Numbers) -> None:
+    """Raise an error if a blend that changes the velocity is lost in double precision."""
+    change, size = (np.linalg.norm(part, axis=-1) for part in (after - before, np.abs(after) + np.abs(before)))
+    resolution = np.spacing(np.abs(knots).max(axis=-1, keepdims=True))
+    lost = np.argwhere((times < INSTANTS * resolution) & (change > JUMP * size))
+    if len(lost):
+        index = tuple(lost[0])
+        raise ArgumentError(
+            f"the blend at {waypoint(index)} takes {np.broadcast_to(times, change.shape)[index]:.3g} s, at times that "
+            f"double precision tells apart by {np.broadcast_to(resolution, change.shape)[index]:.3g} s only; make it "
+            "longer, or count times from a later start"
+        )
 
 
 def _slowed(

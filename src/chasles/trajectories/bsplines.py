@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
+from chasles.trajectories.durations import checked_durations, require_spacing
 from chasles.trajectories.piecewise import PiecewisePolynomial
-from chasles.trajectories.splines import polynomials_of
+from chasles.trajectories.soundness import require_continuity, require_waypoints
+from chasles.trajectories.spline_pieces import polynomials_of
 from chasles.trajectories.waypoints import checked_times, checked_waypoints, numbers
 
 FloatArray = NDArray[np.float64]
+
+_REMEDY = "make the times between knots more equal, or choose a lower degree"
 
 
 class BSpline(PiecewisePolynomial):
@@ -59,6 +63,10 @@ class BSpline(PiecewisePolynomial):
 
         points = np.moveaxis(self.control_points, -2, 0)
         super().__init__(*polynomials_of(Basis(self.basis_knots, points, self.degree)))
+        _, multiplicity = np.unique(self.basis_knots, return_counts=True)
+        inner = multiplicity[np.isin(np.unique(self.basis_knots), self.knots[1:-1])]
+        size = np.abs(self.control_points).max(axis=-2, keepdims=True)
+        require_continuity(self, self.degree - inner, size=size, remedy=_REMEDY)
 
     @classmethod
     def clamped(cls, control_points: ArrayLike, duration: float, degree: int = 5) -> BSpline:
@@ -78,8 +86,8 @@ class BSpline(PiecewisePolynomial):
         """
         degree = _checked_degree(degree)
         points = _checked_points(control_points, degree)
-        time = numbers(duration, "the duration")
-        if time.ndim or not (np.isfinite(time) and time > 0.0):
+        time = checked_durations(duration)
+        if time.ndim:
             raise ArgumentError(f"the duration must be a positive number of seconds, not {duration!r}")
         inner = np.linspace(0.0, float(time), points.shape[-2] - degree + 1)
         return cls(np.concatenate([np.zeros(degree), inner, np.full(degree, inner[-1])]), points, degree)
@@ -113,7 +121,9 @@ class BSpline(PiecewisePolynomial):
         from scipy.interpolate import make_interp_spline
 
         spline = make_interp_spline(t, points, k=degree)
-        return cls(spline.t, np.moveaxis(spline.c, 0, -2), degree)
+        path = cls(spline.t, np.moveaxis(spline.c, 0, -2), degree)
+        require_waypoints(path, t, np.moveaxis(points, 0, -2), remedy=_REMEDY)
+        return path
 
     def __repr__(self) -> str:
         batch = f", batch {self.batch}" if self.batch else ""
@@ -156,5 +166,6 @@ def _checked_knots(basis_knots: ArrayLike, count: int, degree: int) -> FloatArra
             k = int(np.argmax(wrong))
             fault = "decrease" if apart == 1 else f"coincide more than {degree + 1} times"
             raise ArgumentError(f"the knots of a B-spline must not {fault}: knot {k + apart} after {k}")
+    require_spacing(np.unique(knots), "distinct knot")
     knots.flags.writeable = False
     return knots

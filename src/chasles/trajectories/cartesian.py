@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.trajectories.cartesian_limits import CartesianLimits
+from chasles.trajectories.durations import checked_durations
 from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.paths import HelicalPath, Orientation, arc_path, circle_path, line_path, screw_path
 from chasles.trajectories.pose_waypoints import numbers
@@ -271,13 +272,12 @@ class CircularArc(PathMotion):
 
 
 def _profile(duration: Any, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
-    time, share, part = numbers(duration, "duration"), numbers(ramp, "ramp"), numbers(rounding, "rounding")
-    if not (time > 0.0).all():
-        raise ArgumentError(f"the duration must be a positive number of seconds, not {duration!r}")
+    time, share, part = checked_durations(duration), numbers(ramp, "ramp"), numbers(rounding, "rounding")
     if not ((share > 0.0) & (share <= 0.5)).all():
         raise ArgumentError(f"ramp must be a share of the duration above 0 and up to 1/2, not {ramp!r}")
     if not ((part >= 0.0) & (part <= 0.5)).all():
         raise ArgumentError(f"rounding must be a share of the ramp from 0 to 1/2, not {rounding!r}")
+    checked_durations(time * share, "the duration of the ramp")
     return Profile(*np.broadcast_arrays(time, share, part))
 
 

@@ -44,7 +44,7 @@ from chasles.model.formats.free_format import NumberReader, line_text, number_te
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.model.record import Record, shortened
 from chasles.trajectories.splines import CubicSpline
-from chasles.trajectories.waypoints import checked_times, checked_waypoints
+from chasles.trajectories.waypoints import checked_waypoints, increasing_times
 
 if TYPE_CHECKING:
     from chasles.trajectories.orientations import OrientationSpline, Turning
@@ -80,7 +80,7 @@ class PathData(Record):
     def __post_init__(self) -> None:
         if self.space not in _WORD_OF:
             raise UnknownNameError("space", str(self.space), _WORD_OF)
-        times = checked_times(self.times, least=1, what="point")
+        times = increasing_times(self.times, least=1, what="point")
         self._set(times=_frozen(times), values=_frozen(_table(self.values, times, "point")))
 
     def to_trajectory(self) -> CubicSpline:
@@ -107,7 +107,7 @@ class QuaternionData(Record):
     quaternions: FloatArray
 
     def __post_init__(self) -> None:
-        times = checked_times(self.times, least=1, what="knot")
+        times = increasing_times(self.times, least=1, what="knot")
         quaternions = _table(self.quaternions, times, "knot")
         if quaternions.shape[1] != 4:
             raise ArgumentError(f"the quaternions must have shape ({len(times)}, 4), not {quaternions.shape}")

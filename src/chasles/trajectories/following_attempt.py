@@ -13,6 +13,7 @@ from chasles.cached import cached_property
 from chasles.trajectories.following_report import Finding, FollowingReport, exceedings, of_lane, runs
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.pose_waypoints import Numbers
+from chasles.trajectories.spline_pieces import hermite_pieces
 from chasles.trajectories.tracking import Flags, TargetSamples, Tracker, Walk
 from chasles.trajectories.trajectory import CartesianTrajectory
 
@@ -66,9 +67,11 @@ class Attempt:
         samples = TargetSamples.of(motion, times)
         walk = tracker.walk(samples, q0)
         after, before = (tracker.rates(walk, side, times) for side in (samples.after, samples.before))
-        h = np.diff(times).reshape(-1, *(1,) * (walk.q.ndim - 1))
-        start, end = [part[:-1] for part in (walk.q, *after)], [part[1:] for part in (walk.q, *before)]
-        joints = PiecewisePolynomial(times, np.moveaxis(_quintic(h, *start, *end), (0, 1), (-2, -3)))
+        start, end = ([np.moveaxis(part, 0, -2) for part in (walk.q, *side)] for side in (after, before))
+        pieces = hermite_pieces(
+            np.diff(times), [part[..., :-1, :] for part in start], [part[..., 1:, :] for part in end]
+        )
+        joints = PiecewisePolynomial(times, pieces)
         parts = times[:-1, None] + np.diff(times)[:, None] * np.arange(_PARTS) / _PARTS
         inspection = np.append(parts, times[-1])
         column = inspection.reshape(-1, *(1,) * len(motion.batch))
@@ -216,19 +219,3 @@ class Attempt:
 def _lanes(flags: Flags) -> list[tuple[int, ...]]:
     """Indices of the trajectories of a batch that have a flag, (k, *batch)."""
     return [tuple(lane) for lane in np.argwhere(flags.any(axis=0)).tolist()]
-
-
-def _quintic(h: Numbers, q0: Numbers, v0: Numbers, a0: Numbers, q1: Numbers, v1: Numbers, a1: Numbers) -> Numbers:
-    """Coefficients of the polynomial with these positions, velocities and accelerations at its ends, (6, ...)."""
-    change = q1 - q0 - h * (v0 + 0.5 * h * a0)
-    velocity, acceleration = h * (v1 - v0 - h * a0), h * h * (a1 - a0)
-    return np.stack(
-        [
-            q0,
-            v0,
-            0.5 * a0,
-            (10.0 * change - 4.0 * velocity + 0.5 * acceleration) / h**3,
-            (-15.0 * change + 7.0 * velocity - acceleration) / h**4,
-            (6.0 * change - 3.0 * velocity + 0.5 * acceleration) / h**5,
-        ]
-    )

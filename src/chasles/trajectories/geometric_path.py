@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.robot.plain_coordinates import require_plain_coordinates
+from chasles.trajectories.durations import INSTANTS, SHORTEST
 from chasles.trajectories.sampling import jumps
 from chasles.trajectories.splines import CubicSpline
 from chasles.trajectories.trajectory import JointTrajectory
@@ -88,9 +89,10 @@ def _through(waypoints: ArrayLike) -> CubicSpline:
     if not np.isfinite(q).all():
         raise ArgumentError(f"waypoint {int(np.argmin(np.isfinite(q).all(axis=1)))} is not finite")
     steps = np.linalg.norm(np.diff(q, axis=0), axis=1)
-    if (steps == 0.0).any():
+    if (steps < max(SHORTEST, INSTANTS * float(np.spacing(steps.sum())))).any():
         k = int(np.argmin(steps))
-        raise ArgumentError(f"waypoints {k} and {k + 1} coincide")
+        apart = f"; they are {steps[k]:.3g} apart on a path {steps.sum():.3g} long" if steps[k] else ""
+        raise ArgumentError(f"waypoints {k} and {k + 1} coincide{apart}")
     return CubicSpline(np.append(0.0, np.cumsum(steps)), q, boundary="natural")
 
 

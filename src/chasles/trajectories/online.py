@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.trajectories.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.planning import PlanningError, each_joint, planner, positive_limits
+from chasles.trajectories.soundness import require_continuity
 
 Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
 
 _RUCKIG_NAMES = {"time": "Time", "time-if-necessary": "TimeIfNecessary", "phase": "Phase", "none": "No"}
 _SHORTEST = 1e-12  # s; shorter phases are rounding
 _INSTANT = 1e-9  # s, of a motion that need not move
+_TOO_LONG = "-101"  # ruckig's code of motions that take too long
+_REMEDY = "choose limits and states that are more alike in size, or an earlier start_time"
 
 
 class OnlineTrajectory(PiecewisePolynomial):
@@ -138,10 +142,9 @@ def online_trajectory(
         "target_acceleration": _goal_rate(goal_acceleration, limits["acceleration"], "acceleration"),
     }
     for name, value in (("minimum_duration", minimum_duration), ("cycle", cycle)):
-        if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"{name} must be a positive number of seconds, not {value!r}")
-    if not math.isfinite(start_time):
-        raise ArgumentError(f"start_time must be finite, not {start_time!r}")
+        if value is not None and checked_durations(value, name).ndim:
+            raise ArgumentError(f"{name} must be one number of seconds, not {value!r}")
+    begin = checked_start_time(start_time)
 
     problem = ruckig.InputParameter(n)
     for name, array in states.items():
@@ -160,17 +163,34 @@ def online_trajectory(
         result = ruckig.Ruckig(n, cycle or 0.001).calculate(problem, solution)
     except ruckig.RuckigError as error:
         raise PlanningError(f"ruckig finds no motion: {str(error).strip()}") from None
+    except ValueError as error:  # a result that has no name in Python
+        reason = "it would take longer than 7,600 s" if _TOO_LONG in str(error) else str(error)
+        raise PlanningError(f"ruckig finds no motion: {reason}") from None
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise PlanningError(f"ruckig finds no motion: {result}")
     motions = [_phases(profile) for profile in solution.profiles[0]]
-    if solution.duration <= _SHORTEST:
+    duration = float(solution.duration)
+    if duration <= _SHORTEST:
         coefficients = np.zeros((1, 4, n))
         coefficients[0, 0] = q0
-        return OnlineTrajectory(start_time + np.array([0.0, _INSTANT]), coefficients, np.zeros(n))
-    knots = _knots(motions, float(solution.duration))
+        instant = max(_INSTANT, INSTANTS * float(np.spacing(abs(begin))))
+        return OnlineTrajectory(begin + np.array([0.0, instant]), coefficients, np.zeros(n))
+    resolution = float(np.spacing(abs(begin) + duration))
+    if not INSTANTS * resolution <= duration <= LONGEST:
+        raise PlanningError(
+            f"the motion takes {duration:.3g} s from {begin:g} s on, where double precision tells times apart by "
+            f"{resolution:.3g} s only; choose an earlier start_time"
+        )
+    shortest = max(_SHORTEST, 4.0 * resolution)
+    knots = _knots(motions, duration, shortest)
     goals = zip(q0, states["target_velocity"], states["target_acceleration"], strict=True)
-    pieces = [_pieces(phases, knots[:-1], *ends) for phases, ends in zip(motions, goals, strict=True)]
-    return OnlineTrajectory(start_time + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
+    pieces = [_pieces(phases, knots[:-1], shortest, *ends) for phases, ends in zip(motions, goals, strict=True)]
+    motion = OnlineTrajectory(begin + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
+    # Accelerations may jump by what the jerk makes of phases that are too short.
+    smooth = int(np.isfinite(limits["acceleration"]).all())
+    size, fastest = np.abs(motion.coefficients[:, :2]).max(axis=0)
+    require_continuity(motion, smooth, size=size, rates=[fastest], time_error=2.0 * shortest, remedy=_REMEDY)
+    return motion
 
 
 def _phases(profile: Any) -> NDArray[np.float64]:
@@ -187,16 +207,17 @@ def _phases(profile: Any) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(-1, 5)
 
 
-def _knots(motions: list[NDArray[np.float64]], duration: float) -> NDArray[np.float64]:
-    """Times at which the phase of any joint changes, with start and end."""
+def _knots(motions: list[NDArray[np.float64]], duration: float, shortest: float) -> NDArray[np.float64]:
+    """Times at which the phase of any joint changes, with start and end; phases that are too short are left out."""
     knots = np.unique(np.concatenate([[0.0, duration], *(np.cumsum(phases[:, 0]) for phases in motions)]))
-    knots = knots[(knots < duration - _SHORTEST) | (knots == duration)]
-    return np.asarray(knots[np.append(True, np.diff(knots) > _SHORTEST)])
+    knots = knots[(knots < duration - shortest) | (knots == duration)]
+    return np.asarray(knots[np.append(True, np.diff(knots) > shortest)])
 
 
 def _pieces(
     phases: NDArray[np.float64],
     times: NDArray[np.float64],
+    shortest: float,
     start: float,
     goal_velocity: float,
     goal_acceleration: float,
@@ -208,7 +229,7 @@ def _pieces(
     u, j, a, v, p = phases[-1] if len(phases) else (0.0, 0.0, 0.0, 0.0, start)
     arrived = [np.inf, 0.0, goal_acceleration, goal_velocity, p + u * (v + u * (a / 2.0 + u * j / 6.0))]
     ends = np.cumsum(phases[:, 0])
-    number = np.searchsorted(ends, times + _SHORTEST, side="right")
+    number = np.searchsorted(ends, times + shortest, side="right")
     _, j, a, v, p = np.vstack([phases, arrived])[number].T
     u = times - np.append(0.0, ends)[number]
     position = p + u * (v + u * (a / 2.0 + u * j / 6.0))

@@ -14,7 +14,9 @@ from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.trajectories.motion import PoseMotion
+from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.pose_pieces import PosePieces, polynomial, polynomial_pose
+from chasles.trajectories.pose_soundness import require_orientations, require_smooth_frame
 from chasles.trajectories.pose_waypoints import (
     Numbers,
     pose_waypoints,
@@ -24,9 +26,12 @@ from chasles.trajectories.pose_waypoints import (
     waypoint_times,
 )
 from chasles.trajectories.rotation_spline import Boundary, rotation_spline
+from chasles.trajectories.soundness import ROUNDING, require_continuity, require_waypoints
+from chasles.trajectories.spline_pieces import cubic_pieces
 from chasles.trajectories.squads import roboop_squads, squad_motion_by_time, squads
 
 Turning = Literal["smooth", "squad", "slerp", "roboop"]
+_REMEDY = "make the times between waypoints more equal, or add waypoints"
 TURNINGS: tuple[Turning, ...] = ("smooth", "squad", "slerp", "roboop")
 BOUNDARIES: tuple[Boundary, ...] = ("clamped", "natural", "periodic")
 
@@ -112,13 +117,26 @@ class PoseSpline(PosePieces):
             quaternions = squads(self.knots, R, boundary, *rates) if turning == "squad" else roboop_squads(R)
             frequencies = np.broadcast_to(1.0 / np.diff(self.knots), quaternions.shape[:-2])
             self.pieces = (quaternions, frequencies, origins)
-            return
-        self.pieces = (R[..., :-1, :, :], np.concatenate([turns, origins], axis=-1))
+        if turning in ("smooth", "slerp"):
+            self.pieces = (R[..., :-1, :, :], np.concatenate([turns, origins], axis=-1))
+        self._require_sound(T, boundary, ends)
 
     @property
     def formula(self) -> Function:
         """(time since the knot, numbers of the piece) -> pose, twist and its rate."""
         return _squad_pose() if len(self.pieces) == 3 else polynomial_pose(4)
+
+    def _require_sound(self, T: Numbers, boundary: Boundary, ends: tuple[Numbers, ...]) -> None:
+        """Raise an error if the frame misses a waypoint, or its motion jumps where it should be continuous."""
+        h, periodic = np.diff(self.knots), boundary == "periodic"
+        places = PiecewisePolynomial(self.knots, self.pieces[-1][..., -3:])
+        gone = np.maximum(*(np.abs(twist[..., 3:]) * length for twist, length in zip(ends, h[[0, -1]], strict=True)))
+        size = np.maximum(np.abs(T[..., :3, 3]).max(axis=-2), gone)[..., None, :]
+        require_waypoints(places, self.knots, T[..., :3, 3], size=size, what="axis", remedy=_REMEDY)
+        require_continuity(places, 2, size=size, periodic=periodic, what="axis", remedy=_REMEDY)
+        order = {"smooth": 2, "squad": 1}.get(self.turning, 0)
+        require_orientations(self, T[..., :3, :3], _REMEDY)
+        require_smooth_frame(self, order, _REMEDY, turn_error=ROUNDING, periodic=periodic)
 
     def _twist(self, twist: ArrayLike | None, name: str) -> Numbers:
         values = np.zeros(6) if twist is None else vectors(twist, 6, name)
@@ -181,12 +199,7 @@ class OrientationSpline(PoseSpline):
 
 def _origins(times: Numbers, p: Numbers, boundary: Boundary, start: Numbers, end: Numbers) -> Numbers:
     """Coefficients of a cubic spline, (*batch, n - 1, 4, 3), the constant ones first."""
-    kind: Any = ((1, start), (1, end)) if boundary == "clamped" else boundary
-    from scipy.interpolate import CubicSpline  # takes long to load
-
-    c = CubicSpline(times, p, axis=-2, bc_type=kind).c  # (4, n - 1, *batch, 3), the cubes first
-    coefficients: Numbers = np.moveaxis(c[::-1], (0, 1), (-2, -3))
-    return coefficients
+    return cubic_pieces(times, p, ((1, start), (1, end)) if boundary == "clamped" else boundary)
 
 
 def _closed(T: Numbers) -> Numbers:

@@ -12,10 +12,11 @@ from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.kinds import ROTATION
 from chasles.geometry.rigid_motions import log_pose, relative_pose
-from chasles.geometry.rotation_jacobians import left_jacobian_rotation
+from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 from chasles.geometry.rotations import exp_rotation, log_rotation, relative_rotation
 from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.pose_waypoints import Numbers, numbers, single_pose, vectors
+from chasles.trajectories.soundness import MISS
 
 Orientation = Literal["constant", "turning"]
 ORIENTATIONS: tuple[Orientation, ...] = ("constant", "turning")
@@ -139,8 +140,29 @@ def arc_path(
     sine = (np.cross(to_via, onward) * unit).sum(axis=-1)
     half = np.arctan2(sine, (to_via * onward).sum(axis=-1))
     bend = unit * (2.0 * half)[..., None]
+    # A flat arc's centre is far away and inexact, as is the chord of an arc that nearly closes.
+    by_chord = _applied(inverse_left_jacobian_rotation(bend), to_end)
+    velocity = np.where((half < 0.25 * np.pi)[..., None], by_chord, -np.cross(bend, to_center))
+    # From the tangent at the start to a chord the direction turns by half of the arc.
+    share = np.arctan2((np.cross(velocity, to_via) * unit).sum(axis=-1), (velocity * to_via).sum(axis=-1)) / half
+    for name, chord, s in (("p_via", to_via, share), ("end", to_end, np.ones_like(share))):
+        _require_point(bend, velocity, s, chord, np.abs(first).max(), name)
     turn = _turn_of("constant" if orientation is None else orientation, T0, bend)
-    return _path(T0, turn, bend, -np.cross(bend, to_center))
+    return _path(T0, turn, bend, velocity)
+
+
+def _require_point(bend: Numbers, velocity: Numbers, s: Numbers, chord: Numbers, size: float, name: str) -> None:
+    """Raise an error if an arc misses a point near the progress s; the chord leads there from the start."""
+    for _ in range(3):  # Newton's method for the place next to the point
+        apart = chord - s[..., None] * _applied(left_jacobian_rotation(s[..., None] * bend), velocity)
+        tangent = _applied(exp_rotation(s[..., None] * bend), velocity)
+        s = s + (apart * tangent).sum(axis=-1) / (tangent**2).sum(axis=-1)
+    miss = np.linalg.norm(apart, axis=-1)
+    if not (miss <= MISS * np.maximum(size, np.linalg.norm(chord, axis=-1))).all():
+        raise ArgumentError(
+            f"the arc misses {name} by {np.max(miss):.3g} m, because T_start, p_via and end lie too nearly on a line "
+            "or too close together for double precision; see StraightLine"
+        )
 
 
 def _turn_of(orientation: Orientation | ArrayLike, T_start: Numbers, bend: Numbers) -> Numbers:
@@ -161,8 +183,12 @@ def _turn(T_start: Numbers, R_end: Numbers) -> Numbers:
 
 
 def _rotated(T: Numbers, v: Any) -> Numbers:
-    rotated: Numbers = (T[..., :3, :3] @ np.asarray(v)[..., None])[..., 0]
-    return rotated
+    return _applied(T[..., :3, :3], v)
+
+
+def _applied(A: Any, v: Any) -> Numbers:
+    product: Numbers = (np.asarray(A) @ np.asarray(v)[..., None])[..., 0]
+    return product
 
 
 def _together(*arrays: tuple[Numbers, int]) -> tuple[Numbers, ...]:

@@ -43,7 +43,7 @@ class PiecewisePolynomial(JointTrajectory):
 
     def __init__(self, knots: ArrayLike, coefficients: ArrayLike) -> None:
         self.knots = np.array(knots, dtype=np.float64)
-        self.coefficients = np.array(coefficients, dtype=np.float64)
+        self.coefficients = np.array(coefficients, dtype=np.float64, order="C")  # pieces are taken one by one
         if self.knots.ndim != 1 or len(self.knots) < 2 or not (np.diff(self.knots) > 0.0).all():
             raise ArgumentError("knots must be two or more increasing times, shape (k + 1,)")
         if self.coefficients.ndim < 3 or self.coefficients.shape[-3] != len(self.knots) - 1:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError
+from chasles.trajectories.durations import checked_durations
 from chasles.trajectories.motion import Motion
 from chasles.trajectories.profiles import fastest_profile, magnitudes
 from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named, time_scaling
@@ -198,16 +199,15 @@ class PointToPoint(JointTrajectory):
         moving = self.goal != self.start
         if self.synchronized:
             moving = moving.any(axis=-1)
-        duration = self._duration
-        bad = ~np.isfinite(duration) | (duration < 0.0) | ((duration == 0.0) & moving)
-        if bad.any():
-            value = float(np.broadcast_to(duration, bad.shape)[bad][0])
-            raise ArgumentError(f"the duration must be a positive number of seconds, not {value}")
+        duration = checked_durations(self._duration, zero=True)
+        checked_durations(np.where(moving, duration, 1.0))
         for name, share in self._shape.items():
             bad = ~((share >= 0.0) & (share <= 0.5)) | ((share == 0.0) & (name == "ramp"))
             if bad.any():
                 positive = " (excluded)" if name == "ramp" else ""
                 raise ArgumentError(f"{name} must be from 0{positive} to 0.5, not {float(share[bad][0])}")
+        if "ramp" in self._shape:
+            checked_durations(np.where(moving, duration * self._shape["ramp"], 1.0), "the duration of the ramp")
 
     def _knots(self) -> FloatArray:
         """Where pieces meet, shape (*batch, k); in a batch some may coincide."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
+from chasles.trajectories.durations import checked_durations
 from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named
 
 FloatArray = NDArray[np.float64]
@@ -74,8 +75,9 @@ def fastest_profile(
     Raises
     ------
     ArgumentError
-        If a number is negative, zero (for limits) or NaN, if nothing limits the speed, or if the scaling cannot keep a
-        limit, because what it limits is infinite where a lower derivative jumps.
+        If a number is negative, zero (for limits) or NaN, if nothing limits the speed, if the scaling cannot keep a
+        limit, because what it limits is infinite where a lower derivative jumps, or if the duration is too short or too
+        long for double precision.
     UnknownNameError
         For another scaling.
 
@@ -99,10 +101,15 @@ def fastest_profile(
     _require_fitting_limits(scaling, d > 0.0, dict(zip(limits, (v, a, j), strict=True)))
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no distance, or no limit
         if scaling in ("trapezoid", "s-curve"):
-            return _s_curve(d, v, a, j)
-        if scaling == "modified-trapezoid":
-            return _modified_trapezoid(d, v, a, j)
-        return _fixed_shape(scaling, d, (v, a, j))
+            profile = _s_curve(d, v, a, j)
+        elif scaling == "modified-trapezoid":
+            profile = _modified_trapezoid(d, v, a, j)
+        else:
+            profile = _fixed_shape(scaling, d, (v, a, j))
+    for duration, name in ((1.0, ""), (profile.ramp, " of the ramp")):
+        own = np.where(d > 0.0, duration * profile.duration, 1.0)
+        checked_durations(own, f"the duration{name} of the fastest motion")
+    return profile
 
 
 def magnitudes(values: ArrayLike, name: str, *, positive: bool = False) -> FloatArray:
@@ -125,8 +132,8 @@ def _s_curve(d: FloatArray, v: FloatArray, a: FloatArray, j: FloatArray) -> Prof
     rise = a / j  # time in which the acceleration reaches its limit
     free = np.where(  # the speed it would reach if there were no limit
         d >= 2.0 * a * rise * rise,
-        2.0 * d / (rise + np.sqrt(rise * rise + 4.0 * d / a)),
-        np.cbrt(0.25 * d * d * j),
+        2.0 * d / (rise + np.hypot(rise, 2.0 * np.sqrt(d) / np.sqrt(a))),
+        np.cbrt(d) ** 2 * np.cbrt(0.25 * j),
     )
     speed = np.minimum(v, free)
     reached = speed >= a * rise
@@ -136,7 +143,7 @@ def _s_curve(d: FloatArray, v: FloatArray, a: FloatArray, j: FloatArray) -> Prof
 
 def _modified_trapezoid(d: FloatArray, v: FloatArray, a: FloatArray, j: FloatArray) -> Profile:
     by_a, by_j = _MODIFIED_SPEED * a, _MODIFIED_JERK_SPEED * j
-    speed = np.minimum(v, np.minimum(np.sqrt(d * by_a), np.cbrt(d * d * by_j)))
+    speed = np.minimum(v, np.minimum(np.sqrt(d) * np.sqrt(by_a), np.cbrt(d) ** 2 * np.cbrt(by_j)))
     ramp_time = np.maximum(speed / by_a, np.sqrt(speed / by_j))
     return _profile(d, speed, ramp_time, ROUNDING * ramp_time)
 

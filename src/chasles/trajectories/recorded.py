@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.trajectories.piecewise import PiecewisePolynomial
-from chasles.trajectories.splines import polynomials_of
+from chasles.trajectories.soundness import require_continuity
+from chasles.trajectories.spline_pieces import polynomials_of
 from chasles.trajectories.waypoints import checked_rates, checked_times, checked_waypoints, numbers
 
 FloatArray = NDArray[np.float64]
@@ -21,6 +22,9 @@ _SMOOTHED = 3  # the derivative that is kept small: the jerk
 _FEWEST_PIECES, _MOST_PIECES = 50, 800
 _TRIALS, _HALVINGS = 200, 60
 _SINGULAR = 1e-6
+#: Share of the samples' size by which the motion may lie elsewhere than the least squares say.
+_TRUSTED = 1e-7
+_REMEDY = "leave out samples where their times are densest, or ask for fewer pieces"
 
 
 class SmoothingSpline(PiecewisePolynomial):
@@ -110,6 +114,21 @@ class SmoothingSpline(PiecewisePolynomial):
         values = fit.control_points(strengths).reshape(-1, *each_joint)
         super().__init__(*polynomials_of(BSpline(fit.basis_knots, values, _DEGREE)))
         self.deviation = fit.deviation(strengths).reshape(each_joint)
+        size = np.abs(q).max(axis=-2, keepdims=True)
+        require_continuity(self, _DEGREE - 1, size=size, remedy=_REMEDY)
+        self._require_deviation(t, q, w, size)
+
+    def _require_deviation(self, t: FloatArray, q: FloatArray, w: FloatArray, size: FloatArray) -> None:
+        """Raise an error if the polynomials do not lie as near to the samples as the least squares promise."""
+        missed = np.moveaxis(self.derivatives(t.reshape(-1, *(1,) * len(self.batch)))[0], 0, -2) - q
+        found = np.sqrt((w[:, None] * missed**2).mean(axis=-2))
+        astray = ~(np.abs(found - self.deviation) <= _TRUSTED * (self.deviation + size[..., 0, :]))
+        if astray.any():
+            *_, joint = index = tuple(int(i) for i in np.argwhere(astray)[0])
+            raise ArgumentError(
+                f"the motion misses the samples of joint {joint} by {found[index]:.3g} in place of "
+                f"{self.deviation[index]:.3g}, because double precision loses them; {_REMEDY}"
+            )
 
     def __repr__(self) -> str:
         batch = f", batch {self.batch}" if self.batch else ""

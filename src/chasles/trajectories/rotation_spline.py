@@ -28,8 +28,8 @@ from chasles.trajectories.pose_waypoints import Numbers
 Boundary = Literal["clamped", "natural", "periodic"]
 
 _MOST_STEPS = 50
-#: Last change of the angular velocities, relative to the largest: that of the next step would be its square.
-_CONVERGED = 1e-9
+#: Jump of the angular acceleration at a knot, relative to what makes it up.
+_CONVERGED = 1e-11
 
 
 def rotation_spline(
@@ -101,23 +101,29 @@ def _velocities(h: Numbers, turns: Numbers, boundary: Boundary, start: Numbers, 
     elif boundary == "periodic":
         v[..., -1, :] = v[..., 0, :]
     for _ in range(_MOST_STEPS):
-        diagonal[...], residual = 0.0, np.zeros_like(v)
         # acceleration at the end of the segment before a knot, less that at the start of the segment after it
-        residual[..., 1:, :] += _apply(lower[..., 1:, :, :], v[..., :-1, :]) + 4.0 * v[..., 1:, :] / h
-        residual[..., 1:, :] += _bending(turns, v[..., 1:, :]) - 6.0 * slopes / h
-        residual[..., :-1, :] += _apply(upper[..., :-1, :, :], v[..., 1:, :]) + 4.0 * v[..., :-1, :] / h
-        residual[..., :-1, :] -= 6.0 * slopes / h
+        at_end = [_apply(lower[..., 1:, :, :], v[..., :-1, :]), 4.0 * v[..., 1:, :] / h, -6.0 * slopes / h]
+        at_end.append(_bending(turns, v[..., 1:, :]))
+        at_start = [_apply(upper[..., :-1, :, :], v[..., 1:, :]), 4.0 * v[..., :-1, :] / h, -6.0 * slopes / h]
+        residual, size = np.zeros_like(v), np.zeros(v.shape[:-1])
+        for side, terms in ((np.s_[1:], at_end), (np.s_[:-1], at_start)):
+            residual[..., side, :] += sum(terms)
+            size[..., side] += sum(np.linalg.norm(term, axis=-1) for term in terms)
+        if boundary == "clamped":
+            residual[..., [0, -1], :] = 0.0
+        elif boundary == "periodic":
+            residual[..., 0, :] += residual[..., -1, :]
+            residual[..., -1, :] = 0.0
+        if not np.isfinite(residual).all():
+            break
+        if (np.linalg.norm(residual, axis=-1) <= _CONVERGED * size).all():
+            return v
+        diagonal[...] = 0.0
         diagonal[..., 1:, :, :] += 4.0 * np.eye(3) / h[..., None] + _bending_slope()(turns, v[..., 1:, :])
         diagonal[..., :-1, :, :] += 4.0 * np.eye(3) / h[..., None]
         if boundary == "clamped":
-            residual[..., [0, -1], :] = 0.0
             diagonal[..., [0, -1], :, :] = np.eye(3)
-        step = (_solve_periodic if boundary == "periodic" else _solve_banded)(lower, diagonal, upper, residual)
-        v -= step
-        if not np.isfinite(v).all():
-            break
-        if (np.abs(step).max(axis=(-2, -1)) <= _CONVERGED * np.abs(v).max(axis=(-2, -1))).all():
-            return v
+        v -= (_solve_periodic if boundary == "periodic" else _solve_banded)(lower, diagonal, upper, residual)
     raise ArgumentError(
         f"no rotation spline with continuous angular acceleration was found; {_widest(turns)}: add some between them"
     )

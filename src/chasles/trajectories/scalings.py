@@ -11,10 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from chasles.engine import cos, maximum, minimum, sin, where
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import batched
 from chasles.geometry.quotients import third_quotient
+from chasles.trajectories.durations import checked_durations
 
 Scaling = Literal[
     "linear",
@@ -66,7 +69,7 @@ def time_scaling(
     t
         Time, shape (...), s. The progress rests at 0 before 0 and at 1 after `duration`.
     duration
-        Time from start to end, shape (...), s.
+        Time from start to end, shape (...), s; from 1e-18 to 1e18 s, or 0.
     scaling
         Name of the function:
 
@@ -97,6 +100,8 @@ def time_scaling(
     ------
     UnknownNameError
         For another scaling.
+    ArgumentError
+        If a duration is negative, not finite, or too short or too long for double precision.
 
     Notes
     -----
@@ -110,6 +115,8 @@ def time_scaling(
     (array([0.     , 0.15625, 0.5    , 1.     ]), array([0.    , 0.5625, 0.75  , 0.    ]))
     """
     law_named(scaling)
+    if np.asarray(duration).dtype != object:  # a traced duration has no value yet
+        checked_durations(duration, zero=True)
     return _time_scaling(t, duration, ramp, rounding, scaling=scaling)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -10,9 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.trajectories.piecewise import PiecewisePolynomial
+from chasles.trajectories.soundness import require_continuity, require_waypoints
+from chasles.trajectories.spline_pieces import cubic_pieces, hermite_pieces, polynomials_of
 from chasles.trajectories.waypoints import checked_rates, checked_times, checked_waypoints
 
 FloatArray = NDArray[np.float64]
+#: At the start and at the end, each derivative that is given there, (order, values).
+Ends = list[list[tuple[int, FloatArray]]]
 CubicBoundary = Literal["clamped", "natural", "periodic", "not-a-knot"]
 QuinticBoundary = Literal["clamped", "natural", "periodic"]
 _CUBIC_BOUNDARIES = ("clamped", "natural", "periodic", "not-a-knot")
@@ -82,16 +85,18 @@ class CubicSpline(PiecewisePolynomial):
         if boundary != "clamped":
             _refuse(velocities, boundary)
         conditions: Any = boundary
+        ends: Ends = []
         if boundary == "clamped":
-            conditions = tuple((1, _at_end(value, q, name)) for name, value in velocities.items())
+            ends = [[(1, _at_end(value, q, name))] for name, value in velocities.items()]
+            conditions = tuple(side[0] for side in ends)
         elif boundary == "periodic":
             _close(q)
-        from scipy.interpolate import CubicSpline as Interpolation
-
-        powers = Interpolation(t, _points_first(q), bc_type=conditions).c[::-1]
-        super().__init__(t, np.moveaxis(powers, (1, 0), (-3, -2)))
+        super().__init__(t, cubic_pieces(t, q, conditions))
         self.boundary: CubicBoundary = boundary
         self.outside = outside
+        size = _size(t, q, ends)
+        require_waypoints(self, t, q, size=size)
+        require_continuity(self, 2, size=size, periodic=boundary == "periodic")
 
     def derivatives(self, t: FloatArray) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
@@ -167,11 +172,13 @@ class QuinticSpline(PiecewisePolynomial):
         if boundary != "clamped":
             _refuse(start | end, boundary)
         conditions: Any
+        ends: Ends = []
         if boundary == "clamped":
-            conditions = tuple(
+            ends = [
                 [(order, _at_end(value, q, name)) for order, (name, value) in enumerate(side.items(), start=1)]
                 for side in (start, end)
-            )
+            ]
+            conditions = tuple(ends)
         elif boundary == "natural":
             zero = np.zeros(_points_first(q).shape[1:])
             conditions = ([(3, zero), (4, zero)],) * 2
@@ -180,11 +187,14 @@ class QuinticSpline(PiecewisePolynomial):
             conditions = "periodic"
         from scipy.interpolate import make_interp_spline
 
-        spline = make_interp_spline(t, _points_first(q), k=5, bc_type=conditions)
-        rows = polynomials_of(spline)[1]
+        with np.errstate(over="ignore", invalid="ignore"):  # PiecewisePolynomial refuses what is not finite
+            rows = polynomials_of(make_interp_spline(t, _points_first(q), k=5, bc_type=conditions))[1]
         rows[..., 0, :] = q[..., :-1, :]
         super().__init__(t, rows)
         self.boundary: QuinticBoundary = boundary
+        size = _size(t, q, ends)
+        require_waypoints(self, t, q, size=size)
+        require_continuity(self, 4, size=size, periodic=boundary == "periodic")
 
     def __repr__(self) -> str:
         return _summary(self, self.boundary)
@@ -222,47 +232,30 @@ class HermiteSpline(PiecewisePolynomial):
         given = [checked_rates(velocities, q.shape, "velocities")]
         if accelerations is not None:
             given.append(checked_rates(accelerations, q.shape, "accelerations"))
-        h = np.diff(t)[:, None]
-        start = [part[..., :-1, :] * h**order for order, part in enumerate([q, *given])]
-        end = [part[..., 1:, :] * h**order for order, part in enumerate([q, *given])]
-        powers = _cubic_hermite(*start, *end) if accelerations is None else _quintic_hermite(*start, *end)
-        rows = np.stack([power / h**order for order, power in enumerate(powers)], axis=-2)
-        super().__init__(t, rows)
+        parts, h = [q, *given], np.diff(t)
+        start, end = [part[..., :-1, :] for part in parts], [part[..., 1:, :] for part in parts]
+        super().__init__(t, hermite_pieces(h, start, end))
+        sizes = [np.abs(part) * h[:, None] ** order for side in (start, end) for order, part in enumerate(side)]
+        size = np.maximum.reduce(sizes).max(axis=-2, keepdims=True)
+        remedy = "give lower velocities and accelerations, or more time between waypoints"
+        require_waypoints(self, t, q, size=size, remedy=remedy)
+        require_continuity(self, len(given), size=size, remedy=remedy)
 
     def __repr__(self) -> str:
         return _summary(self, "cubic" if self.coefficients.shape[-2] == 4 else "quintic")
 
 
-def _cubic_hermite(q0: FloatArray, v0: FloatArray, q1: FloatArray, v1: FloatArray) -> list[FloatArray]:
-    """Powers of x from 0 to 1, given positions and derivatives by x at both ends."""
-    way = q1 - q0
-    return [q0, v0, 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way]
-
-
-def _quintic_hermite(
-    q0: FloatArray, v0: FloatArray, a0: FloatArray, q1: FloatArray, v1: FloatArray, a1: FloatArray
-) -> list[FloatArray]:
-    way = q1 - q0
-    return [
-        q0,
-        v0,
-        0.5 * a0,
-        10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-        -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-        6.0 * way - 3.0 * v0 - 3.0 * v1 - 0.5 * a0 + 0.5 * a1,
-    ]
-
-
-def polynomials_of(spline: Any) -> tuple[FloatArray, FloatArray]:
-    """Return the knots, and coefficients (..., k, order + 1, n), of SciPy's B-spline with values of shape (..., n)."""
-    order = spline.k
-    knots = np.unique(spline.t[order : len(spline.t) - order])
-    powers = [spline(knots[:-1], nu=power) / math.factorial(power) for power in range(order + 1)]
-    return knots, np.moveaxis(np.stack(powers), (1, 0), (-3, -2))
-
-
 def _points_first(q: FloatArray) -> FloatArray:
     return np.moveaxis(q, -2, 0)
+
+
+def _size(t: FloatArray, q: FloatArray, ends: Ends) -> FloatArray:
+    """Size of waypoints, and of what given derivatives at the ends change in the first and the last interval."""
+    size = np.abs(q).max(axis=-2)
+    for side, h in zip(ends, np.diff(t)[[0, -1]], strict=False):
+        for order, value in side:
+            size = np.maximum(size, np.abs(value) * h**order)
+    return np.asarray(size[..., None, :])
 
 
 def _at_end(value: ArrayLike | None, q: FloatArray, name: str) -> FloatArray:

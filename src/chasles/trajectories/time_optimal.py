@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.errors import ArgumentError
 from chasles.trajectories.check_report import QUANTITIES, CheckReport
 from chasles.trajectories.checks import check
+from chasles.trajectories.durations import checked_start_time, require_spacing
 from chasles.trajectories.geometric_path import geometric_path, places
 from chasles.trajectories.parametrization import Constraints, fastest_speeds
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.planning import PlanningError, positive_limits
 from chasles.trajectories.retimed import RetimedTrajectory
+from chasles.trajectories.soundness import require_continuity
 from chasles.trajectories.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
@@ -134,8 +135,7 @@ def time_optimal(
     }
     if not isinstance(points, int) or points < 2:
         raise ArgumentError(f"points must be a whole number of at least 2, not {points!r}")
-    if not math.isfinite(start_time):
-        raise ArgumentError(f"start_time must be finite, not {start_time!r}")
+    begin = checked_start_time(start_time)
     grid = places(route.path, points)
     problem = _Problem.along(route.path, robot, grid)
     problem.refuse_unlimited(robot, limits)
@@ -143,7 +143,7 @@ def time_optimal(
     lowered = {name: limit.copy() for name, limit in limits.items()}
     for _ in range(_LIMIT_ROUNDS):
         speed = problem.fastest(robot, lowered)
-        progress = _progress(grid, speed, start_time)
+        progress = _progress(grid, speed, begin)
         motion = RetimedTrajectory(route.path, progress)
         report = check(
             motion, robot, velocity=limits["velocity"], acceleration=limits["acceleration"], torque=limits["torque"]
@@ -269,4 +269,8 @@ def _progress(grid: Floats, speed: Floats, start_time: float) -> PiecewisePolyno
     steps = 2.0 * np.diff(grid) / (speed[1:] + speed[:-1])
     acceleration = np.diff(speed**2) / (2.0 * np.diff(grid))
     knots = start_time + np.append(0.0, np.cumsum(steps))
-    return PiecewisePolynomial(knots, np.stack([grid[:-1], speed[:-1], 0.5 * acceleration], axis=-1)[..., None])
+    require_spacing(knots, "place on the path")
+    progress = PiecewisePolynomial(knots, np.stack([grid[:-1], speed[:-1], 0.5 * acceleration], axis=-1)[..., None])
+    time_error = 2.0 * float(np.spacing(np.abs(knots).max()))
+    require_continuity(progress, 1, size=np.abs(grid).max(), time_error=time_error, remedy="choose fewer points")
+    return progress

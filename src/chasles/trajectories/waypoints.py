@@ -6,12 +6,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
+from chasles.trajectories.durations import require_spacing
 
 FloatArray = NDArray[np.float64]
 
+#: Largest magnitude of a position, velocity or acceleration; coefficients of splines through larger ones overflow.
+LARGEST = 1e100
+
 
 def checked_times(times: ArrayLike, *, least: int = 2, what: str = "waypoint") -> FloatArray:
-    """Return increasing times of waypoints, shape (k,), k at least `least`."""
+    """Return increasing times, shape (k,), k at least `least`, with spacings that double precision can bear."""
+    t = increasing_times(times, least=least, what=what)
+    require_spacing(t, what)
+    return t
+
+
+def increasing_times(times: ArrayLike, *, least: int, what: str) -> FloatArray:
+    """Return increasing times, shape (k,), k at least `least`."""
     t = numbers(times, f"the times of the {what}s")
     if t.ndim != 1:
         raise ArgumentError(f"the times of the {what}s must have shape (k,), not {t.shape}")
@@ -35,10 +46,12 @@ def checked_waypoints(waypoints: ArrayLike, times: FloatArray, *, what: str = "w
     q = numbers(waypoints, f"the {what}s")
     if q.ndim < 2 or q.shape[-2] != len(times) or q.shape[-1] < 1:
         raise ArgumentError(f"the {what}s must have shape (..., {len(times)}, n), one row for each time, not {q.shape}")
-    if not np.isfinite(q).all():
-        *batch, k, joint = (int(i) for i in np.argwhere(~np.isfinite(q))[0])
+    if not (np.abs(q) <= LARGEST).all():
+        *batch, k, joint = (int(i) for i in np.argwhere(~(np.abs(q) <= LARGEST))[0])
         place = f" of trajectory {batch}" if batch else ""
-        raise ArgumentError(f"{what} {k}{place}: joint {joint} is {q[*batch, k, joint]}")
+        value = q[*batch, k, joint]
+        beyond = f", beyond {LARGEST:g}" if np.isfinite(value) else ""
+        raise ArgumentError(f"{what} {k}{place}: joint {joint} is {value}{beyond}")
     return q
 
 
@@ -49,8 +62,10 @@ def checked_rates(values: ArrayLike, shape: tuple[int, ...], name: str) -> Float
         array = np.array(np.broadcast_to(array, shape))
     except ValueError:
         raise ArgumentError(f"{name} must broadcast to shape {shape}, not have shape {array.shape}") from None
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name}{[int(i) for i in np.argwhere(~np.isfinite(array))[0]]} is not finite")
+    if not (np.abs(array) <= LARGEST).all():
+        index = tuple(int(i) for i in np.argwhere(~(np.abs(array) <= LARGEST))[0])
+        fault = f"is {array[index]:g}, beyond {LARGEST:g}" if np.isfinite(array[index]) else "is not finite"
+        raise ArgumentError(f"{name}{list(index)} {fault}")
     return array
 
 
