@@ -229,3 +229,18 @@ def test_branches_work_on_the_numpy_target_too(monkeypatch: pytest.MonkeyPatch, 
     q = within(robot, rng, 5)
     solution = robot.inverse_kinematics(robot.forward_kinematics(q), q)
     np.testing.assert_allclose(solution.q, q, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["ur5", "puma560", "scara"])
+def test_a_guess_far_away_does_not_make_a_branch_that_fails_the_nearest(name: str) -> None:
+    """However far q0 is, a branch within the limits is nearer than one that fails."""
+    robot = ch.load(name)
+    T = robot.forward_kinematics(within(robot, np.random.default_rng(5), 40))
+    for far in (1e3, 1e5, 1e8):
+        for sign in (1.0, -1.0):
+            assert robot.inverse_kinematics(T, np.full(robot.n, sign * far), method="closed form").success.all()
+    limited = np.isfinite(robot.upper_limits - robot.lower_limits)
+    far = np.where(limited, 1e155, 1.0)
+    for select in ("first", "nearest", "best"):
+        assert robot.inverse_kinematics(T, far, method="closed form", select=select).success.all()
+        assert robot.inverse_kinematics(T[:3], far, method="numeric", select=select).success.any()

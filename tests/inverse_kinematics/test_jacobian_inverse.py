@@ -81,3 +81,26 @@ def test_wrong_arguments() -> None:
     ):
         with pytest.raises(ArgumentError):
             call()
+
+
+@pytest.mark.parametrize("damping", [5e-324, 1e-200, 1e-3, 1e200, 1e308])
+def test_damping_of_any_size(damping: float) -> None:
+    """Squares of it vanish or overflow, s / (s² + damping²) does not; without rank there is no motion."""
+    singular = np.array([[1.0, 0.0], [0.0, 0.0]])
+    expected = [[1.0, 0.0], [0.0, 0.0]] if damping < 1.0 else [[1.0 / damping / damping, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(damped_inverse(singular, damping), expected, rtol=2e-6)
+    np.testing.assert_array_equal(damped_inverse(np.zeros((2, 3)), damping), np.zeros((3, 2)))
+    inverse = selectively_damped_inverse(singular, threshold=0.5, largest_damping=damping)
+    assert np.isfinite(inverse).all()
+    assert inverse[1, 1] == 0.0
+
+
+def test_what_is_no_damping_is_refused() -> None:
+    for bad in (0.0, -1.0, np.nan, np.inf, "much", None, [1.0, 2.0]):
+        for call in (
+            lambda bad=bad: damped_inverse(np.eye(2), bad),
+            lambda bad=bad: selectively_damped_inverse(np.eye(2), threshold=bad),
+            lambda bad=bad: selectively_damped_inverse(np.eye(2), largest_damping=bad),
+        ):
+            with pytest.raises(ArgumentError, match="must be a positive number"):
+                call()

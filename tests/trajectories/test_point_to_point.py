@@ -95,8 +95,8 @@ def test_unknown_scalings_list_those_that_exist() -> None:
     [
         ({"ramp": 0.2}, "the scaling 'quintic' has no ramp"),
         ({"scaling": "trapezoid", "rounding": 0.2}, "the scaling 'trapezoid' has no rounding"),
-        ({"scaling": "trapezoid", "ramp": 0.0}, r"ramp must be from 0 \(excluded\) to 0.5, not 0.0"),
-        ({"scaling": "trapezoid", "ramp": 0.6}, "ramp must be from 0 .* not 0.6"),
+        ({"scaling": "trapezoid", "ramp": 0.0}, "ramp must be from 1e-18 to 0.5, not 0.0"),
+        ({"scaling": "trapezoid", "ramp": 0.6}, "ramp must be from .* not 0.6"),
         ({"scaling": "trapezoid", "ramp": np.nan}, "ramp must be .* not nan"),
         ({"scaling": "s-curve", "rounding": -0.1}, "rounding must be from 0 to 0.5, not -0.1"),
         ({"scaling": "s-curve", "ramp": "short"}, "ramp must be an array of numbers"),

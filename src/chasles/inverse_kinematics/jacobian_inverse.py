@@ -63,10 +63,9 @@ def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
     array([[0.8, 0. ],
            [0. , 0. ]])
     """
-    if not (np.isfinite(damping) and damping > 0.0):
-        raise ArgumentError(f"damping must be a positive number, not {damping!r}; without any: pseudo_inverse")
+    _require_positive(damping, "damping")
     U, sigma, Vt = singular_values(J)
-    return _composed(U, sigma / (sigma**2 + damping**2), Vt)
+    return _composed(U, _damped(sigma, damping), Vt)
 
 
 def selectively_damped_inverse(
@@ -99,12 +98,12 @@ def selectively_damped_inverse(
     array([[0.5, 0. ],
            [0. , 1. ]])
     """
-    for name, value in (("threshold", threshold), ("largest_damping", largest_damping)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"{name} must be a positive number, not {value!r}")
+    _require_positive(threshold, "threshold")
+    _require_positive(largest_damping, "largest_damping")
     U, sigma, Vt = singular_values(J)
-    nearness = np.maximum(1.0 - (sigma[..., -1:] / threshold) ** 2, 0.0)
-    return _composed(U, sigma / (sigma**2 + nearness * largest_damping**2), Vt)
+    with np.errstate(invalid="ignore"):  # samples that are not finite
+        share = np.minimum(sigma[..., -1:], threshold) / threshold
+        return _composed(U, _damped(sigma, np.sqrt(1.0 - share**2) * largest_damping), Vt)
 
 
 def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -123,6 +122,22 @@ def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float
     finite = np.asarray(np.isfinite(matrix).all(axis=(-2, -1)))[..., None]
     U, sigma, Vt = np.linalg.svd(np.where(finite[..., None], matrix, 0.0), full_matrices=False)
     return U, np.where(finite, sigma, np.nan), Vt
+
+
+def _damped(sigma: NDArray[np.float64], damping: Any) -> NDArray[np.float64]:
+    """Return s / (s² + damping²) for singular values s, without squares that overflow or vanish."""
+    with np.errstate(invalid="ignore"):  # samples that are not finite
+        size = np.hypot(sigma, damping)
+        return np.asarray(sigma / size / size)
+
+
+def _require_positive(value: Any, name: str) -> None:
+    try:
+        positive = bool(np.isfinite(value) and value > 0.0)
+    except (TypeError, ValueError):
+        positive = False
+    if not positive:
+        raise ArgumentError(f"{name} must be a positive number, not {value!r}")
 
 
 def _composed(U: Any, inverse: Any, Vt: Any) -> NDArray[np.float64]:

@@ -20,7 +20,9 @@ def best_of(solutions: Solution, select: Select, q_near: NDArray[np.float64]) ->
     the distance from the joint limits (``"best"``), among failures the error that is left.
     """
     if select == "nearest":
-        penalty = np.linalg.norm(solutions.q - q_near[..., None, :], axis=-1)
+        apart = solutions.q - q_near[..., None, :]
+        largest = np.abs(apart).max(axis=(-2, -1), keepdims=True, initial=1.0)  # squares must not overflow
+        penalty = np.linalg.norm(apart / largest, axis=-1)
     else:
         penalty = -solutions.limit_margin
     left = solutions.residual.distance + solutions.residual.angle

@@ -14,7 +14,7 @@ from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.geometry.vectors import norm
 from chasles.trajectories.cartesian_limits import CartesianLimits, least_ratio
-from chasles.trajectories.durations import INSTANTS, checked_durations
+from chasles.trajectories.durations import INSTANTS, SHORTEST, checked_durations
 from chasles.trajectories.pose_pieces import PiecewisePose, polynomial, turning
 from chasles.trajectories.pose_soundness import require_smooth_frame
 from chasles.trajectories.pose_waypoints import Numbers, numbers, pose_waypoints, waypoint, waypoint_times
@@ -111,16 +111,16 @@ class BlendedWaypoints(PiecewisePose):
         count = T.shape[-3]
         if blend_time is not None and blend_radius is not None:
             raise ArgumentError("give either blend_time or blend_radius")
-        time, radius = _positive(blend_time, "blend_time", count), _positive(blend_radius, "blend_radius", count)
-        if time is not None:
-            time = np.broadcast_to(checked_durations(time, "blend_time"), time.shape)
+        durations = None if blend_time is None else checked_durations(blend_time, "blend_time")
+        time, radius = _positive(durations, "blend_time", count), _positive(blend_radius, "blend_radius", count)
         moves = _moves(T)
         if times is not None and limits is None:
             course = _timed(waypoint_times(times, count), moves, time, radius)
             pieces = _pieces(T, moves, course, blend)
         elif limits is not None and times is None:
             course = _fastest(limits, moves, time, radius, _PEAKS[blend])
-            pieces = _slowed(*_pieces(T, moves, course, blend), limits)
+            knots, _, coefficients = _pieces(T, moves, course, blend)
+            pieces = _pieces(T, moves, _slowed(course, knots, coefficients, limits), blend)
         else:
             raise ArgumentError("give either times or limits")
         super().__init__(*pieces)
@@ -131,7 +131,7 @@ class BlendedWaypoints(PiecewisePose):
         size = np.abs(T[..., :3, 3]).max(axis=(-2, -1))[..., None]
         remedy = "make blends longer, or give segments more time"
         order = 1 if self.blend == "parabolic" else 2
-        time_error = float(np.spacing(np.abs(self.knots).max()))
+        time_error = float(np.spacing(np.abs(self.knots).max(initial=0.0)))
         require_smooth_frame(self, order, remedy, size=size, time_error=time_error)
         for k, time in ((0, self.start_time), (-1, self.end_time)):
             miss = np.abs(self(time).pose - T[..., k, :, :]).max(axis=(-2, -1))
@@ -177,10 +177,12 @@ def _fastest(
             f"{waypoint([*batch, k])} and the next coincide, so that limits give no time between them; leave one out, "
             "or give times"
         )
-    durations = 1.0 / least_ratio((limit["linear_velocity"], lengths), (limit["angular_velocity"], angles))
-    if not durations.all():
-        *_, k = np.argwhere(durations == 0.0)[0]
+    speeds = least_ratio((limit["linear_velocity"], lengths), (limit["angular_velocity"], angles))
+    if np.isinf(speeds).any():
+        *_, k = np.argwhere(np.isinf(speeds))[0]
         raise ArgumentError(f"nothing limits the velocity from waypoint {k} to the next: see CartesianLimits")
+    with np.errstate(divide="ignore", over="ignore"):
+        durations = checked_durations(1.0 / speeds, "the duration of a segment at its highest velocity")
     for _ in range(_MOST_ROUNDS):
         if time is not None:
             blend_times = np.broadcast_to(time, (*durations.shape[:-1], time.shape[-1]))
@@ -190,8 +192,10 @@ def _fastest(
             rates = _differences(moves / durations[..., None])
             turning, moving = np.linalg.norm(rates[..., :3], axis=-1), np.linalg.norm(rates[..., 3:], axis=-1)
             accelerations = (limit["linear_acceleration"], moving), (limit["angular_acceleration"], turning)
-            blend_times = peak / least_ratio(*accelerations)
-            if not blend_times.any():
+            with np.errstate(divide="ignore", over="ignore"):
+                times = peak / least_ratio(*accelerations)
+            blend_times = checked_durations(np.where(times < SHORTEST, 0.0, times), "the time of a blend", zero=True)
+            if not times.any():
                 raise ArgumentError("nothing limits the acceleration; give blend_time or blend_radius")
         needed = 0.5 * (blend_times[..., 1:] + blend_times[..., :-1])
         crowded = needed > durations * (1.0 + _ROUNDING)
@@ -218,8 +222,8 @@ def _times_of_radius(radius: Numbers, speeds: Numbers) -> Numbers:
         raise ArgumentError(
             f"{waypoint(still[0])}: the frame's origin rests there, so blend_radius gives no time; give blend_time"
         )
-    times: Numbers = 2.0 * radius / fastest
-    return times
+    with np.errstate(over="ignore"):
+        return checked_durations(2.0 * radius / fastest, "the time of a blend of this radius")
 
 
 def _require_room(durations: Numbers, blend_times: Numbers) -> None:
@@ -237,7 +241,8 @@ def _require_room(durations: Numbers, blend_times: Numbers) -> None:
 def _pieces(T: Numbers, moves: Numbers, course: _Course, blend: Blend) -> tuple[Numbers, Numbers, Numbers]:
     """Knots, reference rotations and coefficients: blend, segment, blend, …, blend."""
     middles, times = course
-    knots = np.stack([middles - 0.5 * times, middles + 0.5 * times], axis=-1).reshape(*middles.shape[:-1], -1)
+    ends = np.stack([middles - 0.5 * times, middles + 0.5 * times], axis=-1)
+    knots = ends.reshape(*middles.shape[:-1], 2 * middles.shape[-1])
     knots = np.maximum.accumulate(knots, axis=-1)  # segments that the blends use up end where they begin, exactly
     batch = np.broadcast_shapes(T.shape[:-3], middles.shape[:-1])
     # What counts from here on is what rounding has left of the durations: so one piece ends where the next begins.
@@ -291,10 +296,8 @@ def _require_blends(knots: Numbers, times: Numbers, before: Numbers, after: Numb
         )
 
 
-def _slowed(
-    knots: Numbers, rotations: Numbers, coefficients: Numbers, limits: CartesianLimits
-) -> tuple[Numbers, Numbers, Numbers]:
-    """The same motion, slowed down where blends exceed the limits of acceleration.
+def _slowed(course: _Course, knots: Numbers, coefficients: Numbers, limits: CartesianLimits) -> _Course:
+    """The same course, slowed down where the pieces of its blends exceed the limits of acceleration.
 
     The acceleration of rotations is not that of their vectors, and blends of a given radius do not know the limits.
     """
@@ -302,13 +305,14 @@ def _slowed(
     turning, moving = _accelerations(coefficients.shape[-2])(
         np.linspace(0.0, 1.0, _SAMPLES) * durations, coefficients[..., ::2, None, :, :]
     )
-    excess = np.maximum(
-        turning.max(axis=(-2, -1)) * _BETWEEN_SAMPLES / np.asarray(limits.angular_acceleration),
-        moving.max(axis=(-2, -1)) / np.asarray(limits.linear_acceleration),  # largest at a sample
-    )
-    factor = np.where(excess > 1.0 + _ROUNDING, np.sqrt(excess), 1.0)
-    powers = np.arange(coefficients.shape[-2])[:, None]
-    return knots * factor[..., None], rotations, coefficients / factor[..., None, None, None] ** powers
+    with np.errstate(over="ignore"):
+        excess = np.maximum(
+            turning.max(axis=(-2, -1)) * _BETWEEN_SAMPLES / np.asarray(limits.angular_acceleration),
+            moving.max(axis=(-2, -1)) / np.asarray(limits.linear_acceleration),  # largest at a sample
+        )
+    factor = np.where(excess > 1.0 + _ROUNDING, np.sqrt(excess), 1.0)[..., None]
+    checked_durations(factor * course.middles[..., -1:], "the duration that keeps the limits")
+    return _Course(factor * course.middles, factor * course.blend_times)
 
 
 @cache

@@ -122,7 +122,9 @@ class BSpline(PiecewisePolynomial):
 
         spline = make_interp_spline(t, points, k=degree)
         path = cls(spline.t, np.moveaxis(spline.c, 0, -2), degree)
-        require_waypoints(path, t, np.moveaxis(points, 0, -2), remedy=_REMEDY)
+        q = np.moveaxis(points, 0, -2)
+        require_waypoints(path, t, q, remedy=_REMEDY)
+        require_continuity(path, 0, size=np.abs(q).max(axis=-2, keepdims=True), remedy=_REMEDY)
         return path
 
     def __repr__(self) -> str:

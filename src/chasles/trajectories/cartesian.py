@@ -18,7 +18,7 @@ from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.paths import HelicalPath, Orientation, arc_path, circle_path, line_path, screw_path
 from chasles.trajectories.pose_waypoints import numbers
 from chasles.trajectories.profiles import Profile
-from chasles.trajectories.scalings import RAMP, ROUNDING, Scaling, law_named, time_scaling
+from chasles.trajectories.scalings import LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named, time_scaling
 from chasles.trajectories.trajectory import CartesianTrajectory
 
 
@@ -273,11 +273,10 @@ class CircularArc(PathMotion):
 
 def _profile(duration: Any, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
     time, share, part = checked_durations(duration), numbers(ramp, "ramp"), numbers(rounding, "rounding")
-    if not ((share > 0.0) & (share <= 0.5)).all():
-        raise ArgumentError(f"ramp must be a share of the duration above 0 and up to 1/2, not {ramp!r}")
+    if not ((share >= LEAST_SHARES["ramp"]) & (share <= 0.5)).all():
+        raise ArgumentError(f"ramp must be a share of the duration from {LEAST_SHARES['ramp']:g} to 1/2, not {ramp!r}")
     if not ((part >= 0.0) & (part <= 0.5)).all():
         raise ArgumentError(f"rounding must be a share of the ramp from 0 to 1/2, not {rounding!r}")
-    checked_durations(time * share, "the duration of the ramp")
     return Profile(*np.broadcast_arrays(time, share, part))
 
 

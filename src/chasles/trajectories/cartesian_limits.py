@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from chasles.errors import ArgumentError
 from chasles.trajectories.paths import HelicalPath
 from chasles.trajectories.pose_waypoints import Numbers
-from chasles.trajectories.profiles import Profile, fastest_profile, magnitudes
+from chasles.trajectories.profiles import Profile, fastest_profile, limit_per_amount, magnitudes
 from chasles.trajectories.scalings import Scaling
 
 
@@ -82,11 +83,5 @@ def least_ratio(*limits_and_amounts: tuple[Any, Any]) -> Numbers:
     >>> least_ratio((1.0, 0.5), (3.0, [0.0, 2.0]))
     array([2. , 1.5])
     """
-    with np.errstate(divide="ignore"):
-        ratios = [
-            np.where(np.equal(amount, 0.0), np.inf, limit / np.asarray(amount)) for limit, amount in limits_and_amounts
-        ]
-    least: Numbers = ratios[0]
-    for ratio in ratios[1:]:
-        least = np.minimum(least, ratio)
+    least: Numbers = reduce(np.minimum, [limit_per_amount(limit, amount) for limit, amount in limits_and_amounts])
     return least

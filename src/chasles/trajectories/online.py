@@ -12,7 +12,7 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.trajectories.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.planning import PlanningError, each_joint, planner, positive_limits
-from chasles.trajectories.soundness import require_continuity
+from chasles.trajectories.soundness import MISS, require_continuity
 
 Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
 
@@ -20,6 +20,7 @@ _RUCKIG_NAMES = {"time": "Time", "time-if-necessary": "TimeIfNecessary", "phase"
 _SHORTEST = 1e-12  # s; shorter phases are rounding
 _INSTANT = 1e-9  # s, of a motion that need not move
 _TOO_LONG = "-101"  # ruckig's code of motions that take too long
+_GOAL = 1e-8  # rad or m, by which ruckig may miss the goal
 _REMEDY = "choose limits and states that are more alike in size, or an earlier start_time"
 
 
@@ -190,6 +191,11 @@ def online_trajectory(
     smooth = int(np.isfinite(limits["acceleration"]).all())
     size, fastest = np.abs(motion.coefficients[:, :2]).max(axis=0)
     require_continuity(motion, smooth, size=size, rates=[fastest], time_error=2.0 * shortest, remedy=_REMEDY)
+    if goal is not None:
+        miss = np.abs(motion(motion.end_time).q - states["target_position"])
+        if not (miss <= _GOAL + MISS * size + 2.0 * shortest * fastest).all():
+            joint = int(np.argmax(miss))
+            raise PlanningError(f"ruckig's motion of joint {joint} misses the goal by {miss[joint]:.3g}; {_REMEDY}")
     return motion
 
 

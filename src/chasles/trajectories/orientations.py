@@ -205,7 +205,7 @@ def _origins(times: Numbers, p: Numbers, boundary: Boundary, start: Numbers, end
 def _closed(T: Numbers) -> Numbers:
     """Poses of which the last is the first."""
     apart = np.abs(T[..., -1, :, :] - T[..., 0, :, :]).max(axis=(-2, -1))
-    open_ends = np.argwhere(apart > _CLOSED * np.maximum(1.0, np.abs(T).max()))
+    open_ends = np.argwhere(apart > _CLOSED * np.maximum(1.0, np.abs(T).max(initial=0.0)))
     if len(open_ends):
         last = waypoint([*open_ends[0], T.shape[-3] - 1])
         raise ArgumentError(f"a periodic motion ends where it starts, but {last} is not the pose of waypoint 0")

@@ -103,10 +103,11 @@ def circle_path(
         (numbers(angle, "angle"), 0),
         (numbers(rise, "rise"), 0),
     )
-    size = np.linalg.norm(direction, axis=-1, keepdims=True)
-    if not size.all():
+    largest = np.abs(direction).max(axis=-1, keepdims=True)
+    if not largest.all():
         raise ArgumentError("axis must not be zero")
-    unit = direction / size
+    unit = direction / largest  # squares of very short vectors vanish
+    unit = unit / np.linalg.norm(unit, axis=-1, keepdims=True)
     bend = unit * turned[..., None]
     velocity = np.cross(bend, T0[..., :3, 3] - middle) + unit * risen[..., None]
     return _path(T0, _turn_of(orientation, T0, bend), bend, velocity)
@@ -146,7 +147,7 @@ def arc_path(
     # From the tangent at the start to a chord the direction turns by half of the arc.
     share = np.arctan2((np.cross(velocity, to_via) * unit).sum(axis=-1), (velocity * to_via).sum(axis=-1)) / half
     for name, chord, s in (("p_via", to_via, share), ("end", to_end, np.ones_like(share))):
-        _require_point(bend, velocity, s, chord, np.abs(first).max(), name)
+        _require_point(bend, velocity, s, chord, np.abs(first).max(initial=0.0), name)
     turn = _turn_of("constant" if orientation is None else orientation, T0, bend)
     return _path(T0, turn, bend, velocity)
 

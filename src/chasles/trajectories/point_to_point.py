@@ -14,8 +14,8 @@ from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError
 from chasles.trajectories.durations import checked_durations
 from chasles.trajectories.motion import Motion
-from chasles.trajectories.profiles import fastest_profile, magnitudes
-from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named, time_scaling
+from chasles.trajectories.profiles import fastest_profile, limit_per_amount, magnitudes
+from chasles.trajectories.scalings import LAWS, LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named, time_scaling
 from chasles.trajectories.trajectory import JointTrajectory
 from chasles.trajectories.waypoints import numbers
 
@@ -38,8 +38,8 @@ class PointToPoint(JointTrajectory):
         How it progresses, see `time_scaling`: ``"quintic"`` (acceleration vanishes at the ends), ``"cubic"`` (velocity
         does), ``"trapezoid"``, ``"s-curve"``, …
     ramp
-        Share of the duration in which a trapezoid or an S-curve accelerates, shape (...), from 0 (excluded) to 1/2;
-        default 1/4.
+        Share of the duration in which a trapezoid or an S-curve accelerates, shape (...), from 1e-18 to 1/2; default
+        1/4.
     rounding
         Share of this time in which the acceleration of an S-curve rises, shape (...), from 0 to 1/2; default 1/3.
     synchronized
@@ -202,12 +202,9 @@ class PointToPoint(JointTrajectory):
         duration = checked_durations(self._duration, zero=True)
         checked_durations(np.where(moving, duration, 1.0))
         for name, share in self._shape.items():
-            bad = ~((share >= 0.0) & (share <= 0.5)) | ((share == 0.0) & (name == "ramp"))
+            bad = ~((share >= LEAST_SHARES[name]) & (share <= 0.5))
             if bad.any():
-                positive = " (excluded)" if name == "ramp" else ""
-                raise ArgumentError(f"{name} must be from 0{positive} to 0.5, not {float(share[bad][0])}")
-        if "ramp" in self._shape:
-            checked_durations(np.where(moving, duration * self._shape["ramp"], 1.0), "the duration of the ramp")
+                raise ArgumentError(f"{name} must be from {LEAST_SHARES[name]:g} to 0.5, not {float(share[bad][0])}")
 
     def _knots(self) -> FloatArray:
         """Where pieces meet, shape (*batch, k); in a batch some may coincide."""
@@ -295,6 +292,4 @@ def _along_line(limit: FloatArray, distance: FloatArray, name: str) -> FloatArra
         raise ArgumentError(
             f"{name} of shape {limit.shape} does not broadcast with the distance {distance.shape}"
         ) from None
-    moving = np.broadcast_to(distance > 0.0, shape)
-    ratio = np.divide(limit, distance, out=np.full(shape, math.inf), where=moving)
-    return np.asarray(ratio.min(axis=-1))
+    return np.asarray(np.broadcast_to(limit_per_amount(limit, distance), shape).min(axis=-1))

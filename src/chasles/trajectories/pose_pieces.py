@@ -100,7 +100,11 @@ class PiecewisePose(PosePieces):
         if not self.knots.ndim or self.knots.shape[-1] < 2 or not (np.diff(self.knots) >= 0.0).all():
             raise ArgumentError("knots must be two or more times that do not decrease, shape (..., k + 1)")
         count = self.knots.shape[-1] - 1
-        if self.coefficients.ndim < 3 or self.coefficients.shape[-3::2] != (count, 6) or 0 in self.coefficients.shape:
+        if (
+            self.coefficients.ndim < 3
+            or self.coefficients.shape[-3::2] != (count, 6)
+            or not self.coefficients.shape[-2]
+        ):
             wanted = f"(..., {count}, order + 1, 6)"
             raise ArgumentError(f"coefficients must have shape {wanted}, not {self.coefficients.shape}")
         self.batch = self.coefficients.shape[:-3]

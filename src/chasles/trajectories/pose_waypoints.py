@@ -11,7 +11,7 @@ from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.geometry.quaternions import normalize_quaternion
 from chasles.geometry.rigid_motions import pose_distance, project_pose
 from chasles.geometry.rotations import project_rotation, rotation_distance
-from chasles.trajectories.waypoints import checked_times
+from chasles.trajectories.waypoints import LARGEST, checked_times
 
 Numbers = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ _ROUNDING = 1e-14
 
 
 def numbers(values: ArrayLike, name: str) -> Numbers:
-    """Return an array of finite numbers.
+    """Return an array of numbers of at most 1e100, whose squares are finite.
 
     >>> numbers([1.0, float("nan")], "duration")
     Traceback (most recent call last):
@@ -33,6 +33,8 @@ def numbers(values: ArrayLike, name: str) -> Numbers:
         raise ArgumentError(f"{name} must be an array of numbers, not {values!r}") from None
     if not np.isfinite(array).all():
         raise ArgumentError(f"{name} must be finite")
+    if not (np.abs(array) <= LARGEST).all():
+        raise ArgumentError(f"{name} must be at most {LARGEST:g} in magnitude, not {np.abs(array).max():g}")
     return array
 
 
@@ -105,9 +107,11 @@ def _waypoints(values: ArrayLike, name: str, shape: tuple[int, ...], fewest: int
     count = array.shape[-axes]
     if count < fewest:
         raise ArgumentError(f"a motion needs {fewest} waypoints at least, not {count}")
-    bad = ~np.isfinite(array).all(axis=tuple(range(-len(shape), 0)))
-    if bad.any():
-        raise ArgumentError(f"{waypoint(np.argwhere(bad)[0])} is not finite")
+    axes_of_one = tuple(range(-len(shape), 0))
+    for fits, fault in ((np.isfinite(array), "is not finite"), (np.abs(array) <= LARGEST, f"is beyond {LARGEST:g} m")):
+        bad = ~fits.all(axis=axes_of_one)
+        if bad.any():
+            raise ArgumentError(f"{waypoint(np.argwhere(bad)[0])} {fault}")
     return array
 
 

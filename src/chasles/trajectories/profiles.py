@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.trajectories.durations import checked_durations
-from chasles.trajectories.scalings import LAWS, RAMP, ROUNDING, Scaling, law_named
+from chasles.trajectories.scalings import LAWS, LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +25,10 @@ _KEPT = {
     "modified-trapezoid": (("velocity", "acceleration", "jerk"), ("acceleration", "jerk")),
     "s-curve": (("velocity", "acceleration", "jerk"), ("acceleration", "jerk")),
 }
+
+
+#: Largest quotient of a limit by an amount.
+_LARGEST = 1e300
 
 
 class Profile(NamedTuple):
@@ -99,16 +103,15 @@ def fastest_profile(
     except ValueError:
         raise ArgumentError("the shapes of distance, velocity, acceleration and jerk do not broadcast") from None
     _require_fitting_limits(scaling, d > 0.0, dict(zip(limits, (v, a, j), strict=True)))
-    with np.errstate(divide="ignore", invalid="ignore"):  # where there is no distance, or no limit
+    # There may be no distance, or no limit; what overflows or vanishes is refused below.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         if scaling in ("trapezoid", "s-curve"):
             profile = _s_curve(d, v, a, j)
         elif scaling == "modified-trapezoid":
             profile = _modified_trapezoid(d, v, a, j)
         else:
             profile = _fixed_shape(scaling, d, (v, a, j))
-    for duration, name in ((1.0, ""), (profile.ramp, " of the ramp")):
-        own = np.where(d > 0.0, duration * profile.duration, 1.0)
-        checked_durations(own, f"the duration{name} of the fastest motion")
+    checked_durations(np.where(d > 0.0, profile.duration, 1.0), "the duration of the fastest motion")
     return profile
 
 
@@ -125,6 +128,18 @@ def magnitudes(values: ArrayLike, name: str, *, positive: bool = False) -> Float
         wanted = "positive (infinite: no limit)" if positive else "at least 0 and finite"
         raise ArgumentError(f"{name}{place} must be {wanted}, not {array[index]:g}")
     return array
+
+
+def limit_per_amount(limit: ArrayLike, amount: ArrayLike) -> FloatArray:
+    """Quotient of a limit by what it limits; infinite for no amount and for no limit.
+
+    >>> limit_per_amount(1.0, [0.0, 0.5, 1e-320])  # a limit stays one, even if the quotient overflows
+    array([inf, 2.e+000, 1.e+300])
+    """
+    values, amounts = np.asarray(limit, dtype=np.float64), np.asarray(amount, dtype=np.float64)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no amount
+        quotient = np.where(np.isinf(values), np.inf, np.minimum(values / amounts, _LARGEST))
+    return np.where(amounts == 0.0, np.inf, quotient)
 
 
 def _s_curve(d: FloatArray, v: FloatArray, a: FloatArray, j: FloatArray) -> Profile:
@@ -163,7 +178,7 @@ def _profile(d: FloatArray, speed: FloatArray, ramp_time: FloatArray, rounded: F
     duration = np.where(moving, d / speed + ramp_time, 0.0)
     return Profile(
         duration,
-        np.where(moving, np.minimum(ramp_time / duration, 0.5), RAMP),
+        np.where(moving, np.clip(ramp_time / duration, LEAST_SHARES["ramp"], 0.5), RAMP),
         np.where(moving, np.minimum(rounded / ramp_time, 0.5), ROUNDING),
     )
 

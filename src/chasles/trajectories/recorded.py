@@ -111,7 +111,8 @@ class SmoothingSpline(PiecewisePolynomial):
             )
         from scipy.interpolate import BSpline
 
-        values = fit.control_points(strengths).reshape(-1, *each_joint)
+        points = fit.control_points(strengths)
+        values = points.reshape(len(points), *each_joint)
         super().__init__(*polynomials_of(BSpline(fit.basis_knots, values, _DEGREE)))
         self.deviation = fit.deviation(strengths).reshape(each_joint)
         size = np.abs(q).max(axis=-2, keepdims=True)
@@ -192,7 +193,7 @@ class _Fit:
 
         Noise jumps from sample to sample (von Neumann's ratio is 2), a motion too fast for the pieces does not.
         """
-        if self.kept(strengths).sum(axis=0).max() >= 0.5 * self.pieces:
+        if self.kept(strengths).sum(axis=0).max(initial=0.0) >= 0.5 * self.pieces:
             return False
         missed = np.sqrt(self._weights)[:, None] * self._missed(strengths)
         return not noisy or bool(((np.diff(missed, axis=0) ** 2).sum(axis=0) >= (missed**2).sum(axis=0)).all())

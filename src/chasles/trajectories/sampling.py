@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from chasles.errors import ArgumentError
 from chasles.trajectories.piecewise import PiecewisePolynomial
 from chasles.trajectories.stationary import stationary_times
+from chasles.trajectories.trajectory import checked_step
 
 if TYPE_CHECKING:
     from chasles.trajectories.trajectory import JointTrajectory
@@ -31,9 +32,7 @@ def check_times(trajectory: JointTrajectory, batch: tuple[int, ...], dt: float |
         return np.empty((1, 0))
     lengths = np.diff(knots, axis=-1).max(axis=0)
     duration = float((knots[:, -1] - knots[:, 0]).max())
-    step = duration / _STEPS if dt is None else float(dt)
-    if dt is not None and not (np.isfinite(step) and step > 0.0):
-        raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
+    step = duration / _STEPS if dt is None else checked_step(dt)
     if duration > _MOST_SAMPLES * step:
         raise ArgumentError(f"{duration:g} s in steps of {step:g} s are more than {_MOST_SAMPLES:,} samples")
     parts = []

@@ -17,7 +17,7 @@ from chasles.engine import cos, maximum, minimum, sin, where
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import batched
 from chasles.geometry.quotients import third_quotient
-from chasles.trajectories.durations import checked_durations
+from chasles.trajectories.durations import SHORTEST, checked_durations
 
 Scaling = Literal[
     "linear",
@@ -35,8 +35,10 @@ Scaling = Literal[
 RAMP = 0.25
 #: Share of this time in which an S-curve's acceleration rises, unless it is said, and again the one in which it falls.
 ROUNDING = 1.0 / 3.0
-#: Shorter durations, s, are lengthened to this one, whose inverse still has a cube.
-_SHORTEST = 1e-80
+#: Least ramp and rounding: those of shorter ramps overflow.
+LEAST_SHARES = {"ramp": 1e-18, "rounding": 0.0}
+#: Share of the ramp in which the acceleration of an S-curve without rounding rises.
+_SHARPEST = 1e-80
 
 
 class TimeScaling(NamedTuple):
@@ -86,7 +88,7 @@ def time_scaling(
         - ``"s-curve"``: the jerk is constant in each of up to seven parts (double S).
     ramp
         Share of the duration in which the motion accelerates, and again the one in which it decelerates, shape (...),
-        from 0 (excluded) to 1/2. Trapezoids and S-curves have it; the others pay no heed to it.
+        from 1e-18 to 1/2. Trapezoids and S-curves have it; the others pay no heed to it.
     rounding
         Share of the ramp in which the acceleration of an S-curve rises, and again the one in which it falls, shape
         (...), from 0 (a trapezoid) to 1/2. The others pay no heed to it.
@@ -124,7 +126,7 @@ def time_scaling(
 def _time_scaling(t: Any, duration: Any, ramp: Any, rounding: Any, scaling: Scaling) -> TimeScaling:
     left = duration - t
     known = (t < 0.0) | (t >= 0.0)
-    rate = where(known, 1.0 / maximum(duration, _SHORTEST), math.nan)  # a time that is NaN makes everything NaN
+    rate = where(known, 1.0 / maximum(duration, SHORTEST), math.nan)  # a time that is NaN makes everything NaN
     resting = (t < 0.0) | (left < 0.0)
     late = left < t
     x = maximum(minimum(t, left), 0.0) * rate
@@ -239,7 +241,7 @@ def _sine_rise(r: Any) -> _Derivatives:
 def _linear_rise(r: Any, rounding: Any) -> _Derivatives:
     """Acceleration that rises linearly up to r = `rounding` and stays."""
     height = 1.0 / (1.0 - rounding)
-    jerk = height / maximum(rounding, _SHORTEST)
+    jerk = height / maximum(rounding, _SHARPEST)
     rising, after = r < rounding, r - 0.5 * rounding
     return _Derivatives(
         where(rising, jerk * r * r * r / 6.0, height * (0.5 * after * after + rounding * rounding / 24.0)),

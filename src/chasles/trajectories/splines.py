@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.trajectories.piecewise import PiecewisePolynomial
-from chasles.trajectories.soundness import require_continuity, require_waypoints
+from chasles.trajectories.soundness import REMEDY, require_continuity, require_waypoints
 from chasles.trajectories.spline_pieces import cubic_pieces, hermite_pieces, polynomials_of
 from chasles.trajectories.waypoints import checked_rates, checked_times, checked_waypoints
 
@@ -186,9 +187,18 @@ class QuinticSpline(PiecewisePolynomial):
             _close(q)
             conditions = "periodic"
         from scipy.interpolate import make_interp_spline
+        from scipy.linalg import LinAlgError, LinAlgWarning
 
-        with np.errstate(over="ignore", invalid="ignore"):  # PiecewisePolynomial refuses what is not finite
-            rows = polynomials_of(make_interp_spline(t, _points_first(q), k=5, bc_type=conditions))[1]
+        # What is not finite, or inexact, is refused below.
+        with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            try:
+                spline = make_interp_spline(t, _points_first(q), k=5, bc_type=conditions)
+            except LinAlgError:
+                raise ArgumentError(
+                    f"the times of the waypoints are too unequal for double precision; {REMEDY}"
+                ) from None
+            rows = polynomials_of(spline)[1]
         rows[..., 0, :] = q[..., :-1, :]
         super().__init__(t, rows)
         self.boundary: QuinticBoundary = boundary

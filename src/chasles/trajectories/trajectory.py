@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -69,13 +70,12 @@ class Trajectory(ABC, Generic[M]):
     def sample_times(self, dt: float) -> NDArray[np.float64]:
         """Times from start to end in steps of dt (s); the end is always among them, after a shorter step if need be."""
         first, last = float(np.min(self.start_time)), float(np.max(self.end_time))
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
-        if (last - first) / dt > _MOST_SAMPLES:
+        dt = checked_step(dt)
+        if last - first > _MOST_SAMPLES * dt:
             raise ArgumentError(f"{last - first:g} s in steps of {dt:g} s are more than {_MOST_SAMPLES:,} samples")
         count = int(np.floor((last - first) / dt * (1.0 + 1e-12)))
         times = np.asarray(first + dt * np.arange(count + 1), dtype=np.float64)
-        if last - times[-1] > 1e-9 * dt:
+        if last - times[-1] > 1e-9 * min(dt, last - first):
             return np.append(times, last)
         times[-1] = last
         return times
@@ -175,6 +175,23 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         from chasles.visual.trajectories import pose_plot
 
         return pose_plot(self, dt)
+
+
+def checked_step(dt: float) -> float:
+    """Return a positive time step, s.
+
+    >>> checked_step(-1.0)
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: dt must be a positive number of seconds, not -1.0
+    """
+    try:
+        step = float(dt)
+    except (TypeError, ValueError):
+        step = math.nan
+    if not 0.0 < step < math.inf:
+        raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
+    return step
 
 
 def _times(t: ArrayLike) -> NDArray[np.float64]:

@@ -21,9 +21,6 @@ from chasles.inverse_kinematics.verification import Verdict, Verification
 from chasles.model import build_tree
 from chasles.robot import Robot
 
-#: A branch that fails counts as this much farther away than any that succeeds.
-_FAILED = 1e9
-
 
 class ClosedFormSolver:
     """Formulas for one robot and frame.
@@ -152,17 +149,17 @@ class ClosedFormSolver:
         return rows
 
     def _chosen(self, arguments: tuple[Any, ...], penalty: Any) -> tuple[Any, ...]:
-        """The row with the smallest penalty among the successes, or with the smallest error."""
+        """The row with the smallest penalty among the successes, or with the smallest error if there is none."""
         chosen: tuple[Any, ...] = ()
-        smallest: Any = None
+        best: tuple[Any, Any] = (0.0, 0.0)
         for row in self._verified(*arguments):
             verdict = Verdict(*row[:-2])
-            failed = _FAILED * (1.0 + verdict.angle + verdict.distance)
-            own = where(verdict.status > 0.0, failed, penalty(verdict))
-            if smallest is None:
-                chosen, smallest = row, own
+            failed = verdict.status > 0.0
+            own = where(failed, 1.0, 0.0), where(failed, verdict.angle + verdict.distance, penalty(verdict))
+            if not chosen:
+                chosen, best = row, own
                 continue
-            better = own < smallest
+            better = (own[0] < best[0]) | ((own[0] <= best[0]) & (own[1] < best[1]))
             chosen = tuple(where(better, new, old) for new, old in zip(row, chosen, strict=True))
-            smallest = where(better, own, smallest)
+            best = where(better, own[0], best[0]), where(better, own[1], best[1])
         return chosen
