@@ -34,7 +34,16 @@ class MissingExtraError(ChaslesError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package '{package}': pip install 'chasles[{extra}]'")
+        super().__init__(f"{purpose} needs the package '{package}'; {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """Say what to type for one of the extras of `pyproject.toml`.
+
+    Chasles has no release yet, so the name on a package index could be another project: the command is that of a
+    checkout.
+    """
+    return f'type pip install ".[{extra}]" in a checkout of Chasles'
 
 
 #: More names than this help nobody in a message.

@@ -274,7 +274,8 @@ def test_without_its_packages_the_command_says_how_to_get_them(missing, monkeypa
     assert left.value.code == 2
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err == f"Error: the command line needs '{missing}': pip install 'chasles[cli]'\n"
+    command = 'pip install ".[cli]"'
+    assert output.err == f"Error: the command line needs '{missing}'; type {command} in a checkout of Chasles\n"
 
 
 def test_as_a_process(tmp_path):

@@ -17,8 +17,7 @@ from chasles.interop import spacelib
 from chasles.model import parse_toml
 
 ROOT = Path(__file__).parents[2]
-TOP = [page for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md") if page.exists()]
-PAGES = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 #: As pytest does for the docstrings of the package.
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -97,6 +96,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_index_leads_to_every_page() -> None:
     index = ROOT / "docs" / "index.md"
     assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= set(links(index))
+
+
+def test_no_text_installs_from_a_package_index() -> None:
+    """Before a first release, the name there may be another project's."""
+    for path in [*PAGES, *(ROOT / "src").rglob("*.py")]:
+        assert not re.search(r"pip install (-\S+ )*['\"]?chasles", path.read_text(encoding="utf-8")), path
 
 
 @pytest.mark.parametrize(("pages", "module"), [("geometry.md", geometry), ("spacelib*.md", spacelib)])

@@ -87,5 +87,5 @@ def test_each_operation(operation: str) -> None:
 
 def test_without_sympy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'chasles\[sympy\]'"):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[sympy\]"'):
         trace(lambda x: x, {"x": ()}).to_sympy()

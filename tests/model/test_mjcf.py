@@ -350,7 +350,7 @@ def test_what_would_fill_the_memory_is_left_out() -> None:
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(
-        MissingExtraError, match=r"reading MJCF needs the package 'mujoco': pip install 'chasles\[mujoco\]'"
+        MissingExtraError, match=r"reading MJCF needs the package 'mujoco'; type pip install \"\.\[mujoco\]\""
     ):
         parse_mjcf(ARM)
 

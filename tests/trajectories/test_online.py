@@ -188,5 +188,5 @@ def test_it_pickles() -> None:
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ruckig", None)
-    with pytest.raises(MissingExtraError, match=r"chasles\[planning\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[planning\]"):
         online_trajectory([0.0], [1.0], **LIMITS)

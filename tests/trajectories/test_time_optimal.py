@@ -237,5 +237,5 @@ def test_it_pickles() -> None:
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "toppra", None)
-    with pytest.raises(MissingExtraError, match=r"chasles\[planning\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[planning\]"):
         time_optimal([[0.0], [1.0]], slider(), acceleration=1.0)

@@ -263,12 +263,12 @@ def test_wrong_datasets_and_paths_are_refused(panda, tmp_path):
 
 def test_missing_plotly_names_the_extra(panda, tmp_path, monkeypatch):
     monkeypatch.setattr("chasles.visual.report.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"chasles\[plot\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[plot\]"):
         write_report({"x": stand_in(panda)}, tmp_path / "run.html")
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     from chasles.visual.plots import plot
 
-    with pytest.raises(MissingExtraError, match=r"chasles\[plot\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[plot\]"):
         plot(stand_in(panda))
 
 
