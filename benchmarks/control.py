@@ -26,8 +26,12 @@ from chasles.control.linear_quadratic import (
     discretize,
     linear_model,
 )
-from chasles.model import build_tree
 from chasles.trajectories import Motion
+
+try:
+    from tests.oracles.pinocchio_models import acceleration_derivatives, model_of
+except ImportError:
+    raise MissingPeerError("pin (Pinocchio)") from None
 
 POINTS, PERIOD = 1000, 2e-3
 STUDY_RUNS = 1000
@@ -93,54 +97,15 @@ def pinocchio_error(name: str) -> float:
     robot = ch.load(name)
     motion, n = random_motion(robot), robot.n
     A, B = linear_model(robot, motion)
-    tau, model, worst = robot.inverse_dynamics(*motion), pinocchio_model(robot), 0.0
+    tau, model, worst = robot.inverse_dynamics(*motion), model_of(robot), 0.0
     for k in range(20):
         for ours, theirs in zip(
             (A[k, n:, :n], A[k, n:, n:], B[k, n:]),
-            pinocchio_acceleration_derivatives(model, robot, motion.q[k], motion.qd[k], tau[k]),
+            acceleration_derivatives(model, robot, motion.q[k], motion.qd[k], tau[k]),
             strict=True,
         ):
             worst = max(worst, float(np.abs(ours - theirs).max() / np.abs(theirs).max()))
     return worst
-
-
-def pinocchio_model(robot: ch.Robot) -> Any:
-    """A robot of revolute joints as a Pinocchio model, built body by body."""
-    try:
-        import pinocchio as pin
-    except ImportError:
-        raise MissingPeerError("pin (Pinocchio)") from None
-    tree, model = build_tree(robot.description), pin.Model()
-    ids: list[int] = []
-    for body in tree.bodies:
-        if body.angular != 1.0:
-            raise ValueError(f"joint '{body.joint}' does not turn")
-        parent = 0 if body.parent < 0 else ids[body.parent]
-        place = pin.SE3(np.array(body.R_parent_body, dtype=float), np.array(body.p_parent_body, dtype=float))
-        ids.append(model.addJoint(parent, pin.JointModelRZ(), place, body.joint))
-        mass, moment = float(body.mass), np.array(body.first_moment, dtype=float)
-        center = moment / mass if mass else np.zeros(3)
-        about = np.array(body.inertia, dtype=float) - mass * (center @ center * np.eye(3) - np.outer(center, center))
-        model.appendBodyToJoint(ids[-1], pin.Inertia(mass, center, about), pin.SE3.Identity())
-    model.armature = np.array([float(body.armature) for body in tree.bodies])
-    model.gravity.linear = np.array(tree.gravity, dtype=float)
-    return model
-
-
-def pinocchio_acceleration_derivatives(model: Any, robot: ch.Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, ...]:
-    """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ by Pinocchio, to which joint friction, which it does not know, is a torque."""
-    import pinocchio as pin
-
-    slope = np.zeros(robot.n)
-    for body in build_tree(robot.description).bodies:
-        slope[body.coordinate] = body.viscous_friction
-        if body.coulomb_velocity:
-            share = 1.0 - np.tanh(qd[body.coordinate] / body.coulomb_velocity) ** 2
-            slope[body.coordinate] += body.coulomb_friction * share / body.coulomb_velocity
-    data = model.createData()
-    pin.computeABADerivatives(model, data, q, qd, tau - robot.friction_torque(qd))
-    M_inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
-    return np.array(data.ddq_dq), data.ddq_dv - M_inverse * slope, M_inverse
 
 
 def speed() -> Table:
@@ -155,7 +120,7 @@ def speed() -> Table:
     terminal = discrete_riccati(A_d[-1], B_d[-1], Q, R).P
     regulator = TimeVaryingRegulator(arm)
     tau = arm.inverse_dynamics(*motion)
-    model = pinocchio_model(arm)
+    model = model_of(arm)
 
     def scipy_hold() -> None:
         nothing, zero = np.zeros((1, 14)), np.zeros((1, 7))

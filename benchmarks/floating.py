@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 import chasles as ch
-from benchmarks.robots import TALOS, MissingPeerError, example
+from benchmarks.robots import MissingPeerError, talos
 from benchmarks.startup import measure
 from benchmarks.tables import Table, at_least, at_most, ratio, seconds
 from benchmarks.timing import interleaved
@@ -53,7 +53,7 @@ print(json.dumps(times))
 
 def tables() -> Iterator[Table]:
     """The two tables of this section."""
-    text = re.sub(r"<mimic[^>]*/>", "", example(TALOS).read_text())
+    text = re.sub(r"<mimic[^>]*/>", "", talos().read_text())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "talos.urdf"
         path.write_text(text)

@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from tests.oracles.random_robots import Arms
 
 import chasles as ch
 from benchmarks import inverse_kinematics_peers as peers
 from benchmarks.inverse_kinematics_peers import Arm, Solver
-from benchmarks.random_robots import Arms
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_least, at_most, percent, rate, ratio, seconds
 from benchmarks.timing import interleaved

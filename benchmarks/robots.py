@@ -1,18 +1,16 @@
-"""The robots that benchmarks and peer tests use: our Panda, and the URDF files of the package example-robot-data."""
+"""The robots that benchmarks use, and the error that says which peer is missing."""
 
 from __future__ import annotations
 
-import math
-import re
-import sysconfig
 from importlib import metadata
 from pathlib import Path
+
+from tests.oracles.example_robots import example
 
 from chasles.model import shipped_path
 
 PANDA = shipped_path("panda")
 PANDA_TOOL = "panda_hand_tcp"
-TALOS = "talos_data/robots/talos_full_v2.urdf"
 
 
 class MissingPeerError(ImportError):
@@ -22,41 +20,9 @@ class MissingPeerError(ImportError):
         super().__init__(f'{package} is not installed; for the whole comparison: pip install ".[bench]"')
 
 
-def example_files() -> list[Path]:
-    """Every URDF file of example-robot-data, sorted."""
-    return sorted(_example_folder().rglob("*.urdf"))
-
-
-def example(name: str) -> Path:
-    """One file of example-robot-data by the end of its path."""
-    matching = [path for path in example_files() if path.as_posix().endswith(f"/{name}")]
-    if len(matching) != 1:
-        raise FileNotFoundError(f"example-robot-data has {len(matching)} files whose path ends in {name!r}")
-    return matching[0]
-
-
-def _example_folder() -> Path:
+def talos() -> Path:
+    """The humanoid Talos of example-robot-data, a URDF file."""
     try:
-        files = metadata.files("example-robot-data") or []
+        return example("talos_data/robots/talos_full_v2.urdf")
     except metadata.PackageNotFoundError:
         raise MissingPeerError("example-robot-data") from None
-    for file in files:
-        parts = file.parts
-        if "robots" in parts and parts[0] == "cmeel.prefix":
-            return Path(str(file.locate())).joinpath(*[".."] * (len(parts) - parts.index("robots") - 1)).resolve()
-    return Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
-
-
-def with_complete_digits_of_pi(urdf: str) -> str:
-    """URDF text whose angles within 1e-11 of a multiple of pi/2 are that multiple, as Chasles reads them."""
-
-    def complete(match: re.Match[str]) -> str:
-        if "$" in match.group(1):
-            return match.group(0)
-        angles = []
-        for angle in map(float, match.group(1).split()):
-            exact = round(2 * angle / math.pi) * math.pi / 2
-            angles.append(repr(exact if abs(angle - exact) < 1e-11 else angle))
-        return f'rpy="{" ".join(angles)}"'
-
-    return re.sub(r"""rpy=["']([^"']*)["']""", complete, urdf)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.robots import TALOS, example
+from benchmarks.robots import MissingPeerError, talos
 from benchmarks.startup import measure
 from benchmarks.tables import Table, at_most, seconds
 
@@ -31,9 +31,11 @@ print(json.dumps([loaded - start, inverse - loaded, derivatives - inverse]))
 
 def tables() -> Iterator[Table]:
     """The one table of this section."""
-    from benchmarks.agreement import Pair
-
-    path = example(TALOS)
+    try:
+        from tests.oracles.pinocchio_comparison import Pair
+    except ImportError:
+        raise MissingPeerError("pin (Pinocchio)") from None
+    path = talos()
     times = []
     for _ in range(REPEATS):
         with tempfile.TemporaryDirectory() as fresh:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.robots import example_files, with_complete_digits_of_pi
+from tests.oracles.example_robots import example_files, with_complete_digits_of_pi
 
 from chasles import algorithms as alg
 from chasles.engine import trace

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.robots import example
+from tests.oracles.example_robots import example
 
 from chasles import algorithms as alg
 from chasles.algorithms import Grouping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.random_robots import Arms
+from tests.oracles.random_robots import Arms
 
 ITERATIONS = 1000
 

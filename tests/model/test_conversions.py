@@ -9,10 +9,10 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
-from benchmarks.robots import example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from tests.oracles.example_robots import example
 
 from chasles import algorithms
 from chasles.errors import ModelError

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.robots import example
+from tests.oracles.example_robots import example
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model import build_tree, load, parse_toml, shipped, shipped_path

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.robots import example_files, with_complete_digits_of_pi
+from tests.oracles.example_robots import example_files, with_complete_digits_of_pi
 
 from chasles.errors import ModelError
 from chasles.model import build_tree, from_urdf, shipped_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.agreement import Comparison, Pair
-from benchmarks.robots import example, example_files
+from tests.oracles.example_robots import example, example_files
+from tests.oracles.pinocchio_comparison import Comparison, Pair
 
 from chasles.errors import ModelError
 from chasles.model import from_urdf, shipped_path

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from benchmarks.robots import example, with_complete_digits_of_pi
+from tests.oracles.example_robots import example, with_complete_digits_of_pi
 
 import chasles as ch
 from chasles import algorithms

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import scipy.signal
 import sympy
-from benchmarks.control import pinocchio_acceleration_derivatives, pinocchio_model
+from tests.oracles.pinocchio_models import acceleration_derivatives, model_of
 
 import chasles as ch
 from chasles.control.linear_quadratic import discretize, linear_model
@@ -53,9 +53,9 @@ def test_puma_and_panda_agree_with_pinocchio(name: str) -> None:
     motion = random_motion(robot, 20)
     A, B = linear_model(robot, motion)
     tau = robot.inverse_dynamics(*motion)
-    model, n = pinocchio_model(robot), robot.n
+    model, n = model_of(robot), robot.n
     for k in range(20):
-        by_q, by_qd, by_tau = pinocchio_acceleration_derivatives(model, robot, motion.q[k], motion.qd[k], tau[k])
+        by_q, by_qd, by_tau = acceleration_derivatives(model, robot, motion.q[k], motion.qd[k], tau[k])
         expected = np.hstack([by_q, by_qd])
         np.testing.assert_allclose(A[k, n:], expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
         np.testing.assert_allclose(B[k, n:], by_tau, rtol=0.0, atol=1e-9 * np.abs(by_tau).max())

@@ -15,15 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import NDArray
 
 import chasles as ch
-from benchmarks.robots import MissingPeerError
-
-try:
-    import pinocchio as pin
-except ImportError:
-    raise MissingPeerError("pin (Pinocchio)") from None
 
 Array = NDArray[np.float64]
 

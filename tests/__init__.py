@@ -1,0 +1,1 @@
+"""The tests; the benchmarks take their oracles from `tests.oracles`."""
