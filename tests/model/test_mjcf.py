@@ -7,17 +7,16 @@ import math
 import os
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
+from tests.cpu_time import cpu_time_limit
 
 from chasles.errors import MissingExtraError, ModelError
 from chasles.model import MjcfWarning, from_mjcf, load, parse_mjcf
@@ -215,13 +214,6 @@ def test_a_missing_mesh_that_is_needed_is_named(write: Write, tmp_path: Path) ->
         from_mjcf(write("robot.xml", outside))
 
 
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < seconds
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -261,7 +253,7 @@ def at_most(seconds: float) -> Iterator[None]:
     ],
 )
 def test_bad_models_end_quickly_in_an_error_with_the_reason(text: str, message: str) -> None:
-    with at_most(1.0), pytest.raises(ModelError, match=f"^bad.xml: (.|\n)*{message}") as caught:
+    with cpu_time_limit(1.0), pytest.raises(ModelError, match=f"^bad.xml: (.|\n)*{message}") as caught:
         parse_mjcf(text, file="bad.xml")
     assert len(str(caught.value)) < 1000
 
@@ -343,7 +335,7 @@ def test_what_would_fill_the_memory_is_left_out() -> None:
     more = """<size memory="900G" nuserdata="1000000000"/><custom><numeric name="n" size="1000000000"/></custom>
     <asset><texture name="t" type="2d" builtin="flat" width="100000" height="100000"/><material name="m" texture="t"/>
     <hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>"""
-    with at_most(1.0):
+    with cpu_time_limit(1.0):
         parse_mjcf(BODY.format(body="", joint="", more=more))
 
 
