@@ -1,0 +1,141 @@
+"""What a reader of a page sees: its scripts run in a browser, if there is one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Browser, Tab
+from stand_in_run import stand_in
+from tiny_studies import tiny
+
+import chasles as ch
+from chasles.visual.report import write_report
+
+#: Each image that the page paints is kept, with its time and its poses.
+WATCH = """
+let shown;
+const paint = RobotView.prototype.paint;
+RobotView.prototype.paint = function () {
+  paint.call(this);
+  const { gl, canvas } = this, pixels = new Uint8Array(4 * canvas.width * canvas.height);
+  gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+  const poses = this.posesNow().map(T => [...T]);
+  shown = { time: this.time, links: this.scene.links, poses, pixels, error: gl.getError() };
+};
+const find = selector => document.querySelector(selector);
+const frames = async count => { while (count--) await new Promise(requestAnimationFrame); };
+const choose = async (selector, value, kind) => {
+  find(selector).value = value;
+  find(selector).dispatchEvent(new Event(kind));
+  await frames(3);
+};
+let kept;
+const keep = () => { kept = shown.pixels; };
+const differing = () => shown.pixels.filter((value, k) => value !== kept[k]).length;
+"""
+#: Traces that each plot should have and has, and its lines of some length.
+PLOTS = """[...document.querySelectorAll(".js-plotly-plot")].map(plot => ({
+  wanted: plot.data.length, drawn: plot.querySelectorAll(".scatterlayer .trace").length,
+  long: [...plot.querySelectorAll(".js-line")].filter(line => line.getBBox().width > 100).length }))"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("chromium is not installed, so the scripts of pages are not executed")
+    browser = Browser(chromium, tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(browser: Browser, panda: ch.Robot, tmp_path_factory: pytest.TempPathFactory) -> Tab:
+    path = tmp_path_factory.mktemp("report") / "run.html"
+    tab = Tab(browser, write_report({"some": stand_in(panda, runs=3)}, path))
+    tab.ask(WATCH)
+    return tab
+
+
+@pytest.fixture
+def tab(report: Tab) -> Iterator[Tab]:
+    """The report, paused at 0.5 s; after the test it has nothing to complain about."""
+    report.ask("choose('input[type=range]', 0.5, 'input')")
+    yield report
+    assert report.complaints() == []
+
+
+def test_the_plots_are_drawn(tab: Tab) -> None:
+    along, over = tab.ask(PLOTS)  # the motion, and what varies
+    for plot in (along, over):
+        assert plot["drawn"] == plot["wanted"] > 0
+        assert plot["long"] > 0
+
+
+def test_the_plots_of_a_study_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    tab = Tab(browser, tiny().run().report(tmp_path / "study.html"))
+    (plot,) = tab.ask(PLOTS)
+    assert plot["drawn"] == plot["wanted"] > 0
+    assert tab.complaints() == []
+
+
+def test_the_slider_moves_the_robot_and_the_cursor(tab: Tab, panda: ch.Robot) -> None:
+    run = stand_in(panda, runs=3)
+    cursors = []
+    for time in (0.25, 0.75):
+        tab.ask(f"choose('input[type=range]', {time}, 'input')")
+        shown = tab.ask("({ time: shown.time, links: shown.links, poses: shown.poses, error: shown.error })")
+        assert (shown["time"], shown["error"]) == (time, 0)
+        assert tab.ask("find('.clock').textContent") == f"{time:.2f} s"
+        cursors.append(tab.ask("find('.cursor').offsetLeft"))
+        q = run["q"].sel(time=time, method="nearest").values[0]
+        T_world_links = np.array(shown["poses"]).reshape(-1, 4, 4).swapaxes(1, 2)
+        for T, name in zip(T_world_links, shown["links"], strict=True):
+            np.testing.assert_allclose(T, panda.forward_kinematics(q, target=name), atol=1e-3)
+    assert cursors[0] < cursors[1]
+
+
+def test_the_picture_changes_with_time_run_and_view(tab: Tab) -> None:
+    assert tab.ask("new Set(new Uint32Array(shown.pixels.buffer)).size") > 100  # colors: it is no empty view
+    tab.ask("keep()")
+    tab.ask("choose('input[type=range]', 0.5, 'input')")
+    assert tab.ask("differing()") == 0
+    tab.ask("choose('input[type=range]', 0.9, 'input')")
+    assert tab.ask("differing()") > 1000
+    tab.ask("choose('input[type=range]', 0.5, 'input').then(() => choose('select.run', 2, 'change'))")
+    assert tab.ask("differing()") > 1000
+    tab.ask("choose('select.run', 0, 'change')")
+    assert tab.ask("differing()") == 0
+    x, y = tab.ask(
+        "(({ x, y, width, height }) => [x + width / 2, y + height / 2])(find('canvas').getBoundingClientRect())"
+    )
+    tab.mouse("Pressed", x, y, buttons=1)
+    tab.mouse("Moved", x + 80, y + 20, buttons=1)
+    tab.mouse("Released", x + 80, y + 20)
+    tab.ask("frames(3)")
+    assert tab.ask("differing()") > 1000
+    tab.ask("find('canvas').dispatchEvent(new MouseEvent('dblclick')), frames(3)")
+    assert tab.ask("differing()") == 0
+
+
+def test_the_motion_plays_and_pauses(tab: Tab) -> None:
+    assert tab.ask("find('.play').textContent") == "Play"
+    tab.ask("find('.play').click(), frames(10)")
+    assert tab.ask("find('.play').textContent") == "Pause"
+    tab.ask("find('.play').click(), frames(3)")
+    paused = tab.ask("shown.time")
+    assert 0.5 < paused <= 1.0
+    tab.ask("frames(10)")
+    assert tab.ask("shown.time") == paused
+
+
+def test_complaints_of_a_page_are_heard(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'\">"
+    image = "<img src='http://localhost:9/x.png'>"
+    page.write_text(f"{policy}{image}<script>console.warn('beware')</script><script>no.such</script>")
+    assert len(Tab(browser, page).complaints()) == 3
