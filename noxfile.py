@@ -1,4 +1,4 @@
-"""Sessions in fresh environments: ``pipx run nox`` runs them all, ``nox -s "tests-3.12(numpy='2.0')" -- tests/engine`` one."""
+"""Tests in fresh environments: ``nox``, or of one ``nox -s "tests-3.12(numpy='oldest')" -- tests/engine``."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ NUMPY = {"oldest": {"3.11": "~=2.0.0", "3.12": "~=2.0.0", "3.13": "~=2.1.0"}, "l
 def tests(session: nox.Session, numpy: str) -> None:
     """Run the default tests, or what is named behind ``--``."""
     session.install(".[test]", "numpy" + NUMPY[numpy].get(str(session.python), ">=2.0"))
-    session.run("python", "-c", "import sys, numpy; print('Python', sys.version.split()[0], 'NumPy', numpy.__version__)")
+    session.run("python", "-c", "import numpy; print('NumPy', numpy.__version__)")
     session.run("pytest", "--strict-skips", *session.posargs, env={"CHASLES_CACHE_DIR": session.create_tmp()})
