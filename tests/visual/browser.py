@@ -91,7 +91,8 @@ class Tab:
 
     def __init__(self, browser: Browser, page: Path) -> None:
         self._browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        # In a window of its own it stays visible: pages behind others paint nothing.
+        target = browser.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
