@@ -11,7 +11,7 @@ REFERENCE = 0.04
 
 
 @contextmanager
-def cpu_time_limit(seconds: float) -> Iterator[None]:
+def cpu_time_limit(seconds: float, what: str = "it") -> Iterator[None]:
     """Assert that a block takes at most so much CPU time of this process, on the reference machine.
 
     CPU time grows too where a core is shared or slow; what is over the limit is compared with a fixed piece of work
@@ -22,7 +22,8 @@ def cpu_time_limit(seconds: float) -> Iterator[None]:
     spent = time.process_time() - start
     if spent >= seconds:
         slowness = max(1.0, _yardstick() / REFERENCE)
-        assert spent < seconds * slowness, f"{spent:.2f} s of CPU time on a machine {slowness:.1f} times slower"
+        message = f"{what} took {spent:.2f} s of CPU time on a machine {slowness:.1f} times slower"
+        assert spent < seconds * slowness, message
 
 
 def _yardstick() -> float:

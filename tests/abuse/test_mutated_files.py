@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import time
 import warnings
 from pathlib import Path
 from random import Random
@@ -19,6 +18,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.cpu_time import cpu_time_limit
 
 from chasles import algorithms
 from chasles.errors import ChaslesError
@@ -256,18 +256,18 @@ def try_mutants(suffix: str, seed: int, first: int, count: int, folder: Path) ->
     for number in range(first, first + count):
         file.write_bytes(mutant(suffix, texts, seed, number))
         label = f"mutant({suffix!r}, sources({suffix!r}), {seed}, {number})"
-        start, refusal = time.process_time(), ""
-        try:
-            with warnings.catch_warnings():
-                for expected in (InertiaWarning, MjcfWarning):
-                    warnings.simplefilter("ignore", expected)
-                check_mechanics(read(file, check=bool(number % 3)))
-            robots += 1
-        except ChaslesError as error:
-            refusal = str(error)
-        except Exception as error:
-            raise AssertionError(f"{label}: {type(error).__name__}: {error}") from error
-        assert time.process_time() - start < 2.0, label
+        refusal = ""
+        with cpu_time_limit(2.0, label):
+            try:
+                with warnings.catch_warnings():
+                    for expected in (InertiaWarning, MjcfWarning):
+                        warnings.simplefilter("ignore", expected)
+                    check_mechanics(read(file, check=bool(number % 3)))
+                robots += 1
+            except ChaslesError as error:
+                refusal = str(error)
+            except Exception as error:
+                raise AssertionError(f"{label}: {type(error).__name__}: {error}") from error
         assert not refusal or (f"{file.name}: " in refusal and len(refusal) < 2000), f"{label}: {refusal}"
         assert os.listdir(folder) == [file.name], label
     return robots

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from typer.testing import CliRunner, Result
 import chasles as ch
 import chasles.cli
 from chasles.cli.application import application
+from chasles.cli.commands.simulate import _save as save
+from chasles.cli.commands.tracking import error_text
+from chasles.errors import ArgumentError
 from chasles.model import shipped
 
 
@@ -360,3 +364,21 @@ def test_convert_from_mjcf(tmp_path):
     result = run("convert", str(path), str(tmp_path / "door.urdf"))
     assert "Warning: robot 'door' goes without what no description can hold: springs" in result.stderr
     assert ch.load(tmp_path / "door.urdf").joint_names == ("hinge",)
+
+
+def test_python_runs_the_package_as_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["chasles", "--version"])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("chasles", run_name="__main__")
+    assert left.value.code == 0
+    assert ch.__version__ in capsys.readouterr().out
+
+
+def test_results_that_cannot_be_saved_are_named(tmp_path):
+    path = tmp_path / "no" / "run.nc"
+    with pytest.raises(ArgumentError, match=r"run\.nc cannot be written: "):
+        save(xarray.Dataset({"x": 0.0}), path)
+
+
+def test_errors_that_are_no_numbers_are_dashes():
+    assert error_text(float("nan"), "rad") == error_text(float("inf"), "m") == "–"

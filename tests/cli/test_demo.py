@@ -12,11 +12,13 @@ from chasles.cli.speed import kernel_speeds
 from chasles.errors import ArgumentError
 
 
-def test_demo(tmp_path):
-    report = tmp_path / "demo.html"
+def test_demo(tmp_path, monkeypatch):
+    report, opened = tmp_path / "demo.html", []
+    monkeypatch.setattr("webbrowser.open", opened.append)
     with cpu_time_limit(15.0):
-        result = CliRunner().invoke(application, ["demo", "--quick", "--out", str(report)])
+        result = CliRunner().invoke(application, ["demo", "--quick", "--open", "--out", str(report)])
     assert result.exit_code == 0, result.output
+    assert opened == [report.as_uri()]
     for words in ("PUMA 560", "Franka Panda", "mrad", "°", "N m", "inverse dynamics", "forward dynamics", "ns", "µs"):
         assert words in result.stdout
     assert str(report) in result.stdout

@@ -12,6 +12,7 @@ from sampled_loop import simulate
 
 import chasles as ch
 from chasles import control
+from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.trajectories.motion import Motion
 
@@ -255,3 +256,23 @@ def test_computed_torque_does_not_wind_up() -> None:
     back = Motion(arm.home - error, rest, rest)
     _, unwound = law.law(0.0, arm.home, rest, back, wound, law.parameters, period)
     assert unwound[5] < wound[5]
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ("much", "one number or 7"),
+        ([1.0, 2.0], "one number or 7"),
+        (0.0, "must be positive"),
+        ([1, 1, 1, -1, 1, 1, 1], "must be positive"),
+    ],
+)
+def test_wrong_torque_limits_of_pid_are_refused(limits: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"torque_limits must be .*{message}|torque_limits {message}"):
+        control.PID(ch.load("panda"), kp=1.0, ki=0.0, kd=0.0, torque_limits=limits)
+
+
+def test_a_law_of_four_arguments_has_no_place_for_a_state() -> None:
+    for options in ({"initial_state": [0.0]}, {"parameters": {"k": 1.0}}):
+        with pytest.raises(ArgumentError, match="takes no state and no parameters: give it six arguments"):
+            control.PythonLaw(lambda t, q, qd, reference: q, **options)

@@ -394,3 +394,10 @@ def test_symbols_give_a_logarithm_without_cases():
         np.testing.assert_allclose(values, angle * np.array([2.0, 3.0, 6.0]) / 7.0, rtol=1e-14)
     half = np.array(sympy.diag(-1, 1, -1).tolist(), dtype=object)  # half a turn about y: its row of w is null
     np.testing.assert_allclose(np.array(log_rotation(half), dtype=float), [0.0, np.pi, 0.0], atol=1e-15)
+
+
+def test_axis_and_angle_of_symbols() -> None:
+    t = sympy.Symbol("t", positive=True)
+    axis, angle = axis_angle_from_rotation(rotation_y(t))
+    found = [complex(x.subs(t, 0.7)) if hasattr(x, "subs") else x for x in (*axis, angle)]
+    np.testing.assert_allclose(found, [0.0, 1.0, 0.0, 0.7], atol=1e-12)

@@ -66,6 +66,7 @@ def test_spherical_joints() -> None:
     theirs = interop.configuration_to_pinocchio(robot, model, q)
     tau = pin.rnea(model, model.createData(), theirs, qd, qdd)
     np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd), tau, rtol=1e-12)
+    np.testing.assert_array_equal(interop.configuration_from_pinocchio(robot, model, theirs), q)
 
 
 def test_robots_that_do_not_fit() -> None:

@@ -150,14 +150,14 @@ def test_names_that_no_file_can_have_are_refused(name: str) -> None:
 def test_integers_that_python_does_not_write_out_are_refused(write: Write) -> None:
     digits = "f" * 100_000
     for text in (f"[[dh]]\na = 0x{digits}", f"[[dh]]\nlimits = {{ lower = 0x{digits} }}", f"[[dh]]\nname = 0x{digits}"):
-        with at_most_a_second(), pytest.raises(ModelError, match="an integer of thousands of digits"):
+        with cpu_time_limit(1.0), pytest.raises(ModelError, match="an integer of thousands of digits"):
             load(write("evil.toml", text))
 
 
 def test_long_words_of_digits_are_refused_quickly(write: Write) -> None:
     for text in (f"1 0 {'9' * 400_000}x", f"1 0 {'9' * 400_000}e{'9' * 50_000}"):
         with (
-            at_most_a_second(),
+            cpu_time_limit(1.0),
             pytest.raises(ModelError, match=r"evil.dat: line 1: link 1: theta d b a alpha: expected"),
         ):
             load(write("evil.dat", text))
@@ -172,9 +172,8 @@ def test_joints_that_follow_one_another_backwards_are_resolved_quickly() -> None
         for index in range(n - 1)
     )
     last = f'<joint name="j{n - 1}" type="revolute"><parent link="l{n - 1}"/><child link="l{n}"/></joint>'
-    start = time.process_time()
-    assert parse_urdf(f"<robot>{links}{joints}{last}</robot>").joint_names == (f"j{n - 1}",)
-    assert time.process_time() - start < 5.0
+    with cpu_time_limit(5.0):
+        assert parse_urdf(f"<robot>{links}{joints}{last}</robot>").joint_names == (f"j{n - 1}",)
 
 
 def mutated(text: str, seed: int) -> str:

@@ -144,6 +144,7 @@ def test_names_and_representations(panda: ch.Robot) -> None:
 def test_toml_round_trip(mixed: ch.Robot, tmp_path: Any, helpers: SimpleNamespace) -> None:
     (tmp_path / "mixed.toml").write_text(mixed.to_toml())
     again = ch.load(tmp_path / "mixed.toml")
+    assert ch.Robot.from_toml(tmp_path / "mixed.toml") == again
     arguments = helpers.states(mixed.n, 3).of("inverse_dynamics")
     assert again == mixed
     assert np.array_equal(again.inverse_dynamics(*arguments), mixed.inverse_dynamics(*arguments))
@@ -240,3 +241,13 @@ def test_without_a_compiler_the_numbers_are_the_same(panda: ch.Robot, helpers: S
         for a, b in zip(plain[name], values, strict=True):
             difference = np.abs(np.array(a) - np.array(b)).max()
             assert difference <= 1e-12 * np.abs(np.array(b)).max(), name
+
+
+def test_a_sub_tree_moves_as_it_did_in_the_whole_robot(panda: ch.Robot) -> None:
+    forearm = panda.sub_tree("panda_link4")
+    q = np.linspace(-1, 1, 7)
+    T_link4_tool = [
+        np.linalg.inv(robot.forward_kinematics(x, target="panda_link4")) @ robot.forward_kinematics(x)
+        for robot, x in ((panda, q), (forearm, q[4:]))
+    ]
+    np.testing.assert_allclose(*T_link4_tool, atol=1e-14)

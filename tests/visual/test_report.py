@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -250,6 +251,8 @@ def test_wrong_datasets_and_paths_are_refused(panda, tmp_path):
     run = stand_in(panda)
     with pytest.raises(ArgumentError, match="no variable 'tau'"):
         write_report({"x": run.drop_vars("tau")}, tmp_path / "run.html")
+    with pytest.raises(ArgumentError, match="'tau' has no dimensions joint and time"):
+        write_report({"x": run.assign(tau=("time", run["tau"].values[:, 0]))}, tmp_path / "run.html")
     with pytest.raises(ArgumentError, match="empty"):
         write_report({"x": run.isel(time=[])}, tmp_path / "run.html")
     with pytest.raises(ArgumentError, match="at least one run"):
@@ -264,6 +267,10 @@ def test_wrong_datasets_and_paths_are_refused(panda, tmp_path):
 def test_missing_plotly_names_the_extra(panda, tmp_path, monkeypatch):
     monkeypatch.setattr("chasles.visual.report.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"\.\[plot\]"):
+        write_report({"x": stand_in(panda)}, tmp_path / "run.html")
+    damaged = importlib.util.spec_from_file_location("plotly", tmp_path / "__init__.py")
+    monkeypatch.setattr("chasles.visual.report.find_spec", lambda name: damaged)
+    with pytest.raises(MissingExtraError, match="the installed copy is damaged"):
         write_report({"x": stand_in(panda)}, tmp_path / "run.html")
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     from chasles.visual.plots import plot

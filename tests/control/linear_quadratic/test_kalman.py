@@ -128,6 +128,7 @@ def test_what_nobody_measures_is_named() -> None:
     [
         ({"C": np.ones((1, 3))}, r"C must have shape \(..., p, 2\)"),
         ({"A": np.ones((2, 3))}, "A must have shape"),
+        ({"A": np.ones((2, 3)), "B": np.ones((2, 1)), "C": np.ones((1, 3))}, "A must have shape"),
         ({"V": 0.0}, "V must be positive definite"),
         ({"initial": 1.0}, "needs `initial`; a stationary one does not"),
         ({"A": np.ones((4, 2, 2))}, "needs `initial`"),

@@ -189,6 +189,7 @@ def test_indefinite_weights_of_inputs_are_found_with_their_step() -> None:
         ({"Q": np.ones((10, 4, 4))}, r"Q must have shape \(..., 3, 3\)"),
         ({"Q": np.broadcast_to(np.triu(np.ones((3, 3))), (10, 3, 3))}, "Q must be symmetric"),
         ({"R": -1.0}, "R must be positive definite"),
+        ({"Q": np.ones((10, 3, 3)), "R": np.broadcast_to(np.eye(2), (9, 2, 2))}, "of Q, R and N do not broadcast"),
         ({"N": np.ones((2, 3))}, r"N must have shape \(..., 3, 2\)"),
         ({"terminal": [1.0, 1.0, -1.0]}, "terminal must be positive semidefinite"),
     ],

@@ -147,6 +147,9 @@ ROWS = np.zeros((5, 3))
             (Q, Q, ROWS, G[:2], np.zeros((5, 6)), *ROBOT, 0.1, 2),
             "g has shape",
         ),
+        ("JointTrajectory", (0.0, 1.0, 1.0, 5, 3), "thetastart has shape"),
+        ("ScrewTrajectory", ([np.eye(4)] * 2, [np.eye(4)] * 3, 1.0, 5, 3), "the batch axes .* do not broadcast"),
+        ("CartesianTrajectory", ([np.eye(4)] * 2, [np.eye(4)] * 3, 1.0, 5, 3), "the batch axes .* do not broadcast"),
     ],
 )
 def test_wrong_arguments_of_trajectories(name: str, arguments: tuple[Any, ...], message: str) -> None:
