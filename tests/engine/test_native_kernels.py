@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, Program, sin, sqrt, trace, where
+from chasles.engine import Function, Program, floor, sin, sqrt, trace, where
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.native import calls, machine
 from chasles.engine.targets.native.kernels import write_kernel
@@ -247,6 +247,40 @@ def square_root() -> Program:
         return np.array([x, state[1] + 1.0]), where(abs(x - state[0]) <= 1e-15 * x, 1.0, 0.0)
 
     return trace(step, {"state": (2,), "a": ()}, name="square_root", outputs=["next", "done"])
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 20])
+@pytest.mark.parametrize("substeps", [1, 3])
+def test_scan_repeats_a_step_as_long_as_it_asks_for(count: int, substeps: int) -> None:
+    """Collatz's sequences, one after the other: each step starts anew from a number that is given, until it is at 1."""
+
+    def step(state, given, factor):
+        (number, start), (last, value, lengths) = given, state
+        now = where(last < number, start, value)
+        is_even = now == 2.0 * floor(now / 2.0)
+        at_end = now <= 1.0
+        following = where(at_end, now, where(is_even, 0.5 * now, factor * now + 1.0))
+        again = where(at_end, 0.0, 1.0)
+        return np.array([number, following, lengths + again]), again, lengths, now
+
+    program = trace(
+        step, {"state": (3,), "given": (2,), "factor": ()}, outputs=["state_next", "again", "lengths", "first"]
+    )
+    rng = np.random.default_rng(count)
+    given = rng.integers(1, 40, (count, 4, substeps)).astype(float)
+
+    def length(number: float) -> int:
+        return 0 if number == 1 else 1 + length(number // 2 if number % 2 == 0 else 3 * number + 1)
+
+    steps = np.reshape([length(number) for number in given.ravel()], given.shape)
+    passed = np.cumsum(steps.reshape(count, -1), axis=1).reshape(given.shape)
+    for run in (Function(program, shape="scan"), compile_numpy(Kernel(program, "scan"), "float64")):
+        numbers = np.broadcast_to(np.arange(4.0 * substeps).reshape(4, substeps), given.shape)
+        final, again, lengths, first = run([-1.0, 0.0, 0.0], np.stack([numbers, given], axis=-1), 3.0)
+        np.testing.assert_array_equal(first, given[..., 0])
+        np.testing.assert_array_equal(again, np.minimum(steps[..., 0], 1))
+        np.testing.assert_array_equal(lengths, passed[..., 0] - steps[..., 0])
+        np.testing.assert_array_equal(final[:, 1:], np.stack([np.ones(count), passed[:, -1, -1]], axis=-1))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 8, 100, 1001])

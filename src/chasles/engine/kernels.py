@@ -46,6 +46,11 @@ class Kernel:
         ``"map"``; ``"scan"``, for programs of ``(state, given, *parameters) -> (next state, *samples)``,
         where ``given`` is what changes from step to step: the time, or an array; or ``"solve"``,
         for programs of ``(state, *parameters) -> (next state, done)``.
+
+        A scan whose first sample is a number named ``again`` repeats each step on the state that it gave while that
+        number is positive, as steps need whose length an error estimate controls. Samples are those of the first
+        repetition. The samples of a batch may be repeated together: where ``again`` is not positive the program must
+        leave the state as it is.
     """
 
     program: Program
@@ -66,6 +71,11 @@ class Kernel:
             )
         if self.shape == "solve" and (len(outputs) != 2 or outputs[1].shape != ()):
             raise ArgumentError(f"{self.program.name}: a solve has two outputs, the state and `done` of shape ()")
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it is a scan that repeats steps."""
+        return self.shape == "scan" and self.program.outputs[1:2] == (Argument("again", ()),)
 
     @cached_property
     def inputs(self) -> tuple[CoreArray, ...]:

@@ -21,6 +21,8 @@ from chasles.engine.threads import get_threads, run_all
 
 #: A piece of fewer samples would leave lanes idle.
 _SMALLEST_PIECE = 16
+#: Repetitions of a step for which the work of scans that repeat steps is counted.
+_REPETITIONS = 16
 #: Scalar operations that moving a number into or out of a kernel takes the time of.
 _WORK_OF_A_NUMBER = 15
 #: Iterations of a solve that a piece of its batch has time for in one round; most samples are done by then.
@@ -35,7 +37,8 @@ def work_of_a_sample(kernel: Kernel) -> int:
     """Return the work of running a kernel's program once, in scalar operations."""
     program = kernel.program
     moved = sum(a.size for a in program.inputs) + len(program.results)
-    return program.operation_count + _WORK_OF_A_NUMBER * moved
+    work = program.operation_count + _WORK_OF_A_NUMBER * moved
+    return _REPETITIONS * work if kernel.repeats else work
 
 
 def call_in_pieces(

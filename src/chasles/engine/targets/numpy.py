@@ -159,7 +159,9 @@ class NumpyScan(_Kernel):
     """
 
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(Kernel(program, "scan"), dtype)
+        kernel = Kernel(program, "scan")
+        super().__init__(kernel, dtype)
+        self._repeats = kernel.repeats
         self._state_size = program.inputs[0].size
 
     def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
@@ -179,6 +181,9 @@ class NumpyScan(_Kernel):
                 state = results[: self._state_size]
                 if substep == 0:
                     _store([sample[:, step] for sample in samples], results[self._state_size :])
+                while self._repeats and np.any(results[self._state_size] > 0.0):
+                    results = self._evaluate([*state, *given[first : first + size], *parameters])
+                    state = results[: self._state_size]
         _store(rows[:1], state)
 
 

@@ -223,6 +223,13 @@ class _KernelWriter(Writer):
                 address = self.value(f"getelementptr i8, ptr {row}, i64 {line}")
                 self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(to_write)}, i32 3, i32 1)")
 
+    def positive_lanes(self, position: int) -> str:
+        """Return a whole number with a bit for each lane in which a number of the output buffer is positive."""
+        vector = self.value(f"load {self.module.real}, ptr {self.vector_at(self.output_buffer, position)}")
+        positive = self.value(f"fcmp ogt {self.module.real} {vector}, zeroinitializer")
+        bits = self.value(f"bitcast <{self.lanes} x i1> {positive} to i{self.lanes}")
+        return self.value(f"zext i{self.lanes} {bits} to i64")
+
     def copy_state(self, size: int) -> None:
         """Make the next state the state."""
         with self.loop(size) as k:
@@ -254,6 +261,7 @@ def _write_scan(w: _KernelWriter) -> None:
     state, given, *parameters = w.inputs
     final_state, *recorded = w.outputs
     size = program.inputs[0].size
+    again = w.value("alloca i64") if w.kernel.repeats else None
     with w.loop(w.count, w.lanes) as first:
         samples = w.lane_samples(first)
         w.load(state, [w.row(state, sample) for sample in samples], 0)
@@ -272,6 +280,12 @@ def _write_scan(w: _KernelWriter) -> None:
                     rows = [w.row(array, sample) for sample in samples]
                     w.store(array, w.offset_rows(array, rows, i), w.output_buffer, position, skip=1)
                     position += argument.size
+            if again is not None:
+                w.emit(f"store i64 {w.positive_lanes(size)}, ptr {again}")
+                with w.loop_while_positive(again):
+                    w.run()
+                    w.copy_state(size)
+                    w.emit(f"store i64 {w.positive_lanes(size)}, ptr {again}")
         w.store(final_state, [w.row(final_state, sample) for sample in samples], w.input_buffer, 0)
 
 
