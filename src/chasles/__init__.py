@@ -12,8 +12,9 @@ from chasles.errors import ChaslesError
 from chasles.robot import Robot, load
 
 if TYPE_CHECKING:
-    from chasles import control, geometry, studies
+    from chasles import control, geometry, integrators, studies
     from chasles.control import ComputedTorque, PDGravity, PythonLaw
+    from chasles.integrators.integrate import integrate
     from chasles.plant import (
         BaseMotion,
         ContactPlane,
@@ -83,6 +84,8 @@ __all__ = [
     "function",
     "geometry",
     "get_threads",
+    "integrate",
+    "integrators",
     "load",
     "online_trajectory",
     "set_threads",
@@ -94,11 +97,12 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "geometry", "interop", "inverse_kinematics", "model", "plant", "simulation", "studies",
-    "trajectories", "visual",
+    "algorithms", "control", "geometry", "integrators", "interop", "inverse_kinematics", "model", "plant", "simulation",
+    "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "PDGravity", "PythonLaw"),
+    "integrators": ("integrate",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
         "Sensors",

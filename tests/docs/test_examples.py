@@ -172,3 +172,12 @@ def test_adaptive_control(run: Any) -> None:
     assert numbers["largest error of the masses in the end [kg]"] < 1e-3
     assert numbers["of the first moments [kg m]"] < 1e-3
     assert numbers["the 3 kg are known to 5 % after [s]"] < 2.0
+
+
+def test_integrate(run: Any) -> None:
+    _, numbers = run(14, 50)
+    small_swing = 0.01 * np.cos(2.0 * np.sqrt(9.81))
+    assert numbers["angle of the longest after 2 s [rad]"] == pytest.approx(small_swing, abs=2e-7)
+    assert numbers["van der Pol's oscillator at the end"] == 1.7062  # test set of Bari and CWI: 1.706167732…
+    assert 490.0 < numbers["way over 2 N of friction [mm]"] < 500.0
+    assert numbers["way over 60 N of friction [mm]"] == 0.0

@@ -1,0 +1,150 @@
+"""What `integrate` is called with: checks, and the batch flattened to runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.engine import Function, Program, trace
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.integrators.adaptive import Problem
+from chasles.integrators.integration import Floats
+from chasles.integrators.state import StateParts
+
+Parameters = Mapping[str, ArrayLike] | Sequence[ArrayLike]
+
+
+@dataclass(frozen=True)
+class GivenParameters:
+    """Parameters of a right-hand side.
+
+    Attributes
+    ----------
+    names, shapes, values
+        Name, shape without batch axes and value of each.
+    by_name
+        Whether the function takes them as keywords.
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    values: tuple[NDArray[np.float64], ...]
+    by_name: bool
+
+
+def checked_times(times: ArrayLike) -> Floats:
+    """Return the times as an array, if they are in order."""
+    try:
+        wanted = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"times must be an array of numbers, not {times!r}") from None
+    if wanted.ndim != 1 or wanted.size < 2:
+        raise ArgumentError(f"times has shape {wanted.shape}; expected (K,) with at least two times")
+    steps = np.diff(wanted)
+    if not np.isfinite(wanted).all() or not ((steps > 0.0).all() or (steps < 0.0).all()):
+        raise ArgumentError("times must be finite, and all increasing or all decreasing")
+    return wanted
+
+
+def checked_tolerances(rtol: Any, atol: Any, n: int) -> tuple[float, Floats]:
+    """Return the relative tolerance, and the absolute ones (n,)."""
+    try:
+        relative, absolute = float(rtol), np.broadcast_to(np.asarray(atol, dtype=float), (n,)).copy()
+    except (TypeError, ValueError):
+        expected = f"rtol must be a number, and atol a number or an array of shape ({n},)"
+        raise ArgumentError(f"{expected}, not {rtol!r} and {atol!r}") from None
+    if not (0.0 <= relative < 1.0 and (absolute >= 0.0).all() and np.isfinite(absolute).all()):
+        raise ArgumentError(f"rtol must be from 0 to 1, and atol finite and not negative, not {rtol!r} and {atol!r}")
+    if relative == 0.0 and not absolute.all():
+        raise ArgumentError("rtol and atol are both 0 for a component of the state: no step is that accurate")
+    return max(relative, 4.0 * float(np.finfo(float).eps)), absolute
+
+
+def checked_count(name: str, value: Any) -> int:
+    """Return a number of steps."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError(f"{name} must be a positive whole number, not {value!r}")
+    return int(value)
+
+
+def given_parameters(function: Any, parameters: Parameters) -> GivenParameters:
+    """Return the parameters in the order in which the function takes them, as arrays.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        They are not those that a `chasles.Function` takes, have wrong shapes, or are no numbers.
+    """
+    if not callable(function):
+        raise ArgumentError(f"function must be a function f(t, y, *parameters), not {function!r}")
+    named = dict(parameters) if isinstance(parameters, Mapping) else None
+    if isinstance(function, Function):
+        further = function.program.inputs[2:]
+        names, shapes = tuple(a.name for a in further), tuple(a.shape for a in further)
+        if named is not None:
+            for name in named:
+                if name not in names:
+                    raise UnknownNameError("argument of the function", name, names)
+            parameters, named = [named[name] for name in names if name in named], None
+        if len(parameters) != len(names):
+            raise ArgumentError(
+                f"the function takes {', '.join(names)} after t and y, not {len(parameters)} parameters"
+            )
+    else:
+        names = tuple(named) if named is not None else tuple(f"parameters[{k}]" for k in range(len(parameters)))
+        shapes = ((),) * len(names)
+    given = list(named.values()) if named is not None else list(parameters)
+    values = tuple(_value(*one) for one in zip(names, shapes, given, strict=True))
+    return GivenParameters(names, shapes, values, named is not None)
+
+
+def _value(name: str, shape: tuple[int, ...], value: Any) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"parameter {name} must be a number or an array, not {value!r}") from None
+    if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+        wanted = ", ".join(["...", *map(str, shape)])
+        raise ArgumentError(f"parameter {name} has shape {array.shape}; expected ({wanted})")
+    return array
+
+
+def flattened(state: Floats, times: Floats, given: GivenParameters) -> tuple[Problem, tuple[int, ...]]:
+    """Return the problem with its batch flattened, and the shape of the batch."""
+    batches = [value.shape[: value.ndim - len(shape)] for value, shape in zip(given.values, given.shapes, strict=True)]
+    try:
+        batch = np.broadcast_shapes(state.shape[:-1], *batches)
+    except ValueError:
+        listing = ", ".join(f"{name} {own}" for name, own in zip(given.names, batches, strict=True))
+        raise ArgumentError(f"batch axes do not broadcast: y0 {state.shape[:-1]}, {listing}") from None
+    flat = np.broadcast_to(state, (*batch, state.shape[-1])).reshape(-1, state.shape[-1])
+    shared = tuple(all(size == 1 for size in own) for own in batches)
+    parameters = tuple(
+        value.reshape(shape) if same else np.broadcast_to(value, (*batch, *shape)).reshape(-1, *shape)
+        for value, shape, same in zip(given.values, given.shapes, shared, strict=True)
+    )
+    return Problem(flat, times, parameters, shared), batch
+
+
+def rates_program(function: Callable[..., Any], parts: StateParts, given: GivenParameters) -> Program:
+    """Return the right-hand side as a program of (t, y, *parameters) with one output."""
+    if isinstance(function, Function) and [a.shape for a in function.program.inputs[:2]] != [(), (parts.n,)]:
+        usage = ", ".join(f"{a.name} {a.shape}" for a in function.program.inputs)
+        raise ArgumentError(f"the function takes ({usage}); expected t () and y ({parts.n},) first, as y0 has")
+    if isinstance(function, Function) and [a.shape for a in function.program.outputs] == [(parts.n,)]:
+        return function.program
+
+    def rates(t: Any, y: Any, *parameters: Any) -> Any:
+        state = parts.named(y)
+        if given.by_name:
+            return parts.vector(function(t, state, **dict(zip(given.names, parameters, strict=True))))
+        return parts.vector(function(t, state, *parameters))
+
+    name = str(getattr(function, "__name__", "function"))
+    further = {f"parameters.{k}": shape for k, shape in enumerate(given.shapes)}
+    inputs: dict[str, tuple[int, ...]] = {"t": (), "y": (parts.n,), **further}
+    return trace(rates, inputs, name=name if name.isidentifier() else "rates", outputs=["rates"])

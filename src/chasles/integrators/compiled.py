@@ -1,0 +1,112 @@
+"""Compiled loops of an integrator along a right-hand side, over all runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from chasles.engine import Function, Program, trace
+from chasles.integrators.attempts import PROGRESS_SIZE, attempt
+from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
+from chasles.integrators.right_hand_side import ProgramRightHandSide
+from chasles.integrators.step_control import StepControl, first_step
+
+#: Compiled integrators that are kept.
+_KEPT = 64
+
+
+@dataclass(frozen=True)
+class CompiledIntegrator:
+    """Loops around the steps of a method.
+
+    Attributes
+    ----------
+    program
+        Right-hand side of (t, y, *parameters).
+    integrator
+        The method.
+    control
+        What chooses the steps of a method with an error estimate.
+    """
+
+    program: Program
+    integrator: Integrator
+    control: StepControl
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return self.program.outputs[0].size
+
+    @cached_property
+    def fixed(self) -> Function:
+        """Scan of steps of given lengths: (y, (t, h) (S, k, 2), *parameters) -> (y at the end, y before each row)."""
+
+        def step(y: Any, given: Any, *parameters: Any) -> Any:
+            return self._step(y, given, parameters).y, y
+
+        return self._scan(step, ["y_next", "y"], {"y": (self.n,), "given": (2,)})
+
+    @cached_property
+    def fixed_dense(self) -> Function:
+        """As `fixed`, with each row's interpolant (d, n) as a third result."""
+
+        def step(y: Any, given: Any, *parameters: Any) -> Any:
+            done = self._step(y, given, parameters)
+            return done.y, y, interpolant_of(done, self._at(parameters), given[0], y, given[1])
+
+        return self._scan(step, ["y_next", "y", "interpolant"], {"y": (self.n,), "given": (2,)})
+
+    @cached_property
+    def attempts(self) -> Function:
+        """Scan of attempts, see `chasles.integrators.attempts`.
+
+        It is a function of (state, given (S, 1), t_end, rtol, atol, *parameters), where what is given does not matter,
+        and gives the state at the end, the state before each attempt and each attempt's interpolant.
+        """
+
+        def one(state: Any, given: Any, t_end: Any, rtol: Any, atol: Any, *parameters: Any) -> Any:
+            f = self._at(parameters)
+            tried = attempt(self.integrator, self.control, f, state, t_end, rtol, atol, inside=True)
+            return tried.state, state, tried.interpolant
+
+        inputs = {"state": (PROGRESS_SIZE + self.n,), "given": (), "t_end": (), "rtol": (), "atol": (self.n,)}
+        return self._scan(one, ["state_next", "state", "interpolant"], inputs)
+
+    @cached_property
+    def first_step(self) -> Function:
+        """Length of the first step: (t, y, t_end, rtol, atol, *parameters) -> h."""
+
+        def length(t: Any, y: Any, t_end: Any, rtol: Any, atol: Any, *parameters: Any) -> Any:
+            return first_step(self._at(parameters), t, y, t_end, rtol, atol, self.integrator.order)
+
+        inputs = {"t": (), "y": (self.n,), "t_end": (), "rtol": (), "atol": (self.n,)}
+        return Function(trace(length, inputs | self._parameters, name=f"{self.integrator.name}_first_step"))
+
+    @property
+    def _parameters(self) -> dict[str, tuple[int, ...]]:
+        return {f"parameters.{k}": argument.shape for k, argument in enumerate(self.program.inputs[2:])}
+
+    def _at(self, parameters: Any) -> RightHandSide:
+        return ProgramRightHandSide(self.program, parameters)
+
+    def _step(self, y: Any, given: Any, parameters: Any) -> Any:
+        return self.integrator.step(self._at(parameters), given[0], y, given[1])
+
+    def _scan(self, step: Callable[..., Any], outputs: list[str], inputs: dict[str, tuple[int, ...]]) -> Function:
+        name = f"{self.integrator.name}_{self.program.name}"
+        return Function(trace(step, inputs | self._parameters, name=name, outputs=outputs), shape="scan")
+
+
+def compiled_integrator(program: Program, integrator: Integrator, control: StepControl) -> CompiledIntegrator:
+    """Return the compiled loops, those of an earlier call if all that they depend on is the same."""
+    frozen = is_dataclass(integrator) and vars(type(integrator))["__dataclass_params__"].frozen
+    kept: Callable[..., CompiledIntegrator] = _kept if frozen else CompiledIntegrator
+    return kept(program, integrator, control)
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept(program: Program, integrator: Any, control: StepControl) -> CompiledIntegrator:
+    return CompiledIntegrator(program, integrator, control)

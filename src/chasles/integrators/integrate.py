@@ -1,0 +1,177 @@
+"""Initial value problems: `integrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.integrators.adaptive import Solution, integrate_adaptively
+from chasles.integrators.arguments import (
+    Parameters,
+    checked_count,
+    checked_times,
+    checked_tolerances,
+    flattened,
+    given_parameters,
+    rates_program,
+)
+from chasles.integrators.attempts import Status
+from chasles.integrators.compiled import compiled_integrator
+from chasles.integrators.fixed import integrate_with_fixed_steps
+from chasles.integrators.integration import Floats, Integration
+from chasles.integrators.integrator import Integrator
+from chasles.integrators.methods import integrator_of
+from chasles.integrators.state import StateParts, state_parts
+from chasles.integrators.step_control import StepControl
+
+
+def integrate(
+    function: Callable[..., Any],
+    y0: Any,
+    times: ArrayLike,
+    *,
+    parameters: Parameters = (),
+    integrator: str | Integrator = "dormand-prince",
+    rtol: float = 1e-6,
+    atol: ArrayLike = 1e-9,
+    max_steps: int = 100_000,
+    steps: int | None = None,
+    dense: bool = False,
+    control: StepControl | None = None,
+) -> Integration:
+    """Integrate dy/dt = f(t, y) from the first of some times to the last, for one run or a batch.
+
+    The function is traced and compiled together with the integrator. All runs of a batch are computed side by side,
+    each with steps of its own; one that fails does not touch the others.
+
+    Parameters
+    ----------
+    function
+        Right-hand side ``f(t, y, *parameters)``, a plain function of operators and the functions of `chasles.engine`,
+        or a `chasles.Function` of such arguments. It returns the rates of y: an array or a list of n numbers, or a
+        mapping with the parts of y. A plain function is traced in every call, since what it refers to may change; a
+        `chasles.Function` is not, which saves time where calls are many and short.
+    y0
+        State at the first time, shape (..., n); or a mapping from names to such arrays, as the function then gets and
+        returns it. Leading axes are a batch of runs.
+    times
+        Times at which the state is wanted, (K,), at least two, increasing or decreasing.
+    parameters
+        Values of the function's further arguments, in order, or by name in a mapping. Leading axes are a batch of runs
+        and broadcast with those of y0. Arguments of a plain function are single numbers; those of a `chasles.Function`
+        have the shapes it declares.
+    integrator
+        Method: ``"dormand-prince"`` (orders 5 and 4), ``"bogacki-shampine"`` (3 and 2), for stiff equations
+        ``"rodas5p"`` (5 and 4); with fixed steps ``"rk4"``, ``"euler"``, ``"semi-implicit-euler"``, and for stiff
+        equations ``"linearly-implicit-euler"``; or an object as `chasles.integrators.Integrator` describes it.
+    rtol, atol
+        Relative and absolute tolerance of the error of a step, of every component by itself; ``atol`` is one number or
+        one for each component, (n,).
+    max_steps
+        Steps of a run, repeated ones included, before it is given up.
+    steps
+        Number of steps from one time to the next, all of one length, in place of steps that the error controls. Default
+        1 for methods without an error estimate.
+    dense
+        Whether the result can be called for states at other times.
+    control
+        Rule for the steps' lengths; default `chasles.integrators.StepControl()`.
+
+    Returns
+    -------
+    Integration
+        Its ``y`` is (*batch, K, n); ``success``, ``message``, ``steps``, … say how each run went.
+
+    Raises
+    ------
+    ArgumentError
+        A number or a shape does not fit; the message says which.
+    TraceError
+        The function cannot be traced; the message says what to write instead.
+    UnknownNameError
+        No integrator has this name, or a `chasles.Function` no such argument.
+
+    Notes
+    -----
+    Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I; Hairer and Wanner, Solving Ordinary
+    Differential Equations II. The source of each method stands with it in `chasles.integrators`.
+
+    Examples
+    --------
+    A pendulum in three lengths:
+
+    >>> import chasles as ch
+    >>> from chasles.engine import sin
+    >>> def pendulum(t, y, length):
+    ...     return [y[1], -9.81 / length * sin(y[0])]
+    >>> swing = ch.integrate(pendulum, [0.5, 0.0], [0.0, 0.5, 1.0], parameters={"length": [0.5, 1.0, 2.0]})
+    >>> swing.y.shape, swing.success
+    ((3, 3, 2), array([ True,  True,  True]))
+
+    Van der Pol's oscillator, stiff:
+
+    >>> relaxing = ch.integrate(
+    ...     lambda t, y, mu: [y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]],
+    ...     [2.0, 0.0],
+    ...     [0.0, 1000.0],
+    ...     parameters=[1000.0],
+    ...     integrator="rodas5p",
+    ... )
+    >>> relaxing.message
+    'reached t = 1000'
+    """
+    method, (parts, state) = integrator_of(integrator), state_parts(y0)
+    wanted, given = checked_times(times), given_parameters(function, parameters)
+    problem, batch = flattened(state, wanted, given)
+    program = rates_program(function, parts, given)
+    compiled = compiled_integrator(program, method, StepControl() if control is None else control)
+    if steps is None and method.embedded_order is not None:
+        tolerances = checked_tolerances(rtol, atol, parts.n)
+        solution = integrate_adaptively(compiled, problem, *tolerances, checked_count("max_steps", max_steps), dense)
+    else:
+        count = checked_count("steps", 1 if steps is None else steps)
+        solution = integrate_with_fixed_steps(compiled, problem, count, dense)
+    return _result(solution, method, parts, wanted, batch)
+
+
+def _result(
+    solution: Solution, method: Integrator, parts: StateParts, times: Floats, batch: tuple[int, ...]
+) -> Integration:
+    def shaped(values: Any) -> Any:
+        return np.reshape(values, batch)[()]
+
+    success = solution.status == Status.ARRIVED
+    failed_at = np.where(success, np.nan, solution.t)
+    attempts = solution.steps + solution.rejections
+    ends = zip(solution.status.tolist(), solution.t.tolist(), attempts.tolist(), strict=True)
+    messages = [_message(*end) for end in ends]
+    return Integration(
+        t=times,
+        y=parts.named(solution.y.reshape(*batch, *solution.y.shape[1:])),
+        success=shaped(success),
+        failed_at=shaped(failed_at),
+        message=messages[0] if batch == () else np.reshape(np.array(messages, dtype=object), batch),
+        steps=shaped(solution.steps),
+        rejections=shaped(solution.rejections),
+        evaluations=shaped(attempts * method.stages),
+        integrator=method.name,
+        parts=parts,
+        pieces=solution.pieces,
+    )
+
+
+def _message(status: int, t: float, attempts: int) -> str:
+    """Sentence for the end of a run."""
+    if status == Status.ARRIVED:
+        return f"reached t = {t:.6g}"
+    reason = {
+        Status.STEP_TOO_SHORT: ": no step is short enough for the tolerances; the solution may have a singularity, or "
+        "the function a jump, there",
+        Status.NOT_FINITE: ": the function or the state is not finite there",
+        Status.TOO_MANY_STEPS: f" after {attempts} steps: raise max_steps, loosen the tolerances, or for a stiff "
+        "equation choose integrator='rodas5p'",
+    }
+    return f"stopped at t = {t:.6g}{reason[Status(status)]}"

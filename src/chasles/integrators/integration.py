@@ -1,0 +1,142 @@
+"""What an integration gives: states at the times that were asked for, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.errors import ArgumentError
+from chasles.integrators.state import StateParts
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomials of all steps, run after run.
+
+    Attributes
+    ----------
+    first
+        Number of the first step of each run, and the number of all steps, (R + 1,).
+    begin, end
+        Times of each step, (M,).
+    y
+        States where they begin, (M, n).
+    interpolant
+        See `chasles.integrators.Step`, (M, d, n).
+    """
+
+    first: NDArray[np.int64]
+    begin: Floats
+    end: Floats
+    y: Floats
+    interpolant: Floats
+
+    def at(self, steps: NDArray[np.int64], t: Floats) -> Floats:
+        """States (k, n) at times (k,), each inside one of the steps."""
+        return evaluate(self.y, self.interpolant, self.begin, self.end, steps, t)
+
+
+def evaluate(y: Floats, interpolant: Floats, begin: Floats, end: Floats, steps: NDArray[np.int64], t: Floats) -> Floats:
+    """States (k, n) at times (k,) by the polynomials of the steps (k,); arrays as in `Pieces`."""
+    theta = ((t - begin[steps]) / (end[steps] - begin[steps]))[:, None]
+    value = np.zeros((len(steps), y.shape[-1]))
+    for degree in reversed(range(interpolant.shape[1])):
+        value = (value + interpolant[steps, degree]) * theta
+    return y[steps] + value
+
+
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """Solution of an initial value problem, for one run or a batch.
+
+    Attributes
+    ----------
+    t
+        Times, (K,).
+    y
+        States at these times, (*batch, K, n); of a state with named parts a mapping of arrays. NaN after a run failed.
+    success
+        Whether each run reached the last time, (*batch).
+    failed_at
+        Time at which each run that failed did so; NaN for the others.
+    message
+        Sentence for each run: a string, or for a batch an array of strings.
+    steps, rejections
+        Accepted steps of each run, and those that were repeated because their error was too large.
+    evaluations
+        Evaluations of the right-hand side in each run.
+    integrator
+        Name of the method.
+    pieces
+        Polynomials inside the steps, if ``dense=True`` was asked for.
+    """
+
+    t: Floats
+    y: Any
+    success: Any
+    failed_at: Any
+    message: Any
+    steps: Any
+    rejections: Any
+    evaluations: Any
+    integrator: str
+    parts: StateParts
+    pieces: Pieces | None = None
+
+    def __call__(self, t: ArrayLike) -> Any:
+        """States between the times that were asked for, by the method's interpolant.
+
+        Parameters
+        ----------
+        t
+            One time, or an array of them, within the range of ``self.t``.
+
+        Returns
+        -------
+        ndarray
+            Shape (*batch, *t.shape, n), or a mapping of parts. NaN where a run had failed.
+
+        Raises
+        ------
+        ArgumentError
+            The integration was made without ``dense=True``, or a time is outside of the range.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> fall = ch.integrate(lambda t, y: [y[1], -9.81], [0.0, 0.0], [0.0, 1.0], dense=True)
+        >>> fall([0.25, 0.5])[:, 0].round(4)
+        array([-0.3066, -1.2263])
+        """
+        if self.pieces is None:
+            raise ArgumentError("states between the times were not kept: integrate with dense=True")
+        times = np.asarray(t, dtype=float)
+        low, high = min(self.t[0], self.t[-1]), max(self.t[0], self.t[-1])
+        outside = ~((times >= low) & (times <= high))
+        if outside.any():
+            raise ArgumentError(f"t = {times[outside].flat[0]:g} is outside of the integration, {low:g} to {high:g}")
+        flat, direction = times.ravel(), np.sign(self.t[-1] - self.t[0])
+        batch = np.shape(self.success)
+        runs = len(self.pieces.first) - 1
+        values = np.full((runs, flat.size, self.parts.n), np.nan)
+        for run in range(runs):
+            first, stop = self.pieces.first[run], self.pieces.first[run + 1]
+            if stop > first:
+                ends = direction * self.pieces.end[first:stop]
+                number = np.searchsorted(ends, direction * flat)
+                reached = number < stop - first
+                values[run, reached] = self.pieces.at(first + number[reached], flat[reached])
+        return self.parts.named(values.reshape(*batch, *times.shape, self.parts.n))
+
+    def __repr__(self) -> str:
+        runs = int(np.size(self.success))
+        failed = runs - int(np.sum(self.success))
+        what = f"{runs} runs" if np.ndim(self.success) else "1 run"
+        steps = f"{np.min(self.steps):.0f} to {np.max(self.steps):.0f}" if runs > 1 else f"{np.max(self.steps):.0f}"
+        size = f"{what}, {self.parts.n} states, {len(self.t)} times, {steps} steps"
+        return f"<Integration by {self.integrator}: {size}{f', {failed} failed' if failed else ''}>"

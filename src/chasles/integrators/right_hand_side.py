@@ -1,0 +1,71 @@
+"""Right-hand sides as programs, which have exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chasles.engine import Program
+from chasles.engine.derivatives.accumulation import jacobian_entries
+from chasles.engine.runner import INLINE_LIMIT
+from chasles.engine.scalar import Traced
+from chasles.engine.tracing import call_traced, flatten, unflatten
+from chasles.integrators.integrator import Linearization
+
+
+@dataclass(frozen=True)
+class ProgramRightHandSide:
+    """Right-hand side that a program computes; on numbers or inside a trace.
+
+    Attributes
+    ----------
+    program
+        Program of (t, y, *parameters) with the rates as its one output.
+    parameters
+        Values of the further arguments, in order.
+
+    Examples
+    --------
+    >>> from chasles.engine import sin, trace
+    >>> pendulum = trace(lambda t, y: np.array([y[1], -9.81 * sin(y[0])]), {"t": (), "y": (2,)}, name="pendulum")
+    >>> ProgramRightHandSide(pendulum).linearize(0.0, np.zeros(2)).jacobian
+    array([[ 0.  ,  1.  ],
+           [-9.81,  0.  ]])
+    """
+
+    program: Program
+    parameters: Sequence[Any] = ()
+
+    def __call__(self, t: Any, y: Any) -> Any:
+        """Rates of the state, shape (n,)."""
+        arguments = (t, y, *self.parameters)
+        scalars = self._scalars(t, y)
+        if any(isinstance(x, Traced) for x in scalars):
+            return call_traced(self.program, arguments, inline=len(self.program.instructions) <= INLINE_LIMIT)
+        return unflatten(self.program.replay(scalars), self.program.outputs[0].shape).astype(float)
+
+    def linearize(self, t: Any, y: Any) -> Linearization:
+        """Rates and their exact partial derivatives."""
+        n = self.program.outputs[0].size
+        values, entries = jacobian_entries(self.program, self._scalars(t, y), range(1 + n), range(n))
+        derivatives = [[entries.get((i, j), 0.0) for j in range(1 + n)] for i in range(n)]
+        by_both = _array(derivatives)
+        return Linearization(_array([values[i] for i in range(n)]), by_both[:, 1:], by_both[:, 0])
+
+    def with_new_velocities(self, rates: Any, t: Any, y: Any, y_next: Any) -> Any:
+        """Rates of the positions, the first half of the state, at the velocities of ``y_next``."""
+        half = len(y) // 2
+        moved = self(t, np.concatenate([y[:half], y_next[half:]]))
+        return np.concatenate([moved[:half], rates[half:]])
+
+    def _scalars(self, t: Any, y: Any) -> list[Any]:
+        return [x for argument in (t, y, *self.parameters) for x in flatten(argument)[0]]
+
+
+def _array(values: Any) -> Any:
+    """Array of numbers where all are, else of objects."""
+    array = np.array(values, dtype=object)
+    return array if any(isinstance(x, Traced) for x in array.ravel()) else array.astype(float)
