@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 
 import chasles as ch
 from chasles.model import Description, Inertia, Joint, Link
-from chasles.simulation.integrators import euler, runge_kutta_4, semi_implicit_euler
 
 ORDERS = {"euler": 1, "semi-implicit-euler": 1, "rk4": 4}
 ADAPTIVE = ("RK45", "DOP853", "Radau", "LSODA")
@@ -80,33 +79,6 @@ def test_plants_with_states_of_their_own_have_the_same_orders(integrator: str, o
         errors.append([float(np.abs(run[name] - exact[name]).max()) for name in names])
     orders = observed_orders(np.array(errors))
     assert np.all(np.abs(orders - order) < 0.4), dict(zip(names, orders.T, strict=True))
-
-
-def test_formulas_on_known_equations() -> None:
-    """x' = -x² from 1 is 1/(1 + t), and x' = t² from 0 is t³/3: the time of the stages counts."""
-    for step, order in ((euler, 1), (runge_kutta_4, 4)):
-        errors = []
-        for steps in (10, 20, 40):
-            x, h = 1.0, 1.0 / steps
-            for k in range(steps):
-                x = step(lambda x, t: -x * x, x, k * h, h)
-            errors.append(abs(x - 0.5))
-        assert np.all(np.abs(observed_orders(errors) - order) < 0.2)
-    assert abs(runge_kutta_4(lambda x, t: t * t, 0.0, 0.0, 3.0) - 9.0) < 1e-14  # exact for cubics
-
-
-def test_the_symplectic_method_keeps_the_energy_of_an_oscillator_bounded() -> None:
-    """It conserves x² + v² - h x v exactly, where Euler's method multiplies x² + v² by 1 + h² each step."""
-    h, x = 0.1, np.array([1.0, 0.0])
-    for _ in range(1000):
-        x = semi_implicit_euler(
-            lambda x, t: np.array([x[1], -x[0]]),
-            x,
-            0.0,
-            h,
-            with_new_rates=lambda dx, x, x_next: np.array([x_next[1], dx[1]]),
-        )
-        assert abs(x @ x - h * x[0] * x[1] - 1.0) < 1e-11
 
 
 def test_free_fall_is_exact() -> None:

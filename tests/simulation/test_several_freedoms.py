@@ -51,7 +51,7 @@ def euler_equations(omega: np.ndarray, t: np.ndarray) -> np.ndarray:
     return found.y.T
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "DOP853"])
+@pytest.mark.parametrize("integrator", ["rk4", "DOP853", "rodas5p"])
 def test_a_thrown_body_tumbles_as_euler_says_and_falls(integrator: str) -> None:
     omega, velocity = np.array([0.1, 5.0, 0.05]), np.array([1.0, 0.0, 2.0])
     qd0 = np.concatenate([omega, velocity])

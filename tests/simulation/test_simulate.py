@@ -12,7 +12,6 @@ from chasles.engine import where
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.simulation import DivergenceWarning, StiffnessWarning, UncompiledWarning
-from chasles.simulation.integrators import runge_kutta_4
 
 
 def slider(mass: float = 2.0, viscous: float = 0.0) -> ch.Robot:
@@ -82,16 +81,6 @@ def test_the_integrator_has_order_four() -> None:
     errors = [np.linalg.norm(final(k) - exact) for k in (4, 8, 16)]
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert np.all(np.abs(orders - 4.0) < 0.35), orders
-
-
-def test_runge_kutta_on_a_known_equation() -> None:
-    errors = []
-    for steps in (10, 20, 40):
-        x = 1.0
-        for _ in range(steps):
-            x = runge_kutta_4(lambda x, t: -x * x, x, 0.0, 1.0 / steps)
-        errors.append(abs(x - 0.5))
-    assert np.all(np.abs(np.log2(np.divide(errors[:-1], errors[1:])) - 4.0) < 0.2)
 
 
 @pytest.mark.parametrize("integrator", ["RK45", "DOP853", "Radau", "LSODA"])
@@ -267,12 +256,13 @@ def test_friction_too_fast_for_the_step_is_announced_with_the_remedy() -> None:
     """m v' = -b v with b/m = 5000 1/s: RK4 at 1 ms amplifies (a h = 5 > 2.785); with the substeps asked for not."""
     robot = slider(mass=2.0, viscous=10_000.0)
     with pytest.warns(StiffnessWarning, match=r"acts at 5e\+03 1/s, too fast for steps of 0.001 s: use substeps=3"):
-        wrong = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0])
+        wrong = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0], integrator="rk4")
     assert np.abs(wrong.qd.values[-1]) > 1.0
     right = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0], substeps=3)
     assert np.abs(right.qd.values[-1]) < 1e-3
+    friction = {"joints.rail.viscous_friction": [0.0, 10_000.0]}
     with pytest.warns(StiffnessWarning):
-        ch.simulate(slider(), free, STAY, duration=0.01, vary={"joints.rail.viscous_friction": [0.0, 10_000.0]})
+        ch.simulate(slider(), free, STAY, duration=0.01, integrator="rk4", vary=friction)
 
 
 def test_divergence_is_reported_and_other_runs_go_on() -> None:
@@ -298,7 +288,7 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"duration": 1e-4}, ArgumentError, "shorter than half a period"),
         ({"substeps": 0}, ArgumentError, "substeps"),
         ({"save_every": 0}, ArgumentError, "save_every"),
-        ({"integrator": "midpoint"}, UnknownNameError, "Existing: euler, semi-implicit-euler, rk4, RK45"),
+        ({"integrator": "midpoint"}, UnknownNameError, "Existing: automatic, euler, .*, rk4, .*, rodas5p, RK45"),
         ({"q0": [0.0]}, ArgumentError, r"q0 must have shape \(..., 2\)"),
         ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 must have shape"),
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
+from chasles.cached import cached_property
 from chasles.engine import Function, Program, trace
 from chasles.integrators.attempts import PROGRESS_SIZE, attempt
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of

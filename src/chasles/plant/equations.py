@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from chasles.cached import cached_property
-from chasles.engine import Function, trace
 from chasles.model import Description
 from chasles.plant import energy_accounts
 from chasles.plant.base_motion import STATE_SIZE, WAY_SIZE, BaseState
+from chasles.plant.effect import where_positive
 from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
 from chasles.plant.wrenches import ExternalWrench
@@ -62,11 +62,15 @@ class Equations:
         Names of the plant's parameters that are arguments; all others are constants.
     audit
         Whether powers are integrated along with the state.
+    rest_velocity
+        Speed, rad/s or m/s, below which a joint counts as at rest, for integrators that need smooth friction: where the
+        direction of dry friction would jump at rest it is tanh(qd / rest_velocity). Default 0: it jumps.
     """
 
     plant: Plant
     varied: tuple[str, ...]
     audit: bool
+    rest_velocity: float = 0.0
 
     @cached_property
     def robot(self) -> Robot:
@@ -75,7 +79,26 @@ class Equations:
         for payload in self.plant.payloads.values():
             description = payload.attached(description)
         robot = Robot(description) if self.plant.payloads else self.plant.robot
-        return robot if not self._has_rotors or self._rotors_vary else robot.with_values(self._rotor_values({}))
+        changed = {} if not self._has_rotors or self._rotors_vary else self._rotor_values({})
+        changed |= dict.fromkeys(self._jumping, self.rest_velocity)
+        return robot.with_values(changed) if changed else robot
+
+    @cached_property
+    def _jumping(self) -> tuple[str, ...]:
+        """Names of the smoothing velocities, zero, of joints whose own friction jumps at rest but must not."""
+        description = self.plant.robot.description
+        joints = {f"joints.{name}": description.joint(name) for name in description.mimics}
+        return tuple(
+            f"{name}.coulomb_velocity"
+            for name, joint in joints.items()
+            if self.rest_velocity > 0.0
+            and joint.coulomb_velocity == 0.0
+            and (joint.coulomb_friction > 0.0 or f"{name}.coulomb_friction" in self.varied)
+        )
+
+    def _smoothed(self, velocity: Any) -> Any:
+        """Smoothing velocity of a dry friction, where it is zero the one at which a joint counts as at rest."""
+        return velocity if self.rest_velocity == 0.0 else where_positive(velocity, velocity, self.rest_velocity)
 
     @cached_property
     def layout(self) -> dict[str, slice]:
@@ -151,7 +174,10 @@ class Equations:
     def numbers(self, effect: str, values: Values) -> dict[str, Any]:
         """Parameters of an effect, by the effect's own names."""
         own = self.plant.effects[effect].parameters
-        return {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
+        numbers = {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
+        if effect == "friction":
+            numbers["smoothing_velocity"] = self._smoothed(numbers["smoothing_velocity"])
+        return numbers
 
     def elastic_numbers(self, values: Values) -> dict[str, Any]:
         """Parameters of the elastic joints, whose rotors have the inertia of the motors' too."""
@@ -254,8 +280,8 @@ class Equations:
         place = self.layout["audit"].start + self.audited.index("work.payloads")
         return np.concatenate([x[:place], [x[place] + change], x[place + 1 :]])
 
-    def switch_times(self, values: Values) -> list[float]:
-        """Times at which payloads come and go and wrenches jump, s, for one run."""
+    def switch_times(self, values: Values) -> list[Any]:
+        """Times at which payloads come and go and wrenches jump, s, of one run."""
         changing: dict[str, PickedPayload | ExternalWrench] = {**self.plant.payloads, **self.plant.wrenches}
         return [time for name, effect in changing.items() for time in effect.switch_times(self.numbers(name, values))]
 
@@ -329,6 +355,9 @@ class Equations:
         """Parameters of the robot that are not constants."""
         own = self.plant.robot.parameters if self.varied else {}
         chosen = {name: values[name] for name in self.varied if name in own}
+        for name in chosen:
+            if name.endswith(".coulomb_velocity"):
+                chosen[name] = self._smoothed(chosen[name])
         for name, payload in self.plant.payloads.items():
             chosen |= payload.carried(clock, self.numbers(name, values))
         return chosen | self._rotor_values(values) if self._has_rotors and self._rotors_vary else chosen
@@ -366,18 +395,3 @@ def turned(T_world_frame: Any, wrench: Any, *, back: bool = False) -> Any:
     """A wrench in world axes from one in a frame's axes, or ``back``; about the same point."""
     R = T_world_frame[:3, :3].T if back else T_world_frame[:3, :3]
     return np.concatenate([R @ wrench[:3], R @ wrench[3:]])
-
-
-def derivative_function(equations: Equations, shapes: Mapping[str, Sequence[int]]) -> Function:
-    """The right-hand side as one function: (x, t, clock, sampled, command, *values) -> rates of the state."""
-    sampled = equations.sampled_size
-
-    def derivative(x: Any, t: Any, clock: Any, *arguments: Any) -> Any:
-        outside, (command, *values) = (arguments[0], arguments[1:]) if sampled else (np.zeros(0), arguments)
-        named = dict(zip(shapes, values, strict=True))
-        return equations.derivative(x, Instant(t, clock, outside), command, named)
-
-    inputs: dict[str, tuple[int, ...]] = {"x": (equations.size,), "t": (), "clock": ()}
-    inputs |= {"sampled": (sampled,)} if sampled else {}
-    inputs |= {"command": (equations.plant.n,)} | {name: tuple(shape) for name, shape in shapes.items()}
-    return Function(trace(derivative, inputs, name="plant_derivative", outputs=["rates"]))

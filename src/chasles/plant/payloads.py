@@ -105,6 +105,6 @@ class PickedPayload(Effect):
             f"{link}.inertia": present * parameters["inertia"],
         }
 
-    def switch_times(self, parameters: Mapping[str, Any]) -> list[float]:
+    def switch_times(self, parameters: Mapping[str, Any]) -> list[Any]:
         """Times at which it is picked up and put down."""
-        return [float(parameters["pick_time"]), float(parameters["put_time"])]
+        return [parameters["pick_time"], parameters["put_time"]]

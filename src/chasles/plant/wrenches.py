@@ -134,7 +134,7 @@ class ExternalWrench(Effect):
         flat = [np.asarray(self.at(float(time), self.parameters), dtype=float) for time in t.ravel()]
         return np.reshape(flat, (*t.shape, 6))
 
-    def switch_times(self, parameters: Mapping[str, Any]) -> list[float]:
+    def switch_times(self, parameters: Mapping[str, Any]) -> list[Any]:
         """Times at which it jumps."""
         return self._switches
 

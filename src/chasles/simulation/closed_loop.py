@@ -14,25 +14,22 @@ from chasles.cached import cached_property
 from chasles.control import Controller
 from chasles.engine import Function, trace, where
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.integrators import RK4, Integrator
+from chasles.integrators.attempts import Status
 from chasles.plant.equations import Equations, Instant
 from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
-from chasles.simulation.fixed_steps import INSIDE, Felt, FixedSteps, Start
-from chasles.simulation.integrators import ADAPTIVE
+from chasles.simulation.controlled_period import PACE_SIZE, ControlledPeriod, Pace, Stage, new_period
+from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
 from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
 
-
-class Stage(NamedTuple):
-    """A stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
-
-    begin: float
-    end: float
-    steps: int
-    torque: int
+#: Speed, rad/s or m/s, across which dry friction that jumps at rest turns round for implicit methods: a joint that
+#: sticks creeps by about a microradian in a second.
+REST_VELOCITY = 1e-6
 
 
 class Sample(NamedTuple):
@@ -77,9 +74,9 @@ class ClosedLoop:
     period
         Time between two calls of the controller, s; its torque is held in between.
     substeps
-        Integration steps in a period.
+        Integration steps in a period; None for steps that the error controls.
     integrator
-        Name of the method.
+        The method, or a name of SciPy's.
     delay
         Time from a call to its torque's taking effect, s.
     audit
@@ -97,8 +94,8 @@ class ClosedLoop:
     reference: LoopReference
     varied: tuple[str, ...]
     period: float
-    substeps: int
-    integrator: str
+    substeps: int | None
+    integrator: Integrator | str
     delay: float
     audit: bool
     further: Mapping[str, CallInput]
@@ -127,7 +124,8 @@ class ClosedLoop:
     @cached_property
     def equations(self) -> Equations:
         """The plant's equations of motion."""
-        return Equations(self.plant, self.varied, self.audit)
+        implicit = not isinstance(self.integrator, str) and self.integrator.implicit
+        return Equations(self.plant, self.varied, self.audit, REST_VELOCITY if implicit else 0.0)
 
     @cached_property
     def inputs(self) -> CallInputs:
@@ -144,9 +142,9 @@ class ClosedLoop:
         """The stretches of a period, in order."""
         share = self.delay / self.period - (self.late - 1)  # of the period under the older torque
         if self.late == 0 or share > 1.0 - 1e-9:
-            return (Stage(0.0, 1.0, self.substeps, 0),)
-        before = max(1, round(self.substeps * share))
-        return Stage(0.0, share, before, 0), Stage(share, 1.0, max(1, self.substeps - before), 1)
+            return (Stage(0.0, 1.0, self.substeps or 1, 0),)
+        before = max(1, round((self.substeps or 1) * share))
+        return Stage(0.0, share, before, 0), Stage(share, 1.0, max(1, (self.substeps or 1) - before), 1)
 
     @cached_property
     def layout(self) -> dict[str, slice]:
@@ -211,6 +209,37 @@ class ClosedLoop:
         return Function(trace(period, inputs, name="closed_loop", outputs=outputs), shape="scan")
 
     @cached_property
+    def controlled_scan(self) -> Function:
+        """One compiled loop over time in steps that the error controls.
+
+        It is a function of (state, given (S, k, …), rtol, atol, *values) and gives (final state, again, *recorded). Its
+        state holds the time of the last call, the run's `Pace`, the state from call to call, and the torques on their
+        way. A run calls the controller once a period and repeats the rest until the period is over.
+        """
+        size, late, n = self.equations.size, self.late + 1, self.plant.n
+        bounds = np.cumsum([1, PACE_SIZE, self.state_size]).tolist()
+
+        def attempt(state: Any, given: Any, rtol: Any, atol: Any, *arguments: Any) -> tuple[Any, ...]:
+            values = dict(zip(self.shapes, arguments, strict=True))
+            (last_call,), numbers, own, queue = np.split(state, bounds)
+            sample = self.sample(given, own, values)
+            fresh, pace = sample.t > last_call, Pace.of(numbers)
+            pace = Pace.of([where(fresh, a, b) for a, b in zip(new_period(pace).numbers, numbers, strict=True)])
+            queue = where(fresh, np.concatenate(sample.queue), queue)
+            memory = where(fresh, sample.memory, own[size:])
+            outside = self.outside_of(given)
+            pace, x = self.controlled_period.attempt(
+                pace, own[:size], sample.t, queue.reshape(late, n), outside, values, rtol, atol
+            )
+            again = where(pace.progress.status == Status.RUNNING, 1.0, 0.0)
+            following = np.concatenate([[where(fresh, sample.t, last_call)], pace.numbers, x, memory, queue])
+            return following, again, *sample.recorded
+
+        inputs = {"state": (bounds[-1] + late * n,), "given": self.inputs.shape, "rtol": (), "atol": (size,)}
+        outputs = ["state_next", "again", *(variable.name for variable in self.variables)]
+        return Function(trace(attempt, inputs | self.shapes, name="controlled_loop", outputs=outputs), shape="scan")
+
+    @cached_property
     def controller_function(self) -> Function:
         """One call alone: (given, state, *values) -> (torques in the queue and memory in one row, *recorded)."""
 
@@ -236,22 +265,10 @@ class ClosedLoop:
         inputs |= self.shapes
         return Function(trace(step, inputs, name="plant", outputs=["x_next"]))
 
-    @cached_property
-    def after_events(self) -> Function:
-        """The plant's state as a step begins: (x, before, t, clock, sampled, *values) -> x.
-
-        See `Equations.after_events`, and `derivative_function` for the arguments.
-        """
-        size = self.equations.sampled_size
-
-        def after(x: Any, before: Any, t: Any, clock: Any, *arguments: Any) -> Any:
-            sampled, values = (arguments[0], arguments[1:]) if size else (np.zeros(0), arguments)
-            named = dict(zip(self.shapes, values, strict=True))
-            return self.equations.after_events(x, before, Instant(t, clock, sampled), named)
-
-        inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "before": (), "t": (), "clock": ()}
-        inputs |= ({"sampled": (size,)} if size else {}) | self.shapes
-        return Function(trace(after, inputs, name="after_events", outputs=["x_next"]))
+    @property
+    def period_function(self) -> Function:
+        """The plant over one period in steps that the error controls; see `ControlledPeriod.solve`."""
+        return self.controlled_period.solve
 
     @property
     def counts_payloads(self) -> bool:
@@ -264,9 +281,15 @@ class ClosedLoop:
         return given[..., self.inputs.shape[0] - size :] if size else None
 
     @cached_property
-    def steps(self) -> FixedSteps:
-        """The plant's motion in steps of a fixed length."""
-        return FixedSteps(self.equations, self.shapes, self.integrator, self.period)
+    def steps(self) -> PlantSteps:
+        """The plant's motion through a period."""
+        method = RK4 if isinstance(self.integrator, str) else self.integrator
+        return PlantSteps(self.equations, self.shapes, method, self.period)
+
+    @cached_property
+    def controlled_period(self) -> ControlledPeriod:
+        """The plant's motion through a period in steps that the error controls."""
+        return ControlledPeriod(self.steps, self.stages)
 
     def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
         """Read the sensors, call reference and controller once; on numbers or traced scalars."""
@@ -311,7 +334,7 @@ class ClosedLoop:
 
     def clock_before(self, t: Any) -> Any:
         """A time inside the step before a call at t; at the first call that time itself."""
-        half = INSIDE * self.period if self.integrator in ADAPTIVE else 0.5 * self._step_length(self.stages[-1])
+        half = INSIDE * self.period if self.substeps is None else 0.5 * self._step_length(self.stages[-1])
         return where(t > self.reference.start_time, t - half, t)
 
     def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:

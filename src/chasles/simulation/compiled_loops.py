@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from threading import Lock
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from chasles.simulation.closed_loop import ClosedLoop
 
 #: Loops that are kept; each holds its machine code, about a megabyte.
 _KEPT = 16
-_loops: OrderedDict[Hashable, tuple[Function, Any]] = OrderedDict()
+_loops: OrderedDict[Hashable, tuple[dict[str, Function], Any]] = OrderedDict()
 _lock = Lock()
 
 
@@ -25,28 +25,32 @@ class _NotFrozenError(Exception):
     """A value may change without notice."""
 
 
-def compiled_scan(loop: ClosedLoop) -> Function:
-    """The compiled loop over time, from the last simulations if one was like this.
+def compiled_function(loop: ClosedLoop, name: str) -> Function:
+    """Compiled function of a loop, from the last simulations if one was like this.
 
     What a loop computes depends on the values of all attributes of controller, reference and plant. They are compared
     one by one; where they hold what cannot be compared (a function of the user's, which may change with what it refers
     to), the loop is traced anew.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    name
+        Attribute of the loop that is the function, such as ``"scan"``.
     """
     try:
         key, kept = _key(loop)
     except (_NotFrozenError, RecursionError):
-        return loop.scan
+        return cast(Function, getattr(loop, name))
     with _lock:
-        found = _loops.get(key)
-        if found is not None:
-            _loops.move_to_end(key)
-            return found[0]
-    scan = loop.scan
-    with _lock:
-        _loops[key] = scan, kept  # keeps alive what the key knows by its place in memory
+        functions, _ = _loops.setdefault(key, ({}, kept))  # keeps alive what the key knows by its place in memory
+        _loops.move_to_end(key)
         while len(_loops) > _KEPT:
             _loops.popitem(last=False)
-    return scan
+    if name not in functions:
+        functions[name] = getattr(loop, name)
+    return functions[name]
 
 
 def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
@@ -56,7 +60,7 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
         *(_frozen(effect, kept) for effect in loop.plant.effects.items()),
         _frozen(loop.controller, kept),
         _frozen_reference(loop, kept),
-        *(loop.varied, loop.period, loop.substeps, loop.integrator, loop.delay, loop.audit),
+        *(loop.varied, loop.period, loop.substeps, _frozen(loop.integrator, kept), loop.delay, loop.audit),
         *((name, source.size) for name, source in loop.further.items()),
         loop.schedule_shape,
         loop.record_memory,

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control import Controller, PythonLaw
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.plant.sensors import checked_seeds
 from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledNumbers
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.integrators import INTEGRATORS
 from chasles.simulation.references import LoopReference
 
 Values = dict[str, NDArray[np.float64]]
@@ -41,11 +40,9 @@ def check_partners(plant: Plant, controller: Controller, reference: LoopReferenc
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
 
 
-def check_choices(integrator: str, substeps: Any, delay: Any) -> None:
-    """Refuse an integrator that does not exist, and numbers that cannot be."""
-    if integrator not in INTEGRATORS:
-        raise UnknownNameError("integrator", integrator, INTEGRATORS)
-    if not isinstance(substeps, int) or substeps < 1:
+def check_choices(substeps: Any, delay: Any) -> None:
+    """Refuse numbers that cannot be."""
+    if substeps is not None and (not isinstance(substeps, int) or substeps < 1):
         raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
     if not isinstance(delay, int | float | np.number) or not (np.isfinite(delay) and delay >= 0.0):
         raise ArgumentError(f"the delay must be a number of seconds, not negative, not {delay!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control import Controller, PythonLaw
 from chasles.engine import Function
-from chasles.errors import ChaslesError, TraceError
+from chasles.errors import ArgumentError, ChaslesError, TraceError
+from chasles.integrators import RK4, RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
 from chasles.robot import Robot
 from chasles.simulation import setup, stepping
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.compiled_loops import compiled_scan
+from chasles.simulation.compiled_loops import compiled_function
+from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.initial_state import initial_state
-from chasles.simulation.integrators import ADAPTIVE, EVALUATIONS
+from chasles.simulation.integrators import AUTOMATIC, integrator_choice
 from chasles.simulation.progress import progress_bar, somebody_looks
 from chasles.simulation.references import loop_reference
-from chasles.simulation.stiffness import warn_if_stiff
+from chasles.simulation.stiffness import is_stiff, warn_if_stiff
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -48,16 +51,16 @@ def simulate(
     duration: float | None = None,
     period: float = 1e-3,
     delay: float = 0.0,
-    substeps: int = 1,
-    integrator: str = "rk4",
+    substeps: int | None = None,
+    integrator: str | Integrator = AUTOMATIC,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     save_every: int = 1,
     audit: bool = False,
     memory: bool = False,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    rtol: float | None = None,
+    atol: float | None = None,
     progress: bool | None = None,
 ) -> Run:
     """Simulate a robot that follows a reference under a sampled controller.
@@ -87,12 +90,18 @@ def simulate(
         part of a period or several. Until the first torque takes effect it is in force already, as if the controller
         had been at work before.
     substeps
-        Steps of the fixed-step integrator in a period.
+        Steps in a period, all of one length. Default: steps that the error controls, for methods with an estimate of
+        it, else 1.
     integrator
-        With a fixed step, compiled, over all runs at once: ``"rk4"``, the classical Runge–Kutta method of order 4;
-        ``"euler"`` and ``"semi-implicit-euler"``, of order 1. SciPy's with a variable step, for one run after another:
-        ``"RK45"``, ``"DOP853"``, ``"Radau"``, ``"LSODA"``; they are restarted at every call of the controller, where
-        the delay has passed, and at events.
+        A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
+        classical Runge–Kutta method ``"rk4"`` with one step a period; where friction, motors or springs act too fast
+        for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
+        with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
+        ``"bogacki-shampine"`` with steps that the error controls; ``"euler"``, ``"semi-implicit-euler"`` and
+        ``"linearly-implicit-euler"``, of order 1. All these are compiled, over all runs at once, each with steps of its
+        own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"`` simulate one run after another. Where the
+        error controls the steps, the method is restarted at every call of the controller, where the delay has passed,
+        and at events. For implicit methods dry friction that jumps at rest turns round across 1e-6 rad/s (m/s).
     q0, qd0
         Configuration and velocity at the start, shape (..., nq) and (..., n); default the reference's, or of a
         Cartesian reference those of the inverse kinematics near the robot's home. Leading axes are a batch of runs.
@@ -110,7 +119,8 @@ def simulate(
         Whether the controller's memory is recorded: the variable ``memory`` with the axis ``element``, whose names are
         the controller's ``memory_names``. So one sees what adaptive controllers have learnt.
     rtol, atol
-        Tolerances of variable-step integrators.
+        Relative and absolute tolerance of a step's error, where the error controls the steps; default 1e-6 and 1e-8,
+        for SciPy's methods 1e-8 and 1e-10.
     progress
         Whether to show a progress bar; by default on a terminal, for long work.
 
@@ -127,7 +137,7 @@ def simulate(
     UnknownNameError
         If ``vary`` or ``integrator`` names something that does not exist.
     IntegrationError
-        If a variable-step integrator gives up on a single run. In a batch that run diverges.
+        If a method of SciPy's gives up on a single run. In a batch, and by other methods, that run diverges.
 
     Examples
     --------
@@ -144,7 +154,8 @@ def simulate(
     plant, controller = as_plant(plant), setup.as_controller(controller)
     in_loop = loop_reference(reference, takes_poses=getattr(controller, "reference_kind", "joint") == "pose")
     setup.check_partners(plant, controller, in_loop)
-    setup.check_choices(integrator, substeps, delay)
+    setup.check_choices(substeps, delay)
+    method = integrator_choice(integrator)
     times = in_loop.start_time + setup.call_times(
         in_loop.duration if duration is None else duration, period, save_every
     )
@@ -157,8 +168,7 @@ def simulate(
         in_loop,
         varied,
         float(period),
-        substeps,
-        integrator,
+        *_method_and_steps(method, substeps),
         float(delay),
         bool(audit),
         further,
@@ -167,22 +177,49 @@ def simulate(
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
-    scan = _traced(loop)
-    if progress is None:
-        progress = somebody_looks() and (scan is None or _is_long(loop, scan, times.size * state[..., 0].size))
-    if integrator not in ADAPTIVE:
-        warn_if_stiff(loop, state.reshape(-1, loop.state_size)[0, : plant.robot.nq], values)
-    if scan is not None and integrator not in ADAPTIVE:
-        recorded = _scan(loop, scan, state, times, values, progress)
+    q_start = state.reshape(-1, loop.state_size)[0, : plant.robot.nq]
+    if method == AUTOMATIC and substeps is None and is_stiff(loop, q_start, values):
+        loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
-        recorded = _step(loop, state, times, values, scan is not None, (rtol, atol), progress)
+        warn_if_stiff(loop, q_start, values)
+    tolerances = _tolerances(loop, rtol, atol)
+    compiled = _traced(loop)
+    if progress is None:
+        progress = somebody_looks() and (compiled is None or _is_long(loop, times.size * state[..., 0].size))
+    if compiled is not None and not isinstance(loop.integrator, str):
+        recorded = _scan(loop, compiled, state, times, values, tolerances, progress)
+    else:
+        recorded = _step(loop, compiled is not None, state, times, values, tolerances, progress)
     return _label(loop, repr(reference), times, recorded, {name: values.get(name, given[name]) for name in given})
 
 
+def _method_and_steps(method: str | Integrator, substeps: int | None) -> tuple[int | None, str | Integrator]:
+    """Steps in a period, None where the error controls them, and the method."""
+    if method == AUTOMATIC:
+        return 1 if substeps is None else substeps, RK4
+    if isinstance(method, str):
+        return None, method
+    return 1 if substeps is None and method.embedded_order is None else substeps, method
+
+
+def _tolerances(loop: ClosedLoop, rtol: float | None, atol: float | None) -> tuple[float, float]:
+    """Relative and absolute tolerance, those of SciPy's methods tighter: it takes the mean error of all components."""
+    relative, absolute = (1e-8, 1e-10) if isinstance(loop.integrator, str) else (1e-6, 1e-8)
+    chosen = relative if rtol is None else rtol, absolute if atol is None else atol
+    if not all(isinstance(value, int | float | np.number) and 0.0 < value < 1.0 for value in chosen):
+        raise ArgumentError(f"rtol and atol must be between 0 and 1, not {rtol!r} and {atol!r}")
+    return float(chosen[0]), float(chosen[1])
+
+
 def _traced(loop: ClosedLoop) -> Function | None:
-    """The compiled loop, or None and a warning if the control law is plain Python that cannot be traced."""
+    """The compiled loop, or None and a warning if the control law is plain Python that cannot be traced.
+
+    Of a loop that SciPy integrates it is the controller alone.
+    """
     try:
-        return compiled_scan(loop)
+        if isinstance(loop.integrator, str):
+            return compiled_function(loop, "controller_function")
+        return compiled_function(loop, "controlled_scan" if loop.substeps is None else "scan")
     except Exception as error:  # a plain Python law may fail on traced values in any way
         wrong_anyhow = isinstance(error, ChaslesError) and not isinstance(error, TraceError)
         if wrong_anyhow or not isinstance(loop.controller, PythonLaw):
@@ -195,21 +232,30 @@ def _traced(loop: ClosedLoop) -> Function | None:
         return None
 
 
-def _is_long(loop: ClosedLoop, scan: Function, calls: int) -> bool:
+def _is_long(loop: ClosedLoop, calls: int) -> bool:
     """Whether the work takes seconds."""
-    if loop.integrator in ADAPTIVE:
+    if isinstance(loop.integrator, str):
         return True
     own = loop.plant.robot.forward_dynamics.program.operation_count
-    return float(calls) * loop.substeps * EVALUATIONS[loop.integrator] * own > _LONG_WORK
+    # With steps that the error controls a guess: three in a period, with a Jacobian each.
+    evaluations = 30.0 if loop.substeps is None else float(loop.substeps * loop.integrator.stages)
+    return float(calls) * evaluations * own > _LONG_WORK
 
 
 def _scan(
-    loop: ClosedLoop, scan: Function, state: Floats, times: Floats, values: Mapping[str, Any], show: bool
+    loop: ClosedLoop,
+    scan: Function,
+    state: Floats,
+    times: Floats,
+    values: Mapping[str, Any],
+    tolerances: tuple[float, float],
+    show: bool,
 ) -> list[Floats]:
     """Run the compiled loop, in pieces if a progress bar is shown or what is given at the calls is much."""
     batch, (samples, calls_in_row) = state.shape[:-1], times.shape
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
+    state, further = _start_of_loop(loop, state, float(times[0, 0]), tolerances)
     for k in progress_bar("simulating", len(pieces) - 1, show)(range(len(pieces) - 1)):
         first, last = pieces[k], pieces[k + 1]
         for rows, calls in loop.inputs.parts(last - first, calls_in_row):
@@ -222,16 +268,35 @@ def _scan(
                 for array, variable in zip(recorded, loop.variables, strict=True)
             ]
             given = loop.inputs.given(times[shown, calls], shown.start * calls_in_row + calls.start)
-            state = scan(state, given, *values.values(), out=(np.empty_like(state), *kept))[0]
+            out = (
+                np.empty_like(state),
+                *([] if not further else [np.empty((*batch, shown.stop - shown.start))]),
+                *kept,
+            )
+            state = scan(state, given, *further, *values.values(), out=out)[0]
     return recorded
+
+
+def _start_of_loop(
+    loop: ClosedLoop, state: Floats, t: float, tolerances: tuple[float, float]
+) -> tuple[Floats, list[Any]]:
+    """State of the compiled loop at the start, and what it takes besides."""
+    if loop.substeps is not None:
+        return state, []
+    batch = state.shape[:-1]
+    pace = first_pace(batch, loop.period, float(loop.clock_before(t)))
+    before, queue = np.full((*batch, 1), -np.inf), np.zeros((*batch, (loop.late + 1) * loop.plant.n))
+    rtol, atol = tolerances
+    start = np.concatenate([before, pace, state, queue], axis=-1)
+    return start, [rtol, np.full(loop.equations.size, atol)]
 
 
 def _step(
     loop: ClosedLoop,
+    compiled: bool,
     state: Floats,
     times: Floats,
     values: Mapping[str, Any],
-    compiled: bool,
     tolerances: tuple[float, float],
     show: bool,
 ) -> list[Floats]:
@@ -244,8 +309,10 @@ def _step(
             array[axis * (slice(None),) + (row,)] = value
 
     control = (stepping.compiled_control if compiled else stepping.plain_control)(loop, values)
-    if loop.integrator in ADAPTIVE:
+    if isinstance(loop.integrator, str):
         advance = stepping.variable_step(loop, values, loop.integrator, *tolerances)
+    elif loop.substeps is None:
+        advance = stepping.controlled_step(loop, values, *tolerances)
     else:
         advance = stepping.fixed_step(loop, values)
     stepping.run(loop, state, times, control, advance, record, progress_bar("simulating", times.shape[0], show))
@@ -260,9 +327,9 @@ def _label(
     attributes = {
         "controller": loop.controller.name,
         "reference": reference,
-        "integrator": loop.integrator,
+        "integrator": loop.integrator if isinstance(loop.integrator, str) else loop.integrator.name,
         "period": loop.period,
-        "substeps": loop.substeps,
+        "substeps": loop.substeps or 0,
         "delay": loop.delay,
         "plant": repr(loop.plant),
     }

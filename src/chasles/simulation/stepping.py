@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine import Function
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.compiled_loops import compiled_function
+from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, PACE_SIZE, Pace, first_pace, new_period
+from chasles.simulation.integrators import SCIPY_IMPLICIT
+from chasles.simulation.plant_steps import Felt
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -19,8 +25,6 @@ Control = Callable[[Floats, Floats], tuple[Floats, Floats, list[Any]]]
 #: From time, the plant's state, torques on their way and what is given: the plant's state a period later.
 Advance = Callable[[float, Floats, Floats, Floats], Floats]
 
-#: Events nearer to each other than this part of a period are one.
-_APART = 1e-9
 #: Evaluations of the derivative from one restart to the next before a variable-step integrator gives up.
 _MOST_EVALUATIONS = 50_000
 
@@ -53,7 +57,7 @@ def run(
 
 def compiled_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the compiled controller, over all runs at once."""
-    function = loop.controller_function
+    function = compiled_function(loop, "controller_function")
     late, n = loop.late + 1, loop.plant.n
 
     def control(given: Floats, state: Floats) -> tuple[Floats, Floats, list[Any]]:
@@ -86,8 +90,8 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
 
 
 def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
-    """Return the compiled plant over one period, over all runs at once."""
-    function = loop.plant_function
+    """Return the compiled plant over one period in steps of a fixed length, over all runs at once."""
+    function = compiled_function(loop, "plant_function")
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         felt = loop.outside_of(given)
@@ -97,52 +101,61 @@ def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
     return advance
 
 
+def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) -> Advance:
+    """Return the compiled plant over one period in steps that the error controls, over all runs at once."""
+    function, size = compiled_function(loop, "period_function"), loop.equations.size
+    numbers: Floats | None = None
+
+    def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
+        nonlocal numbers
+        outside = loop.outside_of(given)
+        if numbers is None:
+            numbers = first_pace(x.shape[:-1], loop.period, float(loop.clock_before(t)))
+        fresh = new_period(Pace.of(np.moveaxis(numbers, -1, 0))).numbers
+        state = np.concatenate([np.stack(np.broadcast_arrays(*fresh), axis=-1), x], axis=-1)
+        felt = () if outside is None else (outside,)
+        state, _, _ = function(state, t, queue, rtol, np.full(size, atol), *felt, *values.values(), MOST_ATTEMPTS)
+        numbers = state[..., :PACE_SIZE]
+        return np.asarray(state[..., PACE_SIZE:])
+
+    return advance
+
+
 def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, atol: float) -> Advance:
     """Return the plant over one period by SciPy, for one run after another.
 
-    The integrator is restarted at every call, where the delay has passed and another torque takes effect, and at events
-    (payloads picked up or put down, jumps of wrenches).
+    The integrator is restarted where `chasles.simulation.controlled_period` restarts, too.
     """
     from scipy.integrate import solve_ivp
 
-    equations, derivative_of = loop.equations, loop.steps.derivative
-    after_events = loop.after_events if loop.counts_payloads else None
+    equations, steps = loop.equations, loop.steps
+    rates = Function(steps.rates)
+    jacobian = rates.jacobian("rates", "x") if method in SCIPY_IMPLICIT else None
 
-    def advance_one(t: float, x: Floats, queue: Floats, felt: Any, own: Values) -> Floats:
-        arguments = list(own.values())
-        before = loop.clock_before(t)
+    def advance_one(t: float, x: Floats, queue: Floats, outside: Any, own: Values) -> Floats:
+        before: Any = loop.clock_before(t)
         for stage in loop.stages:
             command = queue[stage.torque]
+            arguments = steps.arguments(Felt(command, outside, own))
             ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)
             for begin, end in pairwise(ends):
-                clock = t + 0.5 * (begin + end)
+                clock, span = t + 0.5 * (begin + end), end - begin
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):
                     return np.full_like(x, np.nan)
-                if after_events is not None:
-                    instant = equations.instant(t, begin, loop.period, felt, clock)
-                    sampled = () if felt is None else (instant.sampled,)
-                    x = after_events(x, before, instant.t, clock, *sampled, *arguments)
+                if loop.counts_payloads:
+                    x = steps.after_events(x, before, t, begin, clock, *arguments)
                 before = clock
-                left = count(_MOST_EVALUATIONS, -1)
-                inner = begin + _APART * loop.period, end - _APART * loop.period
+                left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, *arguments)
 
-                def derivative(
-                    s: float,
-                    x: Floats,
-                    command: Any = command,
-                    clock: float = clock,
-                    inner: Any = inner,
-                    left: Any = left,
-                ) -> Any:
+                def derivative(s: float, x: Floats, place: Any = place, left: Any = left) -> Any:
                     if next(left) == 0:
                         raise IntegrationError(
                             f"{method} found no end of the period after t = {t:g} s: it is too stiff"
                         )
-                    instant = equations.instant(t, min(max(s, inner[0]), inner[1]), loop.period, felt, clock)
-                    sampled = () if felt is None else (instant.sampled,)
-                    return derivative_of(x, instant.t, clock, *sampled, command, *arguments)
+                    return rates(s, x, *place)
 
-                solution = solve_ivp(derivative, (begin, end), x, method=method, rtol=rtol, atol=atol)
+                exact = {} if jacobian is None else {"jac": partial(_at, jacobian, place)}
+                solution = solve_ivp(derivative, (0.0, span), x, method=method, rtol=rtol, atol=atol, **exact)
                 if not solution.success:
                     raise IntegrationError(f"{method} gave up in the period after t = {t:g} s: {solution.message}")
                 x = np.asarray(equations.normalized(solution.y[:, -1]))
@@ -166,10 +179,15 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     return advance
 
 
+def _at(function: Function, place: Sequence[Any], s: float, x: Floats) -> Any:
+    """Value of a function of a time, a state and what stays."""
+    return function(s, x, *place)
+
+
 def _breaks(loop: ClosedLoop, t: float, begin: float, end: float, own: Values) -> list[float]:
     """Times since a call at t, from begin to end, at which the integrator is restarted."""
-    breaks, apart = [begin], _APART * loop.period
-    for event in sorted(event - t for event in loop.equations.switch_times(own)):
-        if breaks[-1] + 4.0 * apart < event < end - 4.0 * apart:
+    breaks, apart = [begin], APART * loop.period
+    for event in sorted(float(event) - t for event in loop.equations.switch_times(own)):
+        if breaks[-1] + apart < event < end - apart:
             breaks.append(event)
     return [*breaks, end]

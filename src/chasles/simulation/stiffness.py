@@ -16,6 +16,8 @@ from chasles.simulation.closed_loop import ClosedLoop
 #: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
 #: Ordinary Differential Equations II, section IV.2); the rest is kept for the inertias of other configurations.
 _LONGEST = {"rk4": 2.0, "euler": 1.5, "semi-implicit-euler": 1.5}
+#: Up to this rate times the period the classical method is accurate as well, to a percent of what dies out.
+_ACCURATE = 1.0
 
 
 class StiffnessWarning(UserWarning):
@@ -94,20 +96,66 @@ def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, 
     return max(rates)
 
 
-def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> None:
-    """Warn if the step of the fixed-step integrator is too long for what acts in the plant at the start."""
+def fastest_of(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> tuple[float, str]:
+    """Largest rate of what acts in the plant, 1/s, and what it is."""
     if loop.plant.is_robot:
         varied = {name: values[name] for name in loop.varied}
-        rate, what = fastest_friction_rate(loop.plant.robot, q, varied), "friction"
-    else:
-        rate, what = fastest_rate(loop, q, values), "friction, motors, springs or contacts"
-    step, longest = loop.period / loop.substeps, _LONGEST[loop.integrator]
+        return fastest_friction_rate(loop.plant.robot, q, varied), "friction"
+    return fastest_rate(loop, q, values), "friction, motors, springs or contacts"
+
+
+def _friction_jumps(loop: ClosedLoop, values: Mapping[str, Any]) -> bool:
+    """Whether some dry friction has a direction that jumps at rest."""
+    description = loop.plant.robot.description
+    for name in description.mimics:
+        joint = description.joint(name)
+
+        def given(parameter: str, joint: Any = joint) -> Any:
+            return np.asarray(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter)))
+
+        if given("coulomb_friction").max() > 0.0 and given("coulomb_velocity").min() == 0.0:
+            return True
+    if loop.plant.friction is None:
+        return False
+    numbers = loop.equations.numbers("friction", values)
+    dry = np.asarray(numbers["breakaway"]).reshape(-1, loop.plant.n).max(axis=0) > 0.0
+    sharp = np.asarray(numbers["smoothing_velocity"]).reshape(-1, loop.plant.n).min(axis=0) == 0.0
+    return bool((dry & sharp).any())
+
+
+def is_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> bool:
+    """Whether something acts too fast for one step of the classical Runge-Kutta method in a period, or may do so.
+
+    Dry friction that jumps at rest does: a step overshoots the rest by what the friction does to the velocity in it.
+    Contacts begin and end, and their friction acts the faster the harder they press.
+    """
+    if loop.plant.contacts or _friction_jumps(loop, values):
+        return True
+    rate, _ = fastest_of(loop, q, values)
+    return rate * loop.period > _ACCURATE
+
+
+def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> None:
+    """Warn if an explicit method is not one for what acts in the plant at the start."""
+    if isinstance(loop.integrator, str) or loop.integrator.implicit:
+        return
+    if loop.substeps is None:
+        if _friction_jumps(loop, values):
+            warnings.warn(
+                f"the dry friction of robot '{loop.plant.name}' jumps at rest, where no step is short enough for "
+                f"'{loop.integrator.name}': leave the integrator out, or choose 'rodas5p'",
+                StiffnessWarning,
+                stacklevel=3,
+            )
+        return
+    rate, what = fastest_of(loop, q, values)
+    step, longest = loop.period / loop.substeps, _LONGEST.get(loop.integrator.name, 1.5)
     if rate * step > longest:
         enough = math.ceil(rate * loop.period / longest)
         verb = "acts" if what == "friction" else "act"
         warnings.warn(
             f"the {what} of robot '{loop.plant.name}' {verb} at {rate:.3g} 1/s, too fast for steps of "
-            f"{step:g} s: use substeps={enough} or a stiff integrator ('Radau')",
+            f"{step:g} s: use substeps={enough} or a stiff integrator ('rodas5p')",
             StiffnessWarning,
             stacklevel=3,
         )

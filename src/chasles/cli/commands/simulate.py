@@ -68,10 +68,13 @@ def simulate(
         str | None, typer.Option(help="Coulomb friction that the controller does not know, N m.")
     ] = None,
     period: Annotated[float, typer.Option(help="Period of the controller, s.")] = 1e-3,
-    substeps: Annotated[int, typer.Option(help="Steps of rk4 in a period; more for fast friction.")] = 1,
+    substeps: Annotated[
+        int | None, typer.Option(help="Steps of a fixed length in a period [default: as the integrator needs].")
+    ] = None,
     integrator: Annotated[
-        str, typer.Option(help="rk4, or for a single run SciPy's RK45, DOP853, Radau, LSODA.")
-    ] = "rk4",
+        str,
+        typer.Option(help="automatic (rk4, or the implicit rodas5p where friction acts fast), or a name."),
+    ] = "automatic",
     vary: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FROM:TO", help="A parameter that differs between the runs; may be repeated."),

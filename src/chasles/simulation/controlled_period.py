@@ -1,0 +1,175 @@
+"""A period in steps that the error controls, each run's own, as one attempt after another.
+
+The integrator is restarted at every call of the controller, where the delay has passed and another torque takes effect,
+and at events (payloads picked up or put down, jumps of wrenches). Between two restarts lies a stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.cached import cached_property
+from chasles.engine import Function, trace, where
+from chasles.integrators import StepControl
+from chasles.integrators.attempts import PROGRESS_SIZE, Progress, Status, attempt
+from chasles.simulation.plant_steps import Felt, PlantSteps, Start
+
+#: Events nearer to each other than this part of a period are one.
+APART = 4e-9
+#: Attempts in a period before a run is given up.
+MOST_ATTEMPTS = 5_000
+
+
+class Stage(NamedTuple):
+    """Stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
+
+    begin: float
+    end: float
+    steps: int
+    torque: int
+
+
+class Pace(NamedTuple):
+    """What a run carries from attempt to attempt besides the plant's state.
+
+    Attributes
+    ----------
+    progress
+        See `chasles.integrators.attempts.Progress`; its time is the one since the stretch began.
+    begin
+        Time from the call of the controller to the stretch's begin, s.
+    clock
+        Time inside the stretch, which decides what is carried; see `chasles.plant.equations.Instant`.
+    made
+        Attempts in this period.
+    """
+
+    progress: Progress
+    begin: Any
+    clock: Any
+    made: Any
+
+    @classmethod
+    def of(cls, numbers: Any) -> Pace:
+        """From its numbers, (10, ...)."""
+        return cls(Progress(*numbers[:PROGRESS_SIZE]), *numbers[PROGRESS_SIZE:PACE_SIZE])
+
+    @property
+    def numbers(self) -> list[Any]:
+        """All numbers in a row."""
+        return [*self.progress, self.begin, self.clock, self.made]
+
+
+#: Numbers in a `Pace`.
+PACE_SIZE = PROGRESS_SIZE + 3
+
+
+def first_pace(shape: tuple[int, ...], period: float, clock: float) -> NDArray[np.float64]:
+    """Numbers (*shape, 10) of runs that have not begun."""
+    pace = Pace(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
+    return np.broadcast_to(pace.numbers, (*shape, PACE_SIZE)).copy()
+
+
+def new_period(pace: Pace) -> Pace:
+    """Pace of a run as its next period begins; one that was given up stays so."""
+    progress = pace.progress
+    status = where(progress.status == Status.ARRIVED, float(Status.RUNNING), progress.status)
+    return Pace(progress._replace(t=0.0, calm=1.0, status=status), 0.0, pace.clock, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledPeriod:
+    """Attempts along the equations of motion.
+
+    Attributes
+    ----------
+    steps
+        Equations and method.
+    stages
+        Stretches of the period under one torque each.
+    """
+
+    steps: PlantSteps
+    stages: Sequence[Stage]
+
+    def attempt(
+        self, pace: Pace, x: Any, t: Any, queue: Any, outside: Any, values: Mapping[str, Any], rtol: Any, atol: Any
+    ) -> tuple[Pace, Any]:
+        """Try one step of a run that is still running; on traced scalars.
+
+        Parameters
+        ----------
+        pace, x
+            Pace, and the plant's state (size,).
+        t
+            Time of the controller's call, s.
+        queue
+            Torques on their way, (late + 1, n).
+        outside, values
+            See `Felt`.
+        rtol, atol
+            Relative tolerance, and absolute ones (size,).
+
+        Returns
+        -------
+        pace, x
+            As they came for runs that are done with the period. The state of a run that is given up is NaN.
+        """
+        steps, running = self.steps, pace.progress.status == Status.RUNNING
+        begin, end = pace.begin, self._end(pace.begin, t, values)
+        command = queue[self.stages[0].torque]
+        for stage in self.stages[1:]:
+            command = where(begin < stage.begin * steps.period, command, queue[stage.torque])
+        clock = where(running, t + 0.5 * (begin + end), pace.clock)
+        felt = Felt(command, outside, values)
+        x = steps.entered(x, Start(t, begin, pace.clock), felt, clock)
+        f = steps.right_hand_side(t, begin, end - begin, clock, felt)
+        state = np.array([*pace.progress, *x])
+        tried = attempt(steps.integrator, StepControl(), f, state, end - begin, rtol, atol, inside=False).state
+        progress = Progress(*tried[:PROGRESS_SIZE])
+        made = pace.made + where(running, 1.0, 0.0)
+        arrived = running & (progress.status == Status.ARRIVED)
+        goes_on = arrived & (end < steps.period)
+        too_many = (progress.status == Status.RUNNING) & (made >= MOST_ATTEMPTS)
+        status = where(goes_on, float(Status.RUNNING), progress.status)
+        progress = progress._replace(
+            t=where(goes_on, 0.0, progress.t), status=where(too_many, float(Status.TOO_MANY_STEPS), status)
+        )
+        x = where(progress.status > Status.ARRIVED, np.nan, steps.equations.normalized(tried[PROGRESS_SIZE:]))
+        return Pace(progress, where(goes_on, end, begin), clock, made), x
+
+    @cached_property
+    def solve(self) -> Function:
+        """Solve kernel through a period.
+
+        It is a function of ((pace, x), t, queue, rtol, atol, outside, *values, max_iterations); see `attempt`.
+        """
+        steps = self.steps
+        size, n = steps.equations.size, steps.equations.plant.n
+
+        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, *arguments: Any) -> Any:
+            felt = steps.felt((None, *arguments))
+            pace, x = self.attempt(
+                Pace.of(state[:PACE_SIZE]), state[PACE_SIZE:], t, queue, felt.outside, felt.values, rtol, atol
+            )
+            return np.array([*pace.numbers, *x]), where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
+
+        inputs: dict[str, tuple[int, ...]] = {"state": (PACE_SIZE + size,), "t": ()}
+        inputs |= {"queue": (1 + max(stage.torque for stage in self.stages), n), "rtol": (), "atol": (size,)}
+        inputs |= {name: shape for name, shape in steps.felt_shapes.items() if name != "command"}
+        return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
+
+    def _end(self, begin: Any, t: Any, values: Mapping[str, Any]) -> Any:
+        """Time from the controller's call to the end of the stretch that begins at a time after it."""
+        period = self.steps.period
+        apart, end = APART * period, period
+        inner = [stage.begin * period for stage in self.stages[1:]]
+        for event in [*inner, *(time - t for time in self.steps.equations.switch_times(values))]:
+            ahead = (event > begin + apart) & (event < period - apart)
+            end = where(ahead & (event < end), event, end)
+        return end
