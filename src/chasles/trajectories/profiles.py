@@ -134,7 +134,7 @@ def limit_per_amount(limit: ArrayLike, amount: ArrayLike) -> FloatArray:
     """Quotient of a limit by what it limits; infinite for no amount and for no limit.
 
     >>> limit_per_amount(1.0, [0.0, 0.5, 1e-320])  # a limit stays one, even if the quotient overflows
-    array([inf, 2.e+000, 1.e+300])
+    array([    inf, 2.e+000, 1.e+300])
     """
     values, amounts = np.asarray(limit, dtype=np.float64), np.asarray(amount, dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # no amount
