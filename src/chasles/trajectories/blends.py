@@ -73,8 +73,9 @@ class BlendedWaypoints(PiecewisePose):
     Raises
     ------
     ArgumentError
-        If blends overlap, waypoints coincide where limits should give the time between them, times do not increase, or
-        poses are none; the message names the waypoint, counted from 0.
+        If blends overlap, waypoints coincide where limits should give the time between them, times do not increase,
+        poses are none, or blends are lost at late times in double precision; the message names the waypoint, counted
+        from 0.
     UnknownNameError
         For another blend.
 

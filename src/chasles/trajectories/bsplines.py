@@ -41,7 +41,8 @@ class BSpline(PiecewisePolynomial):
     Raises
     ------
     ArgumentError
-        If shapes do not fit, knots decrease or coincide too often, or a number is not finite.
+        If shapes do not fit, knots decrease or coincide too often, or a number is not finite; if double precision loses
+        the continuity of the motion, because the knots are too unequal for the degree.
 
     See Also
     --------
@@ -105,7 +106,13 @@ class BSpline(PiecewisePolynomial):
         waypoints
             Configurations, shape (..., k, n), rad or m.
         degree
-            Degree of the polynomials, odd, from 1 to 15.
+            Degree of the polynomials, odd, from 1 to 15. High degrees overshoot near the ends.
+
+        Raises
+        ------
+        ArgumentError
+            If times do not increase, shapes do not fit, or a number is not finite; if the motion overshoots so far that
+            double precision loses the waypoints.
 
         Examples
         --------

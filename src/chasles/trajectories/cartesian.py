@@ -40,7 +40,7 @@ class PathMotion(CartesianTrajectory):
     path
         What the frame does; a batch of paths makes a batch of trajectories.
     duration
-        Time from start to end, s, positive, one number or one for each trajectory.
+        Time from start to end, s, from 1e-18 to 1e18 s, one number or one for each trajectory.
     limits
         Instead of a duration: the fastest motion of this scaling that keeps these limits. Where start and end are the
         same it has no duration.
@@ -248,7 +248,7 @@ class CircularArc(PathMotion):
     Raises
     ------
     ArgumentError
-        If points coincide or lie on a line, a pose is none, or as `PathMotion` says.
+        If points coincide or lie on a line up to rounding, a pose is none, or as `PathMotion` says.
     UnknownNameError
         For another orientation.
 

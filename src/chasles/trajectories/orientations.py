@@ -63,7 +63,8 @@ class PoseSpline(PosePieces):
     ------
     ArgumentError
         If there are fewer than two waypoints, times do not increase, poses are none or, for a periodic motion, the last
-        one is not the first; the message names the waypoint, counted from 0.
+        one is not the first; if times are so unequal that double precision loses waypoints, or velocities at the ends
+        so high that the motion jumps. The message names the waypoint, counted from 0.
     UnknownNameError
         For another turning or boundary.
 

@@ -33,7 +33,7 @@ class PointToPoint(JointTrajectory):
     start, goal
         Configurations, shape (..., n), rad or m. Leading axes make a batch of motions.
     duration
-        Time from start to goal, s, shape (...), positive; 0 where the start is the goal.
+        Time from start to goal, s, shape (...), from 1e-18 to 1e18 s; 0 where the start is the goal.
     scaling
         How it progresses, see `time_scaling`: ``"quintic"`` (acceleration vanishes at the ends), ``"cubic"`` (velocity
         does), ``"trapezoid"``, ``"s-curve"``, …
@@ -49,8 +49,8 @@ class PointToPoint(JointTrajectory):
     Raises
     ------
     ArgumentError
-        If shapes differ, numbers are not finite, the duration is not positive, or a scaling is given a ramp or
-        rounding that it does not have.
+        If shapes differ, numbers are not finite, the duration is not positive, or too short or too long for double
+        precision, or a scaling is given a ramp or rounding that it does not have.
     UnknownNameError
         For another scaling.
 

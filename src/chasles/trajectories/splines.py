@@ -51,7 +51,9 @@ class CubicSpline(PiecewisePolynomial):
     Raises
     ------
     ArgumentError
-        If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite.
+        If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite; if times are
+        too near to each other for double precision, or so unequal that the spline overshoots past the digits of its
+        waypoints. The message names the waypoint.
     UnknownNameError
         For another boundary.
 
@@ -138,7 +140,9 @@ class QuinticSpline(PiecewisePolynomial):
     Raises
     ------
     ArgumentError
-        If times do not increase, there are too few waypoints, shapes do not fit, or a number is not finite.
+        If times do not increase, there are too few waypoints, shapes do not fit, or a number is not finite; if times
+        are too near to each other for double precision, or so unequal that the spline overshoots past the digits of its
+        waypoints. The message names the waypoint.
     UnknownNameError
         For another boundary.
 
@@ -225,7 +229,8 @@ class HermiteSpline(PiecewisePolynomial):
     Raises
     ------
     ArgumentError
-        If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite.
+        If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite; if times are
+        too near to each other for double precision.
 
     Examples
     --------
