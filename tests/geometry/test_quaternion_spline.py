@@ -233,3 +233,20 @@ def test_bad_knots_are_refused(times: Any, quaternions: Any, options: dict[str, 
 def test_unknown_frame_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="no frame 'world'"):
         QuaternionSpline([0.0, 1.0], knots(2), frame="world")
+
+
+@pytest.mark.parametrize("ratio", [2.0, 5.0, 30.0, 1e4])
+def test_angular_velocity_is_continuous_at_unequal_times(ratio: float) -> None:
+    times = np.cumsum([0.0, 1.0, ratio, 1.0, ratio, 1.0])
+    for seed in range(10):
+        curve = QuaternionSpline(times, knots(seed=seed, size=2.0))
+        before, after = curve(np.nextafter(times[1:-1], 0.0)), curve(times[1:-1])
+        largest = np.abs(curve(np.linspace(0.0, times[-1], 1000)).angular_velocity).max()
+        np.testing.assert_allclose(before.angular_velocity, after.angular_velocity, atol=1e-9 * largest)
+
+
+def test_velocities_that_no_squad_has_are_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"the angular velocity at knot 0 would turn the body by .* rad more than"):
+        QuaternionSpline(TIMES, knots(), start_velocity=[30.0, 0.0, 0.0])
+    with pytest.raises(ArgumentError, match="the angular velocity at knot 5 would turn"):
+        QuaternionSpline(TIMES, knots(), end_velocity=[0.0, -30.0, 0.0])

@@ -18,14 +18,20 @@ from chasles.geometry.quaternion_rotations import (
 )
 from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, multiply_quaternions
 
+#: Largest difference, rad, of a segment's turn and what its velocity at an end would make of it; controls lie half as
+#: far from the knot, and must be nearer than a whole turn.
+_WIDEST = 3.5 * np.pi
+
 
 class QuaternionSpline:
     """Squads through unit quaternions at given times, joined with continuous angular velocity.
 
     At an inner knot the angular velocity is that of the parabola through three points: the mean of the velocities of
-    the slerps before and after it, each weighted with the duration of the other. For equally spaced knots the control
-    quaternions are those of Shoemake (`squad_control_quaternion`); otherwise each knot has two of them. The angular
-    acceleration jumps at knots; there the motion of the segment that begins is given.
+    the slerps before and after it, each weighted with the duration of the other. Where a segment is several times as
+    long as its neighbour, that may ask for a control more than a whole turn away, which quaternions do not know; the
+    velocity is then nearer to the longer segment's. For equally spaced knots the control quaternions are those of
+    Shoemake (`squad_control_quaternion`); otherwise each knot has two of them. The angular acceleration jumps at knots;
+    there the motion of the segment that begins is given.
 
     Parameters
     ----------
@@ -49,7 +55,8 @@ class QuaternionSpline:
     Raises
     ------
     ArgumentError
-        If shapes do not fit, times do not increase, or quaternions are not of unit length.
+        If shapes do not fit, times do not increase, quaternions are not of unit length, or a given angular velocity is
+        too high for the time to the next knot.
     UnknownNameError
         For another frame.
 
@@ -81,6 +88,14 @@ class QuaternionSpline:
         for knot, given in ((0, start_velocity), (-1, end_velocity)):
             if given is not None:
                 velocities[knot] = self._in_body(knot, given)
+        for knot, part in ((0, slice(-1)), (1, slice(1, None))):
+            asked = np.linalg.norm(durations * velocities[part] - turns, axis=-1)
+            if (asked >= 4.0 * np.pi).any():
+                k = int(np.argmax(asked))
+                raise ArgumentError(
+                    f"the angular velocity at knot {k + knot} would turn the body by {asked[k]:.3g} rad more than "
+                    f"the way from knot {k} to the next; a squad bears less than two whole turns"
+                )
         self._durations = durations[:, 0]
         self._first_controls = _turned(self.quaternions[:-1], 0.5 * (durations * velocities[:-1] - turns))
         self._last_controls = _turned(self.quaternions[1:], 0.5 * (turns - durations * velocities[1:]))
@@ -157,9 +172,22 @@ def _knots(times: ArrayLike, quaternions: ArrayLike) -> tuple[NDArray[np.float64
 
 def _velocities(slopes: NDArray[np.float64], durations: NDArray[np.float64]) -> NDArray[np.float64]:
     """Angular velocities at the knots, in the body's frame, from those of the slerps between them."""
-    before, after = durations[:-1], durations[1:]
-    inner = (after * slopes[:-1] + before * slopes[1:]) / (before + after)
+    inner = velocity_between(durations[:-1], durations[1:], slopes[:-1], slopes[1:])
     return np.concatenate([slopes[:1], inner, slopes[-1:]])
+
+
+def velocity_between(h_before: Any, h_after: Any, before: Any, after: Any) -> NDArray[np.float64]:
+    """Angular velocity where two segments meet, (..., 3), from their durations (..., 1) and mean velocities (..., 3).
+
+    It is that of the parabola, or nearer to the longer segment's where a control would lie more than a whole turn away.
+
+    >>> velocity_between(1.0, 3.0, np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.6]]))
+    array([[0. , 0. , 0.9]])
+    """
+    parabola = (h_after * before + h_before * after) / (h_after + h_before)
+    longer = np.where(h_before >= h_after, before, after)
+    excess = np.maximum(h_before, h_after) * np.linalg.norm(parabola - longer, axis=-1, keepdims=True) / _WIDEST
+    return np.asarray(longer + (parabola - longer) / np.maximum(excess, 1.0))
 
 
 def _turned(q: Any, rotation_vector: Any) -> Any:

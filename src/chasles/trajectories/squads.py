@@ -13,14 +13,11 @@ from chasles.geometry.quaternion_rotations import (
     quaternion_from_rotation_vector,
     rotation_from_quaternion,
 )
+from chasles.geometry.quaternion_spline import velocity_between
 from chasles.geometry.quaternions import multiply_quaternions
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.trajectories.pose_waypoints import Numbers
 from chasles.trajectories.rotation_spline import Boundary
-
-#: Largest difference, rad, of a segment's turn and what its velocity at an end would make of it; controls lie half as
-#: far from the waypoint, and must be nearer than a whole turn.
-_WIDEST = 3.5 * np.pi
 
 
 def squads(times: Numbers, R: Numbers, boundary: Boundary, start: Numbers, end: Numbers) -> Numbers:
@@ -44,27 +41,16 @@ def squads(times: Numbers, R: Numbers, boundary: Boundary, start: Numbers, end: 
     """
     h, turns = np.diff(times)[:, None], _turns(R)
     slopes = turns / h
-    inner = _velocity_between(h[:-1], h[1:], slopes[..., :-1, :], slopes[..., 1:, :])
+    inner = velocity_between(h[:-1], h[1:], slopes[..., :-1, :], slopes[..., 1:, :])
     first, last = slopes[..., :1, :], slopes[..., -1:, :]
     if boundary == "clamped":
         first, last = start[..., None, :], end[..., None, :]
     elif boundary == "periodic":
-        first = last = _velocity_between(h[-1:], h[:1], last, first)
+        first = last = velocity_between(h[-1:], h[:1], last, first)
     velocities = np.concatenate([first, inner, last], axis=-2)
     # At its ends a squad's angular velocity is that of the slerp, and twice the way to the control, see its docstring.
     leaving, arriving = 0.5 * (h * velocities[..., :-1, :] - turns), 0.5 * (turns - h * velocities[..., 1:, :])
     return _segments(R, turns, leaving, arriving)
-
-
-def _velocity_between(h_before: Numbers, h_after: Numbers, before: Numbers, after: Numbers) -> Numbers:
-    """Angular velocity where two segments meet, from their mean ones.
-
-    It is that of the parabola, or nearer to the longer segment's where a control would lie more than a whole turn away.
-    """
-    parabola = (h_after * before + h_before * after) / (h_after + h_before)
-    longer = np.where(h_before >= h_after, before, after)
-    excess = np.maximum(h_before, h_after) * np.linalg.norm(parabola - longer, axis=-1, keepdims=True) / _WIDEST
-    return np.asarray(longer + (parabola - longer) / np.maximum(excess, 1.0))
 
 
 def roboop_squads(R: Numbers) -> Numbers:
