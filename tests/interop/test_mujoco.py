@@ -234,7 +234,7 @@ def test_walking_machines_of_others(name: str, monkeypatch: pytest.MonkeyPatch) 
     (file,) = (file for file in metadata.files("frax") or [] if str(file).endswith(name))  # pip install '.[bench]'
     path = Path(str(file.locate()))
     robot = ch.load(path)
-    model = compiled(parse_xml(path.read_bytes()), None)  # MuJoCo cannot without the meshes
+    model, _ = compiled(parse_xml(path.read_bytes()), None)  # MuJoCo cannot without the meshes
     assert compare(robot, model, states=2) < TOLERANCE
     assert np.isfinite(robot.effort_limits[6:]).all()
 
