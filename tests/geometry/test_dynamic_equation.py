@@ -276,6 +276,8 @@ def test_wrong_arguments() -> None:
         solve_dynamic_equation(J, none, none, [[2] * 3 + [0] * 3, [0] * 6])
     with pytest.raises(ArgumentError, match=r"W_rate has shape \(3, 3\)"):
         solve_dynamic_equation(J, np.zeros((3, 3)), none, ALL_ACTIONS)
+    with pytest.raises(ArgumentError, match="solve_dynamic_equation: Phi must be an array of real numbers"):
+        solve_dynamic_equation(J, none, 1j * none, ALL_ACTIONS)
     with pytest.raises(ArgumentError, match="2 flags, not 6"):
         hybrid_dynamics(J, none, none, (True, False))
 

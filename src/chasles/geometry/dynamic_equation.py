@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.dynamic_data import ROUNDING, DynamicData, DynamicProblem, examined_data
@@ -199,7 +200,7 @@ def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
 
 
 def _matrices(name: str, A: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(A, dtype=np.float64)
+    array = np.asarray(as_array(A, "solve_dynamic_equation", name), dtype=np.float64)
     if array.shape[-2:] != (4, 4):
         raise ArgumentError(f"solve_dynamic_equation: {name} has shape {array.shape}, not (..., 4, 4)")
     return array

@@ -12,6 +12,7 @@ import sympy
 from tests.interop.spacelib.test_mechanics_batches import CALLS, RANDOM
 
 import chasles.interop.spacelib as sl
+from chasles.engine.compiling import native_available
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import Batched
 from chasles.interop.spacelib.routines import routine
@@ -152,6 +153,7 @@ def test_a_code_is_the_same_at_the_first_call_and_later(jtype: Any) -> None:
         np.testing.assert_array_equal(sl.makeL2(jtype, sl.X, 0.0, POINT), sl.makeL(sl.Pri, sl.Xaxis, 0.0, POINT))
 
 
+@pytest.mark.skipif(not native_available(), reason="there is no machine code")
 def test_codes_by_position_and_by_name_go_straight_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same choice of codes does not come through Python's general call again."""
     arguments = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)

@@ -143,8 +143,8 @@ def Wtocardan(m: Array, W: Array, i: int, j: int, k: int) -> CardanVelocity:
     Returns
     -------
     CardanVelocity
-        Angles q1, q2 (rad), rates qp1, qp2 (rad/s) that belong to them, and OK. At a singularity (see `Mtocardan`) it
-        is NOTOK, and the rates are NaN.
+        Angles q1, q2 (rad), rates qp1, qp2 (rad/s) that belong to them, and OK. At a singularity (see `Mtocardan`), and
+        where W is no velocity matrix, it is NOTOK, and the rates are NaN.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def Htocardan(m: Array, W: Array, H: Array, i: int, j: int, k: int) -> CardanAcc
     -------
     CardanAcceleration
         Angles q1, q2 (rad), rates qp1, qp2 (rad/s), accelerations qpp1, qpp2 (rad/s²) and OK. At a singularity (see
-        `Mtocardan`) it is NOTOK, and rates and accelerations are NaN.
+        `Mtocardan`), and where W or H are no matrices of a motion, it is NOTOK, and rates and accelerations are NaN.
 
     Examples
     --------

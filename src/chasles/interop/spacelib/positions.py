@@ -132,8 +132,8 @@ def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAn
     Returns
     -------
     AxisAndAngle
-        u and phi, with phi in [0, pi]. A null rotation has u = 0, as in the original. At a half turn two opposite u
-        would do, and it is the one of `chasles.geometry.axis_angle_from_rotation`.
+        u and phi, with phi in [0, pi]; NaN where A is no rotation. A null rotation has u = 0, as in the original. At a
+        half turn two opposite u would do, and it is the one of `chasles.geometry.axis_angle_from_rotation`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
         Axis u, angle phi in [0, pi], displacement h along u, point P of the axis nearest to the origin, and OK. A pure
         translation has phi = 0, u along it, h its length and P the origin. The identity has u = 0, h = 0, P the origin
         and NOTOK. Rotations and translations up to 1e-14 (rad, m) count as none; the original compares with exact 0.
-        Symbols count as rotations.
+        Symbols count as rotations. Where Q is no rototranslation all is NaN, with NOTOK.
 
     Notes
     -----
