@@ -52,7 +52,8 @@ ROVER = """<robot name="rover"><chasles tool="camera" gravity="0 0 -1.6" home="1
 <joint name="lift" type="prismatic"><parent link="hull"/><child link="mast"/><origin xyz="0 0 0.5"/><axis xyz="0 0 1"/>
 <limit lower="0" upper="0.4" velocity="0.1" effort="200"/><dynamics damping="30" friction="4"/></joint>
 <joint name="pan" type="revolute"><parent link="mast"/><child link="head"/><axis xyz="0 0.6 0.8"/>
-<limit lower="-1.5" upper="1.5" velocity="1" effort="5"/><chasles motor_inertia="1e-5" gear_ratio="50"/></joint>
+<limit lower="-1.5" upper="1.5" velocity="1" effort="5"/><dynamics friction="0.2"/>
+<chasles motor_inertia="1e-5" gear_ratio="50" coulomb_velocity="0.01"/></joint>
 <joint name="lens" type="fixed"><parent link="head"/><child link="camera"/>
 <origin xyz="0.05 0 0" rpy="0 1.570796326795 0"/></joint>
 <joint name="finger" type="prismatic"><parent link="head"/><child link="left"/><axis xyz="0 1 0"/>

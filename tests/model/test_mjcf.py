@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import os
+import subprocess
 import sys
 import threading
 import warnings
@@ -329,6 +330,26 @@ def test_models_compile_in_many_threads_without_a_log(tmp_path: Path, monkeypatc
     assert len(robots) == len(caught) == 20
     assert os.listdir(tmp_path) == []
     assert mujoco.get_mju_user_warning() is None
+
+
+FORKED = """
+import os
+from chasles.model import parse_mjcf
+from chasles.model.formats import mujoco_warnings
+parse_mjcf(MODEL)
+mujoco_warnings._lock.acquire()  # as another thread does that starts to compile
+child = os.fork()
+if child == 0:
+    parse_mjcf(MODEL)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_process_forked_while_a_model_compiles_can_compile_another() -> None:
+    script = FORKED.replace("MODEL", repr(MOVING))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert (done.stdout.split(), done.returncode) == (["7"], 0), done.stderr
 
 
 def test_what_would_fill_the_memory_is_left_out() -> None:

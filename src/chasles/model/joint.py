@@ -20,7 +20,7 @@ from chasles.model.freedoms import (
     has_quaternion,
     velocity_labels,
 )
-from chasles.model.numbers import LARGEST_NUMBER, number, unit_vector
+from chasles.model.numbers import LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, shortened
 
@@ -133,8 +133,8 @@ class Joint(Record):
         At the joint, N m s/rad and N m (N s/m and N for prismatic joints). A joint with several freedoms has each
         parameter in all of them.
     coulomb_velocity
-        rad/s or m/s: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or with `sign` when it is
-        0.
+        rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or
+        with `sign` when it is 0.
     motor_inertia, gear_ratio
         Rotor inertia, kg m², and motor turns per joint turn; the joint feels ``gear_ratio² * motor_inertia``.
     mimic
@@ -186,6 +186,8 @@ class Joint(Record):
             value = number(getattr(self, name), f"the {name} {of_joint}")
             if value < 0.0 and name not in ("pitch", "gear_ratio"):
                 raise ModelError(f"the {name} {of_joint} must not be negative, but is {value}")
+            if name == "coulomb_velocity" and 0.0 < value < SMALLEST_DIVISOR:
+                raise ModelError(f"the {name} {of_joint} must be 0 or at least {SMALLEST_DIVISOR:g}, not {value}")
             self._set(**{name: value})
         if self.kind != "helical" and self.pitch != 0.0:
             raise ModelError(f"the pitch {of_joint} is {self.pitch}, but only a helical joint has a pitch")

@@ -17,8 +17,8 @@ from chasles.model.record import shortened
 
 #: Largest size of a number of a robot. A limit of a joint beyond it is no limit.
 LARGEST_NUMBER = 1e9
-#: A shorter vector is the rounding of zero, and has no direction.
-SHORTEST_VECTOR = 1e-9
+#: Smallest size of what others are divided by: the length of a vector with a direction, the velocity of a friction.
+SMALLEST_DIVISOR = 1e-9
 WITHIN_BOUND = f"must be finite and at most {LARGEST_NUMBER:g} in size"
 # Python's float also reads underscores, and the digits of other scripts.
 _WRITTEN = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -109,7 +109,9 @@ def unit_vector(value: Any, size: int, what: str) -> NDArray[np.float64]:
     """Return a read-only vector of length 1; a ModelError says that `what` is no vector of this size or too short."""
     vector = frozen_array(value, (size,), what)
     length = float(np.linalg.norm(vector))
-    if length < SHORTEST_VECTOR:
-        raise ModelError(f"{what} must be at least {SHORTEST_VECTOR:g} long to have a direction, not {vector.tolist()}")
+    if length < SMALLEST_DIVISOR:
+        raise ModelError(
+            f"{what} must be at least {SMALLEST_DIVISOR:g} long to have a direction, not {vector.tolist()}"
+        )
     # A vector that is unit to rounding stays as it is: reading back a written description changes no bit.
     return vector if abs(length - 1.0) <= 1e-15 else frozen_array(vector / length, (size,), what)
