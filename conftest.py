@@ -1,7 +1,6 @@
-"""What holds for all tests: no limits of wall time, and in the gate no skips but those listed.
+"""In the gate (``--strict-skips``) a skipped test fails, unless its reason is listed in ``allowed_skips``.
 
-With ``--strict-skips`` a skipped test fails unless its reason is in ``allowed_skips``: a skip hides a missing package
-as well as what a machine cannot have, and only the second may pass unseen.
+A skip hides a missing package as well as what a machine cannot have: only the second may pass unseen.
 """
 
 from __future__ import annotations
@@ -10,11 +9,6 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from hypothesis import settings
-
-# The deadline of Hypothesis is wall time, which depends on what else the machine does.
-settings.register_profile("without deadline", deadline=None)
-settings.load_profile("without deadline")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
