@@ -380,7 +380,7 @@ WAYS = {
 
 def module(text: str, gain: float = 200.0) -> types.ModuleType:
     """The module of a text."""
-    made = sys.modules["module_of_a_test"] = types.ModuleType("module_of_a_test")
+    made = sys.modules["module_of_identities"] = types.ModuleType("module_of_identities")
     exec(textwrap.dedent(text).replace("<K>", repr(gain)), vars(made))
     return made
 
@@ -484,7 +484,7 @@ def test_other_processes_say_the_same(tmp_path: Path) -> None:
         def all_digests():
             digests = [digest_of(Law(), "law")]
             for way, text in WAYS.items():
-                made = sys.modules["module_of_a_test"] = types.ModuleType("module_of_a_test")
+                made = sys.modules["module_of_identities"] = types.ModuleType("module_of_identities")
                 exec(text.replace("<K>", "200.0"), vars(made))
                 digests.append(digest_of(made.make(), way))
             return digests
