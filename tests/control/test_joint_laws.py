@@ -144,6 +144,95 @@ def test_an_integral_waits_in_its_own_joint_only_and_lets_go_when_the_error_turn
     np.testing.assert_allclose(memory_after([-1.0, -0.1], [-0.3, 2.0]), [-0.3, 1.99])  # wound up, and unwinding
 
 
+def constant_force(force: float) -> Callable[[Any, Any, Any], Any]:
+    """A force along the rail."""
+    return lambda t, T, twist: np.array([0.0, 0.0, 0.0, force, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("period", [0.02, 1e-3])
+@pytest.mark.parametrize("law", ["PD", "PID", "ComputedTorque", "LinearQuadraticRegulator"])
+def test_sampled_laws_obey_their_equations_exactly(law: str, period: float) -> None:
+    """A mass under held forces: x[k+1] = x[k] + h v[k] + h² f[k] / 2 m, v[k+1] = v[k] + h f[k] / m.
+
+    The integral of the rectangle rule includes the error of this call in PID and computed torque, and only those before
+    it in regulators. No sign and no share of a period can be wrong.
+    """
+    kp, kd, ki, push, h = 60.0, 11.0, 90.0, 3.0, period
+    controllers: dict[str, Any] = {
+        "PD": control.PD(slider(), kp=kp, kd=kd),
+        "PID": control.PID(slider(), kp=kp, kd=kd, ki=ki),
+        "ComputedTorque": control.ComputedTorque(slider(), kp=kp / MASS, kd=kd / MASS, ki=ki / MASS),
+        "LinearQuadraticRegulator": control.LinearQuadraticRegulator(slider(), integral_error=0.1),
+    }
+    controller = controllers[law]
+    if law == "LinearQuadraticRegulator":
+        kp, kd, ki = controller.K[0]
+    run = simulate(
+        slider(),
+        controller,
+        hold([0.5]),
+        duration=50 * h,
+        period=h,
+        q0=[0.1],
+        qd0=[-0.4],
+        wrench=constant_force(push),
+    )
+    x, v, integral = 0.1, -0.4, 0.0
+    for k in range(51):
+        np.testing.assert_allclose([run.q[k, 0], run.qd[k, 0]], [x, v], rtol=1e-11, atol=1e-11)
+        error = 0.5 - x
+        before, integral = integral, integral + h * error
+        force = kp * error - kd * v
+        if law != "PD":
+            force += ki * (before if law == "LinearQuadraticRegulator" else integral)
+        np.testing.assert_allclose(run.tau[k, 0], force, rtol=1e-11, atol=1e-11)
+        x, v = x + h * v + h**2 * (force + push) / (2.0 * MASS), v + h * (force + push) / MASS
+
+
+@pytest.mark.parametrize("ki", [0.0, 300.0])
+def test_the_integral_of_computed_torque_finds_a_constant_disturbance(ki: float) -> None:
+    """e''' + kd e'' + kp e' + ki e = 0 from e'' = -F/m: no error is left, and the integral holds the force.
+
+    Without the integral, kp e = -F/m is left.
+    """
+    kp, kd, force = 100.0, 20.0, 6.0
+    controller = control.ComputedTorque(slider(), kp=kp, kd=kd, ki=ki)
+    run = simulate(
+        slider(),
+        controller,
+        hold([0.0]),
+        duration=8.0,
+        period=1e-4,
+        q0=[0.0],
+        wrench=constant_force(force),
+        save_every=200,
+    )
+    expected = -linear_error([ki, kp, kd], [0.0, 0.0, -force / MASS], run.t)
+    np.testing.assert_allclose(run.q[:, 0], expected, atol=2e-5)
+    assert run.q[-1, 0] == pytest.approx(0.0 if ki else force / MASS / kp, abs=1e-6)
+    if ki:
+        assert ki * run.memory[-1, 0] == pytest.approx(-force / MASS, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["planar2r", "puma560"])
+def test_an_unknown_payload_leaves_no_error_where_there_is_an_integral(name: str) -> None:
+    """At rest M(q) ki ∫e is the payload's weight that the model lacks; without it M(q) kp e is."""
+    arm = frictionless(name)
+    plant, goal, gains = arm.with_payload(1.5), arm.home + 0.4, {"kp": 100.0, "kd": 20.0}
+    lacking = plant.gravity_torque(goal) - arm.gravity_torque(goal)
+    with_integral = control.ComputedTorque(arm, **gains, ki=250.0)
+    run = simulate(plant, with_integral, hold(goal), duration=30.0, period=1e-3, q0=goal, save_every=100)
+    np.testing.assert_allclose(run.q[-1], goal, atol=1e-6)
+    np.testing.assert_allclose(arm.mass_matrix(goal) @ (250.0 * run.memory[-1]), lacking, atol=1e-4)
+    run = simulate(
+        plant, control.ComputedTorque(arm, **gains), hold(goal), duration=15.0, period=1e-3, q0=goal, save_every=100
+    )
+    q = run.q[-1]
+    lacking = plant.gravity_torque(q) - arm.gravity_torque(q)
+    np.testing.assert_allclose(arm.mass_matrix(q) @ (100.0 * (goal - q)), lacking, atol=1e-5)
+    assert np.abs(goal - q).max() > 0.01
+
+
 @pytest.mark.parametrize("name", ["planar2r", "puma560", "panda"])
 def test_computed_torque_with_integral_obeys_its_equation(name: str) -> None:
     """e''' + kd e'' + kp e' + ki e = 0 along a fast motion."""
