@@ -164,7 +164,7 @@ def test_long_programs_of_long_results() -> None:
         x, y = np.random.default_rng(0).normal(size=(2, 380))
         np.testing.assert_array_equal(outer(x, y), np.outer(x, y))
         n = 100
-        arm = ch.Robot.from_dh([[0.0, 0.1, 0.05, 0.3]] * n)
+        arm = ch.Robot.from_dh([{"a": 0.1, "alpha": 0.3, "d": 0.05, "mass": 1.0}] * n)
         assert np.isfinite(arm.gravity_torque(np.ones(n))).all()
     """)
 
