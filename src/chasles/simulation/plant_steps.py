@@ -45,7 +45,7 @@ class Felt(NamedTuple):
     outside
         What is evaluated beforehand for the period, (`Equations.outside_size`,); None for nothing.
     values
-        Of all arguments, by name.
+        Values of all arguments, by name.
     """
 
     command: Any

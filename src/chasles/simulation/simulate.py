@@ -214,7 +214,7 @@ def _tolerances(loop: ClosedLoop, rtol: float | None, atol: float | None) -> tup
 def _traced(loop: ClosedLoop) -> Function | None:
     """The compiled loop, or None and a warning if the control law is plain Python that cannot be traced.
 
-    Of a loop that SciPy integrates it is the controller alone.
+    For a loop that SciPy integrates, it is the controller alone.
     """
     try:
         if isinstance(loop.integrator, str):
