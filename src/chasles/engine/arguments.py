@@ -24,7 +24,7 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
     argument
         A number, a list, an array or what turns into one.
     usage, name
-        How the function is called, and the argument's name, for messages.
+        How the function is called (empty where that is clear), and the argument's name, for messages.
 
     Raises
     ------
@@ -37,7 +37,9 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
             return argument
         if isinstance(argument, np.ma.MaskedArray):
             if np.ma.is_masked(argument):
-                raise ArgumentError(f"{usage}: {name} has masked elements; fill them first, as with {name}.filled(0.0)")
+                raise ArgumentError(
+                    f"{_called(usage, name)} has masked elements; fill them first, as with {name}.filled(0.0)"
+                )
             argument = argument.data
         elif (
             hasattr(kind, "__array_ufunc__")
@@ -48,17 +50,20 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
         try:
             argument = np.asarray(argument)
         except ValueError:
-            raise ArgumentError(f"{usage}: {name} is a ragged list; it must be an array of numbers") from None
+            raise ArgumentError(f"{_called(usage, name)} is a ragged list; it must be an array of numbers") from None
         except (TypeError, RuntimeError) as error:  # such as a tensor that lies on another device
-            raise ArgumentTypeError(f"{usage}: {name} does not turn into an array: {error}") from None
+            raise ArgumentTypeError(f"{_called(usage, name)} does not turn into an array: {error}") from None
     if argument.dtype.kind in "fiub":
         return argument
     if argument.dtype.kind == "O":
         if any(isinstance(item, Traced) for item in argument.ravel()):
             return argument  # the caller traces it
         if all(isinstance(item, int | float | np.integer | np.floating) for item in argument.ravel()):
-            return argument.astype(np.float64)
-    raise ArgumentTypeError(f"{usage}: {name} must be an array of real numbers, not {_shown(given)}")
+            try:
+                return argument.astype(np.float64)
+            except OverflowError:
+                raise ArgumentError(f"{_called(usage, name)} holds a whole number too large for a double") from None
+    raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(given)}")
 
 
 def explained(error: Exception, usage: str, cores: Sequence[CoreArray], arguments: Sequence[Any]) -> Exception:
@@ -100,6 +105,11 @@ def _is_table(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "pandas"
 
 
-def _shown(value: Any) -> str:
+def _called(usage: str, name: str) -> str:
+    return f"{usage}: {name}" if usage else name
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a value, cut so that a large one does not flood a message."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
