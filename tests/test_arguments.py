@@ -27,7 +27,7 @@ def test_what_is_no_array_of_real_numbers_is_refused_by_name(values: Any) -> Non
 
 def test_a_traced_scalar_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="kp must hold numbers"):
-        ch.function(x=(2,))(lambda x: reals(x, "kp")).program()
+        ch.function(x=(2,))(lambda x: reals(x, "kp"))([1.0, 2.0])
 
 
 @pytest.mark.parametrize("values", [[1, 2], (1.0, 2.0), np.array([1, 2], np.float32), np.array([1, 2], object)])

@@ -15,6 +15,7 @@ import chasles as ch
 from chasles.engine import Function, Program, floor, sin, sqrt, trace, where
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.native import calls, machine
+from chasles.engine.targets.native.compiler import compile_kernel as compile_native
 from chasles.engine.targets.native.kernels import write_kernel
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 from chasles.errors import ArgumentError
@@ -124,6 +125,20 @@ def test_functions_are_freed() -> None:
     del function
     gc.collect()
     assert reference() is None
+
+
+def test_a_ufunc_keeps_its_machine_code_and_frees_it() -> None:
+    compiled = compile_native(Kernel(mixed()), "float64", "")
+    ufunc, code = compiled.ufunc, weakref.ref(compiled.code)
+    del compiled
+    gc.collect()
+    assert code() is not None
+    values = arguments((5,))
+    for result, expected in zip(ufunc(*values), compile_numpy(Kernel(mixed()), "float64")(*values), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+    del ufunc
+    gc.collect()
+    assert code() is None
 
 
 def test_outputs_can_be_given() -> None:

@@ -121,6 +121,16 @@ def test_out(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> Non
             assert np.array_equal(result, value)
 
 
+def test_results_of_an_earlier_call_are_overwritten(robot: ch.Robot, helpers: SimpleNamespace) -> None:
+    q = helpers.states(robot.n, 18)["q"]
+    states = q[:9], q[9:]
+    earlier = robot.pose_and_jacobian(states[0], frame="body")
+    later = robot.pose_and_jacobian(states[1], frame="body", out=earlier)
+    for kept, result, expected in zip(earlier, later, robot.pose_and_jacobian(states[1], frame="body"), strict=True):
+        assert result is kept
+        assert np.array_equal(result, expected)
+
+
 def test_out_with_strides(robot: ch.Robot, helpers: SimpleNamespace) -> None:
     q = helpers.states(robot.n, 9)["q"]
     room = np.full((robot.n, 9, 2 * robot.n), -1.0)

@@ -13,6 +13,31 @@ import numpy as np
 _FROM_FUNCTION_AND_SIGNATURE = 31
 _NO_IDENTITY = -1
 
+#: What ufuncs need whose layout is not the one expected below: it is never freed.
+_kept_for_ever: list[object] = []
+
+
+class _UFunc(ctypes.Structure):
+    """The beginning of NumPy's ``PyUFuncObject``, part of its stable ABI."""
+
+    _fields_ = (
+        ("reference_count", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("inputs", ctypes.c_int),
+        ("outputs", ctypes.c_int),
+        ("arguments", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("loops", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("loop_count", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_void_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_void_p),
+        ("pointer", ctypes.c_void_p),
+        ("owned", ctypes.c_void_p),
+    )
+
 
 def c_api(table: str) -> Any:
     """Return the capsule of one of NumPy's tables of C functions, ``"_UFUNC_API"`` or ``"_ARRAY_API"``."""
@@ -32,9 +57,9 @@ def _maker() -> Any:
 
 
 def make_gufunc(
-    address: int, *, inputs: int, outputs: int, signature: str, dtype: str, name: str, doc: str
-) -> tuple[np.ufunc, object]:
-    """Return a generalized ufunc of one type and what must stay alive as long as it does.
+    address: int, *, inputs: int, outputs: int, signature: str, dtype: str, name: str, doc: str, code: object
+) -> np.ufunc:
+    """Return a generalized ufunc of one type.
 
     Parameters
     ----------
@@ -48,11 +73,25 @@ def make_gufunc(
         Type of all arrays, ``"float64"`` or ``"float32"``.
     name, doc
         What error messages and ``help`` show.
+    code
+        The owner of the machine code, which the ufunc keeps alive.
     """
     count = inputs + outputs
     loops, data = (ctypes.c_void_p * 1)(address), (ctypes.c_void_p * 1)(None)
     types = ctypes.create_string_buffer(bytes([np.dtype(dtype).num] * count), count)
     texts = name.encode(), doc.encode(), signature.encode()
     places = [ctypes.addressof(array) for array in (loops, data, types)]
-    ufunc = _maker()(*places, 1, inputs, outputs, _NO_IDENTITY, texts[0], texts[1], 0, texts[2])
-    return ufunc, (loops, data, types, texts)
+    ufunc: np.ufunc = _maker()(*places, 1, inputs, outputs, _NO_IDENTITY, texts[0], texts[1], 0, texts[2])
+    _give(ufunc, places, (loops, data, types, texts, code))
+    return ufunc
+
+
+def _give(ufunc: np.ufunc, places: list[int], needed: object) -> None:
+    """Let a ufunc own what it needs: NumPy releases the object in this field together with the ufunc."""
+    fields = _UFunc.from_address(id(ufunc))
+    seen = (fields.inputs, fields.outputs, fields.loops, fields.data, fields.types, fields.owned)
+    if seen == (ufunc.nin, ufunc.nout, *places, None):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
+        fields.owned = id(needed)
+    else:
+        _kept_for_ever.append(needed)

@@ -101,7 +101,8 @@ class Runner:
                 batch = own
         if foreign and out is None and (call := foreign_call(given)) is not None:
             return self._in_result(call(self.call, self.kernel, self.dtype, given))
-        if out.__class__ is tuple and len(out) > 1:
+        if isinstance(out, tuple):
+            out = tuple(out)  # NumPy takes no named tuple, which is what an earlier call returned
             self._check_apart(out)
         if self.shape != "map":
             work *= self._repetitions(given)

@@ -24,7 +24,7 @@ class CompiledKernel:
     ufunc
         The generalized ufunc.
     code
-        The machine code; it must live as long as the ufunc.
+        The machine code; the ufunc and each direct call keep it alive.
     result
         Named tuple in which the direct call returns several results, or None for a plain tuple.
     """
@@ -33,7 +33,6 @@ class CompiledKernel:
     dtype: str
     ufunc: np.ufunc
     code: machine.LoadedCode
-    kept: object
     result: type | None
 
     @cached_property
@@ -57,7 +56,7 @@ def compile_kernel(kernel: Kernel, dtype: str, doc: str, result: type | None = N
     content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
     functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel) else [ENTRY]
     code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes))
-    ufunc, kept = make_gufunc(
+    ufunc = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),
         outputs=len(kernel.outputs),
@@ -65,5 +64,6 @@ def compile_kernel(kernel: Kernel, dtype: str, doc: str, result: type | None = N
         dtype=dtype,
         name=kernel.program.name,
         doc=doc,
+        code=code,
     )
-    return CompiledKernel(kernel, dtype, ufunc, code, kept, result)
+    return CompiledKernel(kernel, dtype, ufunc, code, result)

@@ -54,7 +54,7 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
     code = machine.loaded(content, [ENTRY], lambda: [_RiccatiWriter(states, inputs, keep, lanes).module()])
     n, m, w = states, inputs, states + inputs
     cost = f"(s,{n},{n})" if keep else f"({n},{n})"
-    ufunc, kept = make_gufunc(
+    return make_gufunc(
         code.address(ENTRY),
         inputs=4,
         outputs=2,
@@ -62,12 +62,8 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
         dtype="float64",
         name="riccati",
         doc="",
+        code=code,
     )
-    _alive.append((code, kept))
-    return ufunc
-
-
-_alive: list[object] = []  # machine code and what its ufuncs point to, as long as the cache above
 
 
 class _Matrix:
