@@ -17,14 +17,19 @@ REPEATS = 7
 FIRST_CALL = """
 import json, sys
 from time import perf_counter
-start = perf_counter()
+times = [perf_counter()]
+import numpy
+times.append(perf_counter())
 import chasles
-imported = perf_counter()
+times.append(perf_counter())
+chasles.Robot
+times.append(perf_counter())
 arm = chasles.load("panda")
-loaded = perf_counter()
+times.append(perf_counter())
 arm.inverse_dynamics(arm.home, arm.home, arm.home)
-done = perf_counter()
-print(json.dumps([imported - start, loaded - imported, done - loaded]))
+times.append(perf_counter())
+modules = sum(name.partition(".")[0] == "chasles" for name in sys.modules)
+print(json.dumps([later - earlier for earlier, later in zip(times, times[1:])] + [modules]))
 """
 
 
@@ -40,21 +45,25 @@ def tables() -> Iterator[Table]:
             with tempfile.TemporaryDirectory() as fresh:
                 uncached.append(measure(FIRST_CALL, fresh))
             cached.append(measure(FIRST_CALL, warm))
-    imported = [times[0] for times in (*uncached, *cached)]
+    runs = [*uncached, *cached]
+    numpy, imported, robots = (median(times[part] for times in runs) for part in range(3))
     table = Table(
         "Start in a fresh process",
         ("", "median", "of which loading the robot", "allowed"),
         notes=[
-            "First inverse dynamics: chasles.load('panda') and the first call together, after the import.",
+            "First inverse dynamics: chasles.load('panda') and the first call together, after the imports; "
+            f"{runs[0][-1]:.0f} modules of Chasles are loaded by then.",
             f"Whole process: python -c 'import chasles', from start to exit; without the import it takes "
             f"{seconds(median(nothing))}.",
         ],
     )
-    table.add("import chasles", seconds(median(imported)), "", at_most(0.25, median(imported)))
+    table.add("import numpy", seconds(numpy), "", "")
+    table.add("import chasles, beyond NumPy", seconds(imported), "", at_most(0.6 * numpy, imported))
+    table.add("chasles.Robot, first used", seconds(robots), "", at_most(0.25, robots))
     table.add("import chasles, whole process", seconds(median(whole)), "", at_most(0.25, median(whole)))
-    for label, runs, allowed in (("compiled", uncached, 0.5), ("from the cache", cached, 0.03)):
-        both = median(times[1] + times[2] for times in runs)
-        loading = median(times[1] for times in runs)
+    for label, times_of, allowed in (("compiled", uncached, 0.5), ("from the cache", cached, 0.03)):
+        both = median(times[3] + times[4] for times in times_of)
+        loading = median(times[3] for times in times_of)
         table.add(f"first inverse dynamics, {label}", seconds(both), seconds(loading), at_most(allowed, both))
     yield table
 

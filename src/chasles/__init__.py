@@ -1,19 +1,20 @@
 """Chasles: robot mechanics and control, from a description to controlled motion, at native speed.
 
-Packages above the robot (control, trajectories, simulation, …) are imported when a name of theirs is first used.
+A name's package is imported when the name is first used: importing Chasles alone takes no time.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from chasles._version import __version__
-from chasles.engine import Function, Program, function, get_threads, set_threads, threads, trace
 from chasles.errors import ChaslesError
-from chasles.robot import Robot, load
 
 if TYPE_CHECKING:
     from chasles import control, geometry, integrators, studies
     from chasles.control import ComputedTorque, PDGravity, PythonLaw
+    from chasles.engine import Function, Program, trace
+    from chasles.engine.function import function
+    from chasles.engine.threads import get_threads, set_threads, threads
     from chasles.integrators.integrate import integrate
     from chasles.plant import (
         BaseMotion,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         Plant,
         Sensors,
     )
+    from chasles.robot import Robot, load
     from chasles.simulation.simulate import simulate
     from chasles.trajectories import (
         BlendedWaypoints,
@@ -97,16 +99,18 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "geometry", "integrators", "interop", "inverse_kinematics", "model", "plant", "simulation",
-    "studies", "trajectories", "visual",
+    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "model", "plant",
+    "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "PDGravity", "PythonLaw"),
+    "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
     "integrators": ("integrate",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
         "Sensors",
     ),
+    "robot": ("Robot", "load"),
     "simulation": ("simulate",),
     "trajectories": (
         "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "CubicSpline", "HermiteSpline",
