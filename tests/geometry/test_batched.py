@@ -94,6 +94,21 @@ def test_each_choice_of_options_is_a_program_of_its_own():
     assert np.array_equal(combine.jacobian(wrt="y", factor=2.0)(X, X), 2.0 * np.eye(3))
 
 
+def test_options_that_equal_each_other_are_told_apart_by_type():
+    @batched(x=(3,))
+    def power(x: Any, exponent: int = 2) -> Any:
+        if type(exponent) is not int:
+            raise ArgumentError(f"exponent must be a whole number, not {exponent!r}")
+        return x**exponent
+
+    for exponent in (1, 3):
+        np.testing.assert_allclose(power(X, exponent=exponent), X**exponent, rtol=1e-15)
+        assert power.specialize(exponent=exponent) is power.specialize(exponent=exponent)
+    for equal in (3.0, True, np.float64(3.0)):
+        with pytest.raises(ArgumentError, match="must be a whole number"):
+            power(X, exponent=equal)
+
+
 @pytest.mark.parametrize(
     ("arguments", "keywords", "message"),
     [

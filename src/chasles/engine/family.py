@@ -76,7 +76,7 @@ class Family(Function, ABC):
     def specialize(self, **options: Any) -> Function:
         """Return the function for one choice of options: its program, derivatives and exports."""
         chosen = self.completed(options)
-        key = tuple(chosen.values())
+        key = _with_types(chosen)
         try:
             known = self._functions.get(key)
         except TypeError:
@@ -120,7 +120,7 @@ class Family(Function, ABC):
 
     def _chosen(self, options: dict[str, Any]) -> Function:
         """Return the function for the options of a call, remembered by the call's own words."""
-        key = tuple(options.items())
+        key = _with_types(options)
         try:
             known = self._by_call.get(key)
         except TypeError:  # an option that is no plain value: refused below
@@ -175,3 +175,8 @@ class Family(Function, ABC):
     def usage(self) -> str:
         """How it is called, for messages."""
         return f"{self._name}({', '.join(self._parameters)})"
+
+
+def _with_types(options: Mapping[str, Any]) -> tuple[tuple[str, type, Any], ...]:
+    """Options as a key that tells 3 from 3.0 and True from 1, which equal each other."""
+    return tuple((name, value.__class__, value) for name, value in options.items())
