@@ -32,7 +32,7 @@ SOURCE = Path("src/chasles")
 
 #: Tests of the packages that have others than those in the folder of their name.
 TESTS = {
-    "algorithms": ("tests/algorithms", "tests/robot"),
+    "algorithms": ("tests/algorithms", "tests/mechanics"),
     "interop/modern_robotics": ("tests/interop/modern_robotics", "tests/peers/test_modern_robotics.py"),
     "plant": ("tests/plant", "tests/simulation"),
     "simulation": ("tests/simulation", "tests/plant", "tests/control/test_in_simulation.py"),

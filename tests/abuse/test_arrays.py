@@ -12,7 +12,7 @@ import pytest
 import chasles as ch
 from chasles import geometry
 from chasles.errors import ArgumentError, ChaslesError
-from chasles.robot.computation import Computation
+from chasles.mechanics.computation import Computation
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "1"))
 ARM = ch.load("planar2r")

@@ -18,8 +18,8 @@ from chasles.inverse_kinematics.ranges import Ranges, reach
 from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution, every, whole
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
+from chasles.mechanics import Mechanics
 from chasles.model import build_tree
-from chasles.robot import Robot
 
 #: Iterations for a target that is known to be out of reach: enough to come close.
 OUT_OF_REACH_ITERATIONS = 100.0
@@ -96,7 +96,7 @@ class NumericSolver:
         Name of the secondary objective, or None.
     """
 
-    def __init__(self, robot: Robot, target: str, task: Task, limits: bool, objective: str | None) -> None:
+    def __init__(self, robot: Mechanics, target: str, task: Task, limits: bool, objective: str | None) -> None:
         tree = build_tree(robot.description)
         self.n, self.task = robot.n, task
         self.first_shift = np.full(robot.n, 0.5)

@@ -12,25 +12,25 @@ from chasles.engine import Function, log, trace
 from chasles.errors import UnknownNameError
 from chasles.inverse_kinematics.iteration import Objective
 from chasles.inverse_kinematics.ranges import Ranges
-from chasles.robot import Robot
+from chasles.mechanics import Mechanics
 
 #: Length of a step against the gradient of an objective.
 _GAIN = 0.2
 
 
-def center_objective(robot: Robot, target: str, ranges: Ranges) -> Objective:
+def center_objective(robot: Mechanics, target: str, ranges: Ranges) -> Objective:
     """Towards the middle of the joints' ranges; joints without limits stay where they are."""
     limited = np.isfinite(ranges.lower) & np.isfinite(ranges.upper)
     middle = np.where(limited, ranges.middle, 0.0)
     return lambda q, _: _GAIN * limited * (middle - q)
 
 
-def posture_objective(robot: Robot, target: str, ranges: Ranges) -> Objective:
+def posture_objective(robot: Mechanics, target: str, ranges: Ranges) -> Objective:
     """Towards the posture of the call."""
     return lambda q, arguments: _GAIN * (arguments["posture"] - q)
 
 
-def manipulability_objective(robot: Robot, target: str, ranges: Ranges) -> Objective:
+def manipulability_objective(robot: Mechanics, target: str, ranges: Ranges) -> Objective:
     """Up the gradient of log sqrt(det(J Jᵀ)), which Yoshikawa (1985) calls manipulability."""
     jacobian = robot.jacobian.specialize(frame="world-aligned", target=target)
 
@@ -43,14 +43,14 @@ def manipulability_objective(robot: Robot, target: str, ranges: Ranges) -> Objec
     return lambda q, _: _GAIN * gradient(q)
 
 
-OBJECTIVES: dict[str, Callable[[Robot, str, Ranges], Objective]] = {
+OBJECTIVES: dict[str, Callable[[Mechanics, str, Ranges], Objective]] = {
     "center": center_objective,
     "manipulability": manipulability_objective,
     "posture": posture_objective,
 }
 
 
-def objective_of(name: str | None, robot: Robot, target: str, ranges: Ranges) -> Objective | None:
+def objective_of(name: str | None, robot: Mechanics, target: str, ranges: Ranges) -> Objective | None:
     """Objective of a name, for one robot and frame; None for none."""
     if name is None:
         return None

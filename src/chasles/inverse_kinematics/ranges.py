@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from chasles.cached import cached_property
 from chasles.engine import floor, maximum, minimum, where
 from chasles.geometry.elementary import Array
+from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
 from chasles.model.tree import WORLD
-from chasles.robot import Robot
 
 TURN = 2.0 * np.pi
 #: A joint this little beyond a limit, rad, stands at it.
 _ROUNDING = 1e-11
 
 
-def position_limits(robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def position_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest position of each coordinate, (n,), at which no joint passes a limit, mimic joints included.
 
     >>> import chasles as ch
@@ -66,7 +66,7 @@ class Ranges:
     moving: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, robot: Robot, target: str, limits: bool, length: float) -> Ranges:
+    def of(cls, robot: Mechanics, target: str, limits: bool, length: float) -> Ranges:
         """Ranges of a robot for one of its frames, with or without its limits."""
         tree = build_tree(robot.description)
         lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)

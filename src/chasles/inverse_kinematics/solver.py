@@ -27,7 +27,7 @@ from chasles.inverse_kinematics.objectives import OBJECTIVES
 from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
 from chasles.inverse_kinematics.solution import Solution, every
 from chasles.inverse_kinematics.task import Task
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.mechanics import Mechanics, require_plain_coordinates
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")
@@ -36,7 +36,7 @@ METHODS = ("auto", "closed form", "numeric")
 class InverseKinematics:
     """Inverse kinematics of one robot; called as ``robot.inverse_kinematics(T, ...)``."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Mechanics) -> None:
         require_plain_coordinates(robot, "inverse kinematics")
         if robot.n == 0:
             raise ArgumentError(f"robot '{robot.name}' has no joints to move")

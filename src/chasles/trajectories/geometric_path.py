@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
-from chasles.robot.plain_coordinates import require_plain_coordinates
+from chasles.mechanics import require_plain_coordinates
 from chasles.trajectories.durations import INSTANTS, SHORTEST
 from chasles.trajectories.sampling import jumps
 from chasles.trajectories.splines import CubicSpline

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.geometry import quaternion_from_rotation
-from chasles.robot.plain_coordinates import require_plain_coordinates
+from chasles.mechanics import require_plain_coordinates
 
 if TYPE_CHECKING:
     import xarray

@@ -18,8 +18,8 @@ from chasles.inverse_kinematics.ranges import Ranges, reach
 from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution, whole
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verdict, Verification
+from chasles.mechanics import Mechanics
 from chasles.model import build_tree
-from chasles.robot import Robot
 
 
 class ClosedFormSolver:
@@ -40,7 +40,7 @@ class ClosedFormSolver:
         The formulas; None where there are none for this robot and task.
     """
 
-    def __init__(self, robot: Robot, target: str, task: Task, limits: bool) -> None:
+    def __init__(self, robot: Mechanics, target: str, task: Task, limits: bool) -> None:
         tree = build_tree(robot.description)
         self.n = robot.n
         self.chain = Chain.of(tree, target)

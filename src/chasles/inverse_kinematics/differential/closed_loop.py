@@ -22,7 +22,7 @@ from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.mechanics import Mechanics, require_plain_coordinates
 
 
 class ClosedLoopInverseKinematics:
@@ -56,7 +56,7 @@ class ClosedLoopInverseKinematics:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: Mechanics,
         *,
         target: str = "tool",
         position_gain: float = 10.0,

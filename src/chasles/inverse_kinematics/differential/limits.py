@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.ranges import position_limits
-from chasles.robot import Robot
+from chasles.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Limit(Protocol):
     keeps the one of higher priority and comes as near to the other as that allows.
     """
 
-    def bounds(self, robot: Robot, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return lowest and highest rates (n,) for a step of dt (s) from positions q and rates qd."""
         ...
 
@@ -49,7 +49,7 @@ class ConfigurationLimit:
     fraction: float = 0.5
     priority: ClassVar[int] = 0
 
-    def bounds(self, robot: Robot, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return the rates that use up the fraction."""
         if not 0.0 < self.fraction <= 1.0:
             raise ArgumentError(
@@ -81,7 +81,7 @@ class VelocityLimit:
     highest: ArrayLike | None = None
     priority: ClassVar[int] = 1
 
-    def bounds(self, robot: Robot, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return the limits."""
         highest = _limits(robot.velocity_limits if self.highest is None else self.highest, q, "velocity limits")
         return -highest, highest
@@ -99,7 +99,7 @@ class AccelerationLimit:
     highest: ArrayLike
     priority: ClassVar[int] = 2
 
-    def bounds(self, robot: Robot, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return the rates that are reached within the limits."""
         highest = _limits(self.highest, q, "acceleration limits")
         lower, upper = qd - highest * dt, qd + highest * dt
@@ -125,7 +125,7 @@ class Bounds(NamedTuple):
     contradicted: NDArray[np.bool_]
 
 
-def common_bounds(limits: Sequence[Limit], robot: Robot, q: Vector, qd: Vector, dt: float) -> Bounds:
+def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vector, dt: float) -> Bounds:
     """Intersect the bounds of all limits; where they contradict each other, those of higher priority hold.
 
     Raises

@@ -18,7 +18,7 @@ from chasles.inverse_kinematics.differential.limits import (
 )
 from chasles.inverse_kinematics.differential.tasks import Task
 from chasles.inverse_kinematics.ranges import position_limits
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.mechanics import Mechanics, require_plain_coordinates
 
 Vector = NDArray[np.float64]
 #: DAQP's exit flag, and its marks of bounds.
@@ -53,7 +53,7 @@ class JointRates:
 
 
 def solve_rates(
-    robot: Robot,
+    robot: Mechanics,
     q: ArrayLike,
     tasks: Sequence[Task],
     dt: float,
@@ -147,7 +147,7 @@ def solve_rates(
     )
 
 
-def _contradictions(robot: Robot, q: Vector, bounds: Bounds) -> list[str]:
+def _contradictions(robot: Mechanics, q: Vector, bounds: Bounds) -> list[str]:
     """Sentences about the joints at which limits contradict each other."""
     lower, upper = position_limits(robot)
     beyond = np.maximum(lower - q, q - upper)

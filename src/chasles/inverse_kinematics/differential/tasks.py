@@ -16,7 +16,7 @@ from chasles.geometry import (
     log_rotation,
     relative_pose,
 )
-from chasles.robot import Robot
+from chasles.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Equation(NamedTuple):
 class Task(Protocol):
     """Anything that gives an equation for the joint rates at a configuration."""
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation, for rates in rad/s (m/s for sliding joints)."""
         ...
 
@@ -67,7 +67,7 @@ class FrameTask:
     orientation_cost: float | ArrayLike = 1.0
     gain: float = 10.0
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the frame's error in its own axes."""
         goal = _goal(self.T_world_goal, (4, 4), "T_world_goal")
         T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
@@ -105,7 +105,7 @@ class PositionTask:
     cost: float | ArrayLike = 1.0
     gain: float = 10.0
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the velocity of the frame's origin, in world axes."""
         goal = _goal(self.p_world_goal, (3,), "p_world_goal")
         T, J = robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
@@ -139,7 +139,7 @@ class OrientationTask:
     cost: float | ArrayLike = 1.0
     gain: float = 10.0
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the frame's angular velocity, in its own axes."""
         goal = _goal(self.R_world_goal, (3, 3), "R_world_goal")
         T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
@@ -161,7 +161,7 @@ class PostureTask:
     cost: float = 1e-2
     gain: float = 1.0
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return one row for each joint."""
         posture = _goal(self.posture, q.shape, "posture")
         return Equation(np.eye(len(q)), self.gain * (posture - q), np.full(len(q), self.cost**2))
@@ -178,7 +178,7 @@ class DampingTask:
 
     cost: float = 1e-3
 
-    def equation(self, robot: Robot, q: Vector) -> Equation:
+    def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return one row for each joint."""
         return Equation(np.eye(len(q)), np.zeros(len(q)), np.full(len(q), self.cost**2))
 

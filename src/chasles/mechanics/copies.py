@@ -8,18 +8,14 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from chasles import model
+from chasles.mechanics.computation import HasDescription
+from chasles.mechanics.described import Described
 from chasles.model import Description
 from chasles.model.cutting import Branches
-from chasles.robot.computation import HasDescription
 
 
-class Copies:
+class Copies(Described):
     """Robots that differ from one; a part of `Robot`. None changes the robot itself."""
-
-    description: Description
-
-    def __init__(self, description: Description) -> None:
-        self.description = description
 
     def with_payload(
         self,

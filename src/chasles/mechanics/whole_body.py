@@ -6,17 +6,15 @@ from numpy.typing import ArrayLike
 
 from chasles import algorithms
 from chasles.geometry.reference_frames import ReferenceFrame
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, Wrenches, computes
+from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
+from chasles.mechanics.described import Described
 
 
-class WholeBody:
+class WholeBody(Described):
     """What can be computed of a robot as a whole; a part of `Robot`.
 
     Momenta and powers are those of all moving links; the links of a fixed base have none.
     """
-
-    description: Description
 
     @computes(algorithms.centroidal_momentum_matrix, outputs=["A"])
     def centroidal_momentum_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:

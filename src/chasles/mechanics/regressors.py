@@ -5,18 +5,16 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, computes
-from chasles.robot.results import EnergyRegressors
+from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.described import Described
+from chasles.mechanics.results import EnergyRegressors
 
 
-class Regressors:
+class Regressors(Described):
     """What inertial and friction parameters contribute to motion; a part of `Robot`.
 
     The columns belong to `Robot.inertial_parameter_names`, whose order `chasles.model.inertial_parameters` explains.
     """
-
-    description: Description
 
     @computes(algorithms.torque_regressor, outputs=["Y"])
     def torque_regressor(

@@ -1,72 +1,26 @@
-"""`Robot`: a description together with everything that can be computed of it."""
+"""`Described`: the base of all that stands on one robot's description."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles import model
-from chasles.cached import cached_property
 from chasles.model import Description
-from chasles.robot.configurations import Configurations
-from chasles.robot.copies import Copies
-from chasles.robot.dynamics import Dynamics
-from chasles.robot.formats import Formats
-from chasles.robot.kinematics import Kinematics
-from chasles.robot.parameters import InertialParameters
-from chasles.robot.reference_dynamics import ReferenceDynamics
-from chasles.robot.regressors import Regressors
-from chasles.robot.whole_body import WholeBody
-
-if TYPE_CHECKING:
-    from chasles.inverse_kinematics import InverseKinematics
 
 
-class Robot(
-    Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies, Formats
-):
-    """A robot: immutable description and compiled mechanics.
-
-    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
-    of shape (..., nq), with any leading batch axes, ``out=``, ``vary=`` for parameters that take other values than the
-    description's, and, where forces of the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of
-    motion is
-
-        M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
-
-    Joint positions are in rad (m for sliding joints), torques in N m (N). The world frame is the fixed base frame. For
-    most robots nq is n; see `chasles.robot.configurations` for those with quaternions.
-
-    Parameters
-    ----------
-    description
-        What the robot is; see also `load`, `from_dh`, `from_screws`, `from_urdf`, `from_toml` and `from_spacelib`.
-
-    Examples
-    --------
-    >>> import chasles as ch
-    >>> import numpy as np
-    >>> arm = ch.load("planar2r")
-    >>> arm.forward_kinematics([0.0, np.pi / 2])[:3, 3].round(3)
-    array([0.5 , 0.25, 0.  ])
-    """
+class Described:
+    """A robot's description, the properties read from it, and equality by it; the base of the parts of `Mechanics`."""
 
     def __init__(self, description: Description) -> None:
         if not isinstance(description, Description):
             raise TypeError(
-                f"Robot takes a Description, not {description!r}; robots by name or file: chasles.load(...)"
+                f"{type(self).__name__} takes a Description, not {description!r}; robots by name or file: "
+                "chasles.load(...)"
             )
         self.description = description
-
-    @cached_property
-    def inverse_kinematics(self) -> InverseKinematics:
-        """Joint positions for poses of a frame; see `chasles.inverse_kinematics.InverseKinematics`."""
-        from chasles.inverse_kinematics import InverseKinematics  # stands on this module
-
-        return InverseKinematics(self)
 
     @property
     def name(self) -> str:
@@ -154,7 +108,7 @@ class Robot(
         return model.parameter_shapes(self.description)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Robot) and self.description == other.description
+        return isinstance(other, Described) and self.description == other.description
 
     def __hash__(self) -> int:
         return hash(self.description)
@@ -165,18 +119,4 @@ class Robot(
     def __repr__(self) -> str:
         joints = len(self.joint_names)
         freedoms = "" if joints == self.n else f" with {self.n} freedoms"
-        return f"<Robot '{self.name}': {joints} joints{freedoms}, {len(self.description.links)} links>"
-
-
-def load(name_or_path: str | Path, *, check: bool = True) -> Robot:
-    """Load a robot: one of those that Chasles brings, by name, or a URDF, MJCF, TOML or SpaceLib file.
-
-    See `chasles.model.load`.
-
-    Examples
-    --------
-    >>> import chasles as ch
-    >>> ch.load("panda").n
-    7
-    """
-    return Robot(model.load(name_or_path, check=check))
+        return f"<{type(self).__name__} '{self.name}': {joints} joints{freedoms}, {len(self.description.links)} links>"

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import algorithms, model
 from chasles.algorithms import Grouping
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model import Description, Tree
-from chasles.robot.base_parameters import BaseParameters, expressions
+from chasles.mechanics.base_parameters import BaseParameters, expressions
+from chasles.mechanics.described import Described
+from chasles.model import Tree
 
 METHODS = ("regrouping", "numerical")
 
@@ -20,13 +21,8 @@ STATES_PER_PARAMETER = 3
 """Torques of random motions for each inertial parameter: the condition grows little with more."""
 
 
-class InertialParameters:
+class InertialParameters(Described):
     """What a robot's masses, inertias, friction and motors are, as numbers; a part of `Robot`."""
-
-    description: Description
-
-    def __init__(self, description: Description) -> None:
-        self.description = description
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:

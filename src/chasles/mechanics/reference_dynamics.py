@@ -5,18 +5,16 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, computes
-from chasles.robot.results import MomentumAndDrift
+from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.described import Described
+from chasles.mechanics.results import MomentumAndDrift
 
 
-class ReferenceDynamics:
+class ReferenceDynamics(Described):
     """Torques for a reference motion beside the real one, momenta and their regressors; a part of `Robot`.
 
     The columns of regressors belong to `Robot.inertial_parameter_names`.
     """
-
-    description: Description
 
     @computes(algorithms.passivity_torque, outputs=["tau"])
     def passivity_torque(

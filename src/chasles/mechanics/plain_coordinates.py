@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chasles.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from chasles.robot.facade import Robot
+from chasles.mechanics.described import Described
 
 
-def require_plain_coordinates(robot: Robot, what: str) -> None:
+def require_plain_coordinates(robot: Described, what: str) -> None:
     """Refuse a robot whose configurations are not vectors, because it has spherical or free joints.
 
     Parameters

@@ -7,19 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms
 from chasles.errors import ArgumentError
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, computes
+from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.described import Described
 
 
-class Configurations:
+class Configurations(Described):
     """What can be done with configurations q, shape (..., nq), and displacements v, shape (..., nv); a part of `Robot`.
 
     For joints with one freedom these are sums and differences. A spherical joint has a unit quaternion w, x, y, z in q
     and an angular velocity in v; a free joint has a quaternion and a position in q, and in v the angular velocity and
     the velocity of the body that it moves, in its axes.
     """
-
-    description: Description
 
     @computes(algorithms.integrate, outputs=["q_next"])
     def integrate(self, q: ArrayLike, v: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, Wrenches, computes
-from chasles.robot.results import Linearization, TorqueDerivatives
+from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
+from chasles.mechanics.described import Described
+from chasles.mechanics.results import Linearization, TorqueDerivatives
 
 
-class Dynamics:
+class Dynamics(Described):
     """What can be computed of a robot's motion under forces; a part of `Robot`, which gives the equation of motion.
 
     Configurations q, velocities qd, accelerations qdd and torques tau have the shape (..., n); for sliding joints read
     m for rad and N for N m.
     """
-
-    description: Description
 
     @computes(algorithms.inverse_dynamics, outputs=["tau"])
     def inverse_dynamics(

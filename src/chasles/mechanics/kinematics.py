@@ -6,15 +6,13 @@ from numpy.typing import ArrayLike
 
 from chasles import algorithms
 from chasles.geometry.reference_frames import ReferenceFrame
-from chasles.model import Description
-from chasles.robot.computation import Array, Out, Vary, computes
-from chasles.robot.results import PoseAndJacobian
+from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.described import Described
+from chasles.mechanics.results import PoseAndJacobian
 
 
-class Kinematics:
+class Kinematics(Described):
     """What can be computed of a robot's geometry; a part of `Robot`, which says what all computations share."""
-
-    description: Description
 
     @computes(algorithms.forward_kinematics, outputs=["T_world_frame"])
     def forward_kinematics(

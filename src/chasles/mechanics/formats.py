@@ -6,16 +6,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from chasles import model
-from chasles.model import Description, DHTable, ScrewTable
+from chasles.mechanics.described import Described
+from chasles.model import DHTable, ScrewTable
 
 
-class Formats:
+class Formats(Described):
     """What a robot can be read from and written as; a part of `Robot`."""
-
-    description: Description
-
-    def __init__(self, description: Description) -> None:
-        self.description = description
 
     @classmethod
     def from_dh(cls, *args: Any, **keywords: Any) -> Self:
