@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Program, operands
+from chasles.engine.program import Program
 from chasles.engine.targets.native.mathematics import LIBRARY
 from chasles.engine.targets.native.writer import Writer, literal
+from chasles.engine.targets.segments import Frame, cut
 
 #: A function of more instructions is cut: what the compiler's register allocation takes grows faster than the length.
 LONGEST_FUNCTION = 1_000
@@ -138,43 +139,6 @@ def _visible(body: str) -> str:
     return body.replace("define internal ", "define ")
 
 
-class _Frame:
-    """Where values wait in memory that one segment of a long program computes and a later one uses."""
-
-    def __init__(self, program: Program, segments: Sequence[range]) -> None:
-        segment_of = [number for number, segment in enumerate(segments) for _ in segment]
-        last_use = list(segment_of)
-        for index, instruction in enumerate(program.instructions):
-            for operand in operands(instruction):
-                last_use[operand] = segment_of[index]
-        self.slot: dict[int, int] = {}
-        self.size = 0
-        free: list[int] = []
-        leaving: list[list[int]] = [[] for _ in segments]
-        for number, segment in enumerate(segments):
-            for index in segment:
-                if last_use[index] > number and program.instructions[index][0] not in ("constant", "input"):
-                    if not free:
-                        free.append(self.size)
-                        self.size += 1
-                    self.slot[index] = free.pop()
-                    leaving[last_use[index]].append(self.slot[index])
-            free += leaving[number]
-
-
-def _segments(program: Program) -> list[range]:
-    """Cut a program into stretches of similar length; an item stays with its call."""
-    instructions = program.instructions
-    count = -(-len(instructions) // LONGEST_FUNCTION) or 1
-    cuts = [0]
-    for k in range(1, count):
-        cut = k * len(instructions) // count
-        while cut < len(instructions) and instructions[cut][0] == "item":
-            cut += 1
-        cuts.append(cut)
-    return [range(start, stop) for start, stop in pairwise([*cuts, len(instructions)])]
-
-
 _PARAMETERS = "ptr noalias %in, ptr noalias %out, ptr noalias %work"
 
 
@@ -184,8 +148,8 @@ def write_program(module: Module, program: Program, name: str) -> list[str]:
     Its working memory begins with the frame of values that segments leave for later ones, then the arguments and
     results of the programs that it calls, then their own working memory.
     """
-    segments = _segments(program)
-    frame = _Frame(program, segments) if len(segments) > 1 else None
+    segments = cut(program, LONGEST_FUNCTION)
+    frame = Frame(program, segments) if len(segments) > 1 else None
     size = frame.size if frame else 0
     buffers: dict[str, tuple[int, int]] = {}
     for called in program.programs:
@@ -226,7 +190,7 @@ class _SegmentWriter(Writer):
         module: Module,
         program: Program,
         signature: str,
-        frame: _Frame | None,
+        frame: Frame | None,
         buffers: Mapping[str, tuple[int, int]],
         called_workspace: int,
     ) -> None:

@@ -11,32 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from chasles.engine.targets import coefficients
 from chasles.engine.targets.native.writer import Writer, literal
 
 _SHIFT = 1.5 * 2.0**52  # x + shift - shift rounds x to a whole number, which then stands in the low bits of x + shift
 _SHIFT_BITS = 0x4338000000000000
 _PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-_LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
-_SIN = (
-    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
-)  # fmt: skip
-_COS = (
-    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
-)  # fmt: skip
-_LOG = (
-    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
-    1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01,
-)  # fmt: skip
-_ATAN_P = (
-    -6.485021904942025371773e1, -1.228866684490136173410e2, -7.500855792314704667340e1,
-    -1.615753718733365076637e1, -8.750608600031904122785e-1,
-)  # fmt: skip
-_ATAN_Q = (
-    1.945506571482613964425e2, 4.853903996359136964868e2, 4.328810604912902668951e2,
-    1.650270098316988542046e2, 2.485846490142306297962e1, 1.0,
-)  # fmt: skip
 _LARGEST_REDUCED = 1.0e6
 
 
@@ -158,11 +138,11 @@ def sincos(lanes: int) -> str:
     r = w.add(second, correction)
     tail = w.add(w.sub(second, r), correction)
     z = w.mul(r, r)
-    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, _SIN), tail))
+    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SIN), tail))
     half = w.mul(z, w.constant(0.5))
     leading = w.sub(w.constant(1.0), half)
     rest = w.sub(w.sub(w.sub(w.constant(1.0), leading), half), w.mul(r, tail))
-    cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, _COS), rest))
+    cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, coefficients.COS), rest))
     odd = w.value(f"trunc {w.whole} {quadrant} to {w.truth}")
     sine_sign = w.integer("shl", w.integer("and", quadrant, 2), 62)
     cosine_sign = w.integer("shl", w.integer("and", w.integer("add", quadrant, 1), 2), 62)
@@ -205,7 +185,7 @@ def _reduced_exponential(w: VectorMath, x: str) -> tuple[str, str]:
     """Return n and exp(r) - 1 for x = n ln 2 + r."""
     n, bits = w.nearest(x, 1.0 / math.log(2.0))
     minus_n = w.value(f"fneg {w.real} {n}")
-    r = w.fma(minus_n, w.constant(_LN2[1]), w.fma(minus_n, w.constant(_LN2[0]), x))
+    r = w.fma(minus_n, w.constant(coefficients.LN2[1]), w.fma(minus_n, w.constant(coefficients.LN2[0]), x))
     tail = w.polynomial(r, [1.0 / math.factorial(k) for k in range(2, 15)])
     return w.integer("sub", bits, _SHIFT_BITS), w.fma(w.mul(r, r), tail, r)
 
@@ -283,9 +263,9 @@ def log(lanes: int) -> str:
     s = w.div(f, w.add(f, w.constant(2.0)))
     z = w.mul(s, s)
     half_square = w.mul(w.mul(f, f), w.constant(0.5))
-    series = w.add(half_square, w.mul(z, w.polynomial(z, _LOG)))
-    low = w.fma(exponent, w.constant(_LN2[1]), w.mul(s, series))
-    result = w.fma(exponent, w.constant(_LN2[0]), w.sub(f, w.sub(half_square, low)))
+    series = w.add(half_square, w.mul(z, w.polynomial(z, coefficients.LOG)))
+    low = w.fma(exponent, w.constant(coefficients.LN2[1]), w.mul(s, series))
+    result = w.fma(exponent, w.constant(coefficients.LN2[0]), w.sub(f, w.sub(half_square, low)))
     infinite = w.compare("oeq", "%x", w.constant(math.inf))
     result = w.select(infinite, "%x", result)
     result = w.select(w.compare("oeq", "%x", w.constant(0.0)), w.constant(-math.inf), result)
@@ -305,7 +285,7 @@ def atan2(lanes: int) -> str:
     shifted = w.div(w.sub(t, w.constant(1.0)), w.add(t, w.constant(1.0)))
     u = w.select(upper, shifted, t)
     z = w.mul(u, u)
-    ratio = w.div(w.polynomial(z, _ATAN_P), w.polynomial(z, _ATAN_Q))
+    ratio = w.div(w.polynomial(z, coefficients.ATAN_P), w.polynomial(z, coefficients.ATAN_Q))
     small = w.fma(w.mul(u, z), ratio, u)
     low = w.add(small, w.constant(0.5 * _PI_2[1]))
     angle = w.select(upper, w.add(w.constant(0.5 * _PI_2[0]), low), small)
