@@ -27,6 +27,7 @@ from chasles.engine.functions import (
 )
 from chasles.engine.operators import attach_operators
 from chasles.engine.program import Argument, Program
+from chasles.engine.records import Layout, Record
 from chasles.engine.scalar import Condition, Scalar
 from chasles.engine.threads import get_threads, set_threads, threads
 from chasles.engine.tracing import trace
@@ -37,7 +38,9 @@ __all__ = [
     "Argument",
     "Condition",
     "Function",
+    "Layout",
     "Program",
+    "Record",
     "Scalar",
     "absolute",
     "acos",

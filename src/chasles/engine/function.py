@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chasles.engine.derivatives import hessian_vector, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
+from chasles.engine.records import Shapes
 from chasles.engine.runner import Runner
 from chasles.engine.tracing import trace
 from chasles.errors import UnknownArgumentError
@@ -306,7 +307,7 @@ def _restore(program: Program, shape: Shape, dtype: str, doc: str | None, result
 
 
 def function(
-    *, outputs: Sequence[str] | None = None, dtype: str = "float64", **inputs: tuple[int, ...]
+    *, outputs: Sequence[str] | None = None, dtype: str = "float64", **inputs: Shapes
 ) -> Callable[[Callable[..., Any]], Function]:
     """Make a compiled function of a plain Python function.
 
@@ -317,7 +318,8 @@ def function(
     dtype
         Type in which it computes, ``"float64"`` or ``"float32"``.
     **inputs
-        Shape of each argument without batch axes, in order; ``()`` for a number.
+        Shape of each argument without batch axes, in order; ``()`` for a number, a mapping of shapes for a record of
+        named parts (see `chasles.engine.Layout`).
 
     Returns
     -------

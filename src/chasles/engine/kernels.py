@@ -7,11 +7,12 @@ give.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from chasles.cached import cached_property
 from chasles.engine.program import Argument, Program
+from chasles.engine.records import Layout
 from chasles.errors import ArgumentError
 
 Shape = Literal["map", "scan", "solve"]
@@ -23,10 +24,14 @@ UNINTERRUPTED_WORK = 200_000_000
 
 @dataclass(frozen=True)
 class CoreArray:
-    """Name and core dimensions of one array; a dimension that the call decides is a letter."""
+    """Name and core dimensions of one array; a dimension that the call decides is a letter.
+
+    Where the array holds records, `layout` names their parts.
+    """
 
     name: str
     dims: tuple[int | str, ...]
+    layout: Layout | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -82,7 +87,7 @@ class Kernel:
         """The arrays that a call takes."""
         arrays = [_core(argument) for argument in self.program.inputs]
         if self.shape == "scan":
-            arrays[1] = CoreArray(arrays[1].name, ("S", "k", *arrays[1].dims))
+            arrays[1] = replace(arrays[1], dims=("S", "k", *arrays[1].dims))
         elif self.shape == "solve":
             arrays.append(CoreArray("max_iterations", ()))
         return tuple(arrays)
@@ -92,7 +97,7 @@ class Kernel:
         """The arrays that a call gives."""
         arrays = [_core(argument) for argument in self.program.outputs]
         if self.shape == "scan":
-            return (arrays[0], *(CoreArray(array.name, ("S", *array.dims)) for array in arrays[1:]))
+            return (arrays[0], *(replace(array, dims=("S", *array.dims)) for array in arrays[1:]))
         if self.shape == "solve":
             return (arrays[0], CoreArray("iterations", ()), arrays[1])
         return tuple(arrays)
@@ -109,4 +114,4 @@ class Kernel:
 
 
 def _core(argument: Argument) -> CoreArray:
-    return CoreArray(argument.name, argument.shape)
+    return CoreArray(argument.name, argument.shape, argument.layout)

@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from chasles.cached import cached_property
 from chasles.engine.folding import FOLDING, call
 from chasles.engine.graph import Graph, Instruction
 from chasles.engine.operations import OPERATIONS
+from chasles.engine.records import Layout, is_record
 from chasles.engine.scalar import Real, Scalar, Traced
 from chasles.engine.wellformed import check_program
 from chasles.errors import ArgumentError
@@ -25,15 +26,28 @@ _BOOKKEEPING = {"constant", "input", "item", "call"}
 
 @dataclass(frozen=True)
 class Argument:
-    """Name and shape of an input or an output."""
+    """Name and shape of an input or an output.
+
+    Attributes
+    ----------
+    name, shape
+        Name, and shape of one sample.
+    layout
+        Names of the vector's parts, where it is a record; they change nothing in what is computed.
+    """
 
     name: str
     shape: tuple[int, ...]
+    layout: Layout | None = field(default=None, compare=False)
 
     @property
     def size(self) -> int:
         """Number of scalars."""
         return math.prod(self.shape)
+
+    def vector(self, value: Any) -> Any:
+        """Return a value as the program takes it: a record as its vector."""
+        return value if self.layout is None or not is_record(value) else self.layout.join(value)
 
 
 @dataclass(frozen=True, eq=False)

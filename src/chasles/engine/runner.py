@@ -15,6 +15,7 @@ from chasles.engine.foreign import foreign_call
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
 from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
+from chasles.engine.records import is_record, parts_of
 from chasles.engine.scalar import Traced
 from chasles.engine.threads import get_threads
 from chasles.engine.tracing import call_traced
@@ -120,13 +121,22 @@ class Runner:
         return self._in_result(found)
 
     def _in_result(self, found: Any) -> Any:
+        if self._gives_records:
+            every = found if found.__class__ is tuple else (found,)
+            each = [a if core.layout is None else core.layout.split(a) for core, a in zip(self.kernel.outputs, every)]  # noqa: B905
+            found = each[0] if len(each) == 1 else tuple(each)
         return found if self.result is None or found.__class__ is not tuple else self.result(*found)
+
+    @cached_property
+    def _gives_records(self) -> bool:
+        return any(core.layout is not None for core in self.kernel.outputs)
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
         if self._ufunc is None:
             self._compile()
-        return general if self._compiled is None else self._compiled.direct_call(general)
+        compiled = None if self._gives_records else self._compiled
+        return general if compiled is None else compiled.direct_call(general)
 
     @property
     def direct_address(self) -> int | None:
@@ -142,6 +152,8 @@ class Runner:
 
     def _cast(self, argument: Any, core: CoreArray) -> Any:
         """Turn an argument into an array, in float32 if that is what is computed: NumPy would not by itself."""
+        if core.layout is not None and is_record(argument):
+            argument = core.layout.join(argument)
         array = as_array(argument, self.usage, core.name)
         if self.dtype == "float32" and array.__class__ is np.ndarray and array.dtype.kind != "O":
             return array.astype(np.float32)
@@ -208,4 +220,6 @@ def _holds_traced(argument: Any) -> bool:
         return argument.dtype == object and any(isinstance(item, Traced) for item in argument.ravel())
     if isinstance(argument, list | tuple):
         return any(map(_holds_traced, argument))
+    if is_record(argument):
+        return any(_holds_traced(value) for _, value in parts_of(argument))
     return isinstance(argument, Traced)

@@ -10,13 +10,14 @@ import numpy as np
 from chasles.engine.folding import call
 from chasles.engine.graph import Graph
 from chasles.engine.program import Argument, Program
+from chasles.engine.records import Layout, Shapes, is_record
 from chasles.engine.scalar import Condition, Scalar, Traced
 from chasles.errors import ArgumentError, TraceError
 
 
 def trace(
     function: Callable[..., Any],
-    inputs: Mapping[str, tuple[int, ...]],
+    inputs: Mapping[str, Shapes],
     *,
     name: str | None = None,
     outputs: Sequence[str] | None = None,
@@ -28,9 +29,10 @@ def trace(
     function
         Any function that computes with operators, NumPy indexing, ``@`` and the functions of `chasles.engine`. It is
         called with one positional argument for each input: an object array of the given shape, or a scalar for shape
-        ``()``. It returns a number, an array, or a tuple of them.
+        ``()``. It returns a number, an array, a record of them, or a tuple of such results.
     inputs
-        Names and shapes of the inputs, in order.
+        Names and shapes of the inputs, in order. An input that is a record of named parts has the shapes of a
+        `chasles.engine.Layout`: the function receives the record, the program a vector.
     name
         Name of the program; default the function's.
     outputs
@@ -50,13 +52,14 @@ def trace(
     <Program pendulum(q): 2 operations>
     """
     graph = Graph()
-    arguments = [Argument(key, checked_shape(key, shape)) for key, shape in inputs.items()]
+    arguments = [_argument(key, shape) for key, shape in inputs.items()]
     traced: list[Any] = []
     position = 0
     for argument in arguments:
         scalars = [Scalar(graph, graph.add(("input", position + k))) for k in range(argument.size)]
         position += argument.size
-        traced.append(unflatten(scalars, argument.shape))
+        array = unflatten(scalars, argument.shape)
+        traced.append(array if argument.layout is None else argument.layout.split(array))
     returned = function(*traced)
     values = returned if isinstance(returned, tuple) else (returned,)
     if outputs is None and hasattr(returned, "_fields"):
@@ -69,8 +72,9 @@ def trace(
     shapes: list[Argument] = []
     results: list[Any] = []
     for key, value in zip(outputs, values, strict=True):
-        flat, shape = flatten(value)
-        shapes.append(Argument(key, shape))
+        layout = Layout.of(value) if is_record(value) else None
+        flat, shape = flatten(value if layout is None else layout.join(value))
+        shapes.append(Argument(key, shape, layout))
         results += [_checked_result(x, graph, title) for x in flat]
     return Program.from_graph(title, arguments, shapes, graph, results)
 
@@ -111,7 +115,7 @@ def call_traced(program: Program, arguments: Sequence[Any], *, inline: bool) -> 
     """
     scalars: list[Any] = []
     for argument, value in zip(program.inputs, arguments, strict=True):
-        flat, shape = flatten(value)
+        flat, shape = flatten(argument.vector(value))
         if shape != argument.shape:
             raise ArgumentError(
                 f"{program.name}: input '{argument.name}' has shape {argument.shape}, not {shape}; "
@@ -125,6 +129,13 @@ def call_traced(program: Program, arguments: Sequence[Any], *, inline: bool) -> 
         outputs.append(unflatten(results[position : position + output.size], output.shape))
         position += output.size
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _argument(name: str, shape: Shapes) -> Argument:
+    if not is_record(shape):
+        return Argument(name, checked_shape(name, shape))
+    layout = Layout(shape)
+    return Argument(name, (layout.size,), layout)
 
 
 def _checked_result(value: Any, graph: Graph, name: str) -> Any:

@@ -51,17 +51,17 @@ def jvp(program: Program, wrt: Names = None, *, values: bool = False) -> Program
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
     taken = {a.name for a in program.inputs}
-    directions = [Argument(_free(f"d_{a.name}", taken), a.shape) for a in chosen]
+    directions = [Argument(_free(f"d_{a.name}", taken), a.shape, a.layout) for a in chosen]
     seeds: list[Sparse] = [{} for _ in inputs]
     wrt_scalars = _positions(program.inputs, chosen)
     for i, x in zip(wrt_scalars, input_scalars(graph, directions, len(inputs)), strict=True):
         seeds[i] = {0: x}
     given, tangents = forward(program, inputs, seeds, range(len(program.results)))
-    outputs = [Argument(f"d_{a.name}", a.shape) for a in program.outputs]
+    outputs = [Argument(f"d_{a.name}", a.shape, a.layout) for a in program.outputs]
     results: list[Real] = [tangent.get(0, 0.0) for tangent in tangents]
     if values:
         taken = {a.name for a in program.outputs}
-        outputs = [*program.outputs, *(Argument(_free(a.name, taken), a.shape) for a in outputs)]
+        outputs = [*program.outputs, *(Argument(_free(a.name, taken), a.shape, a.layout) for a in outputs)]
         results = [*given, *results]
     return Program.from_graph(f"{program.name}_jvp", [*program.inputs, *directions], outputs, graph, results)
 
@@ -96,10 +96,10 @@ def vjp(program: Program, wrt: Names = None) -> Program:
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
     taken = {a.name for a in program.inputs}
-    vectors = [Argument(_free(f"adjoint_{a.name}", taken), a.shape) for a in program.outputs]
+    vectors = [Argument(_free(f"adjoint_{a.name}", taken), a.shape, a.layout) for a in program.outputs]
     seeds: dict[int, Sparse] = {k: {0: x} for k, x in enumerate(input_scalars(graph, vectors, len(inputs)))}
     _, adjoints = reverse(program, inputs, seeds, _positions(program.inputs, chosen))
-    outputs = [Argument(f"adjoint_{a.name}", a.shape) for a in chosen]
+    outputs = [Argument(f"adjoint_{a.name}", a.shape, a.layout) for a in chosen]
     results = [adjoint.get(0, 0.0) for adjoint in adjoints]
     return Program.from_graph(f"{program.name}_vjp", [*program.inputs, *vectors], outputs, graph, results)
 
