@@ -130,6 +130,25 @@ def test_copies_leave_the_original_alone(panda: ch.Robot) -> None:
         panda.home[0] = 1.0
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gravity", r"use with_gravity\(…\)"),
+        ("name", r"use renamed\(name=…\)"),
+        ("home", r"Robot\(robot.description.replace\(home=…\)\)"),
+        ("effort_limits", r"description.replace\(joints=…\)"),
+        ("description", r"Robot\(description=…\)"),
+        ("mass_matrix", "never changes, so its mass_matrix cannot be assigned"),
+        ("joint_nmaes", "has no attribute 'joint_nmaes'; did you mean 'joint_names'?"),
+    ],
+)
+def test_assignments_are_refused_with_what_to_do_instead(panda: ch.Robot, name: str, said: str) -> None:
+    before = pickle.dumps(panda)
+    with pytest.raises(ChaslesError, match=said):
+        setattr(panda, name, 3.0)
+    assert pickle.dumps(panda) == before
+
+
 def test_names_and_representations(panda: ch.Robot) -> None:
     assert "panda" in repr(panda)
     assert "inverse_dynamics(q, qd, qdd)" in repr(panda.inverse_dynamics)

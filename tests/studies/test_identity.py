@@ -356,10 +356,12 @@ WAYS = {
     """,
     "attribute that pickling leaves out": """
         import chasles as ch
-        class Arm(ch.Robot): pass
+        class Arm(ch.Robot):
+            def __init__(self, description, gain=0.0):
+                super().__init__(description)
+                self.gain = gain
         def make():
-            arm = Arm(ch.load("planar2r").description)
-            arm.gain = <K>
+            arm = Arm(ch.load("planar2r").description, <K>)
             return lambda x: arm.gain * x
     """,
     "circle of objects": """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from chasles import model
 from chasles.model import Description
+from chasles.sealed import Sealed
 
 
-class Described:
+class Described(Sealed):
     """A robot's description, the properties read from it, and equality by it; the base of the parts of `Mechanics`."""
 
     def __init__(self, description: Description) -> None:
@@ -106,6 +108,17 @@ class Described:
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the parameters that ``vary=`` and `with_values` take."""
         return model.parameter_shapes(self.description)
+
+    def _how_to_change(self, name: str) -> str | None:
+        kind = type(self).__name__
+        if name == "name":
+            return f"use renamed(name=…), which returns another {kind}"
+        if name in ("lower_limits", "upper_limits", "velocity_limits", "effort_limits"):
+            return f"the limits belong to the joints: {kind}(robot.description.replace(joints=…))"
+        known = super()._how_to_change(name)
+        if known is None and name in {field.name for field in fields(Description)}:
+            return f"make another one: {kind}(robot.description.replace({name}=…))"
+        return known
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Described) and self.description == other.description
