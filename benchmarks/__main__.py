@@ -23,6 +23,7 @@ SECTIONS = {
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
     "operations": "operations",
+    "roofline": "roofline",
     "simulation": "simulation",
     "startup": "startup",
     "trajectories": "trajectories",
