@@ -239,7 +239,8 @@ def test_rates_return_within_the_limits_and_stay(rng: Generator, names: list[str
         qd = step.qd
         q = q + dt * qd
         now = np.maximum(np.maximum(lower - q, q - upper), 0.0)
-        assert (now <= outside + 4.0 * np.spacing(np.abs(q))).all()
+        # the rate that ends a step on a limit is rounded in proportion to the step, not to where it ends
+        assert (now <= outside + 4.0 * np.spacing(np.maximum(np.abs(q), np.abs(dt * qd)))).all()
         outside = now
     if steps < 1500:
         assert (outside == 0.0).all()
