@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,15 +51,23 @@ class Robot(Mechanics):
         return InverseKinematics(self)
 
 
-def load(name_or_path: str | Path, *, check: bool = True) -> Robot:
-    """Load a robot: one of those that Chasles brings, by name, or a URDF, MJCF, TOML or SpaceLib file.
+def load(
+    name_or_path: str | Path,
+    *,
+    tool: str = "",
+    check: bool = True,
+    trust: bool = False,
+    arguments: Mapping[str, str] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+) -> Robot:
+    """Load a robot: one that Chasles ships, by name, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
 
-    See `chasles.model.load`.
+    Parameters and errors are those of `chasles.model.load`.
 
     Examples
     --------
     >>> import chasles as ch
-    >>> ch.load("panda").n
-    7
+    >>> ch.load("panda", tool="panda_link5").description.tool
+    'panda_link5'
     """
-    return Robot(model.load(name_or_path, check=check))
+    return Robot(model.load(name_or_path, tool=tool, check=check, trust=trust, arguments=arguments, packages=packages))

@@ -16,6 +16,7 @@ from chasles import algorithms
 from chasles.errors import ArgumentError
 from chasles.interop import mujoco as interop
 from chasles.model import build_tree, parse_mjcf
+from chasles.model.formats.files import Folder
 from chasles.model.formats.mjcf import compiled
 from chasles.model.formats.xml import parse_xml
 
@@ -234,7 +235,7 @@ def test_walking_machines_of_others(name: str, monkeypatch: pytest.MonkeyPatch) 
     (file,) = (file for file in metadata.files("frax") or [] if str(file).endswith(name))  # pip install '.[bench]'
     path = Path(str(file.locate()))
     robot = ch.load(path)
-    model, _ = compiled(parse_xml(path.read_bytes()), None)  # MuJoCo cannot without the meshes
+    model, _ = compiled(parse_xml(path.read_bytes()), Folder())  # MuJoCo cannot without the meshes
     assert compare(robot, model, states=2) < TOLERANCE
     assert np.isfinite(robot.effort_limits[6:]).all()
 

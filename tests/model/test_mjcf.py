@@ -82,8 +82,10 @@ def test_load_tells_mjcf_and_urdf_apart_by_their_content(write: Write) -> None:
     assert load(write("arm.xml", ARM)) == from_mjcf(write("arm.mjcf", ARM)) == parse_mjcf(ARM)
     urdf = '<?xml version="1.0"?>\n<!-- a stone --><robot name="stone"><link name="rock"/></robot>'
     assert load(write("stone.xml", urdf)).root == "rock"
-    with pytest.raises(ModelError, match=r"other.xml: the root element is <sdf>; <robot> \(URDF\) or <mujoco>"):
-        load(write("other.xml", "<sdf/>"))
+    sdf = '<sdf version="1.7"><model name="stone"><link name="rock"/></model></sdf>'
+    assert load(write("stone2.xml", sdf)).root == "rock"
+    with pytest.raises(ModelError, match=r"other.xml: the root element is <kml>; <robot> \(URDF\), <mujoco> \(MJCF\)"):
+        load(write("other.xml", "<kml/>"))
     with pytest.raises(ModelError, match=r"arm.mjcf: the root element is <robot> 'stone' in line 2, not <mujoco>"):
         from_mjcf(write("arm.mjcf", urdf))
 
@@ -171,6 +173,15 @@ def test_included_files_are_those_of_the_folder(write: Write, tmp_path: Path) ->
     link.symlink_to("/etc/passwd")
     with pytest.raises(ModelError, match="is outside the folder"):
         from_mjcf(write("robot.xml", '<mujoco><include file="link.xml"/></mujoco>'))
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    trusting = beside / "robot.xml"
+    trusting.write_text(
+        '<mujoco><worldbody><body><include file="../joint.xml"/><geom size="1"/></body></worldbody></mujoco>'
+    )
+    with pytest.raises(ModelError, match="load it with trust=True"):
+        load(trusting)
+    assert load(trusting, trust=True).joint_names == ("j",)
     with pytest.raises(ModelError, match=r"<include> in line 1: .*missing.xml: cannot be read: No such file"):
         from_mjcf(write("robot.xml", '<mujoco><include file="missing.xml"/></mujoco>'))
     with pytest.raises(ModelError, match=r"the file 'robot.xml' is included twice"):

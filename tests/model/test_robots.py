@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.oracles.example_robots import example
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import build_tree, load, parse_toml, shipped, shipped_path
 
 
@@ -161,18 +161,32 @@ def test_a_file_is_loaded_by_its_path(write: Callable[[str, str | bytes], Path])
 def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"'pandaa'. Did you mean 'panda'.*iiwa14, panda, planar2r") as caught:
         load("pandaa")
-    assert ".urdf, .xml, .toml or .dat file" in str(caught.value)
+    assert ".urdf, .xacro, .sdf, .xml, .toml or .dat file" in str(caught.value)
     with pytest.raises(ModelError, match=r"robot file .*missing.urdf' does not exist.*panda"):
         load(tmp_path / "missing.urdf")
     with pytest.raises(UnknownNameError):
         load("a\0b")
 
 
-@pytest.mark.parametrize("suffix", ["sdf", "txt"])
+@pytest.mark.parametrize("suffix", ["step", "txt"])
 def test_other_formats_are_refused_with_those_supported(suffix: str, write: Callable[[str, str | bytes], Path]) -> None:
-    supported = ".dat, .mjcf, .toml, .urdf, .xml"
+    supported = ".dat, .mjcf, .sdf, .toml, .urdf, .world, .xacro, .xml"
     with pytest.raises(ModelError, match=f"files of type '.{suffix}' cannot be read; supported: {supported}"):
         load(write(f"robot.{suffix}", "<mujoco/>"))
+
+
+def test_the_tool_can_be_named(write: Callable[[str, str | bytes], Path]) -> None:
+    assert load("panda", tool="panda_link5").tool == "panda_link5"
+    joint = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    path = write("robot.urdf", f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
+    assert (load(path).tool, load(path, tool="a").tool) == ("b", "a")
+    with pytest.raises(ModelError, match=r"robot.urdf: .*the tool 'c' is not the name of a link or frame"):
+        load(path, tool="c")
+
+
+def test_arguments_of_macros_belong_to_xacro_files() -> None:
+    with pytest.raises(ArgumentError, match="only xacro files take"):
+        load("panda", arguments={"prefix": "left_"})
 
 
 def test_the_examples_of_the_format_page_are_robots() -> None:

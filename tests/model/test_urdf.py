@@ -157,10 +157,19 @@ def test_what_is_wrong_is_said_with_its_place(old: str, new: str, message: str) 
         parse_urdf(text, file="arm.urdf")
 
 
-def test_xacro_files_are_told_apart() -> None:
-    text = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm prefix="left"/></robot>'
-    with pytest.raises(ModelError, match="holds xacro macros; expand them first"):
-        parse_urdf(text)
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<xacro:arm prefix="left"/>',
+        '<link name="base"/><xacro:include filename="arm.xacro"/>',
+        '<link name="base"><xacro:body mass="1"/></link>',
+        '<link name="${prefix}base"/>',
+        '<link name="base"><inertial><mass value="$(arg mass)"/></inertial></link>',
+    ],
+)
+def test_a_file_that_holds_macros_is_refused(content: str) -> None:
+    with pytest.raises(ModelError, match=r"in line 1.* is a macro of xacro: name the file \.xacro"):
+        parse_urdf(f'<robot xmlns:xacro="http://www.ros.org/wiki/xacro">{content}</robot>')
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path, write: Callable[[str, str | bytes], Path]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.changed_values import with_friction, with_payload, with_values
@@ -20,10 +22,13 @@ from chasles.model.formats import (
     from_dh,
     from_mjcf,
     from_screws,
+    from_sdf,
     from_spacelib,
     from_toml,
     from_urdf,
+    from_xacro,
     parse_mjcf,
+    parse_sdf,
     parse_toml,
     parse_urdf,
     read,
@@ -74,9 +79,11 @@ __all__ = [
     "from_dh",
     "from_mjcf",
     "from_screws",
+    "from_sdf",
     "from_spacelib",
     "from_toml",
     "from_urdf",
+    "from_xacro",
     "inconsistencies",
     "inertial_parameter_names",
     "inertial_parameters",
@@ -85,6 +92,7 @@ __all__ = [
     "nearest_consistent",
     "parameter_shapes",
     "parse_mjcf",
+    "parse_sdf",
     "parse_toml",
     "parse_urdf",
     "perturbed_values",
@@ -110,16 +118,28 @@ __all__ = [
 ]
 
 
-def load(name_or_path: str | Path, check: bool = True) -> Description:
+def load(
+    name_or_path: str | Path,
+    *,
+    tool: str = "",
+    check: bool = True,
+    trust: bool = False,
+    arguments: Mapping[str, str] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+) -> Description:
     """Read a robot by the name of a shipped one, or from a file.
 
     Parameters
     ----------
     name_or_path
-        A name of `shipped()`, or the path of a URDF, MJCF, TOML or SpaceLib file.
+        A name of `shipped()`, or the path of a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
+    tool
+        Default frame: name of a link or frame. Empty: as the file says, or as for a `Description`.
     check
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
+    trust, arguments, packages
+        As for `read`: of MJCF and of xacro files.
 
     Raises
     ------
@@ -133,13 +153,16 @@ def load(name_or_path: str | Path, check: bool = True) -> Description:
     >>> load("puma560").n
     6
     """
+    reading: dict[str, Any] = {"tool": tool, "trust": trust, "arguments": arguments, "packages": packages}
     if name_or_path in shipped():
-        return read(shipped_path(str(name_or_path)), check=False)
+        return read(shipped_path(str(name_or_path)), check=False, **reading)
     text = str(name_or_path)
     means_a_file = bool(Path(text).suffix) or "/" in text or "\\" in text
     # os.path answers False for texts that no path can be, where Path raises.
     if os.path.isfile(text) or (means_a_file and os.path.exists(text)):
-        return read(text, check=check)
+        return read(text, check=check, **reading)
     if means_a_file:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
-    raise UnknownNameError("robot", text, [*shipped(), "or the path of a .urdf, .xml, .toml or .dat file"])
+    raise UnknownNameError(
+        "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml or .dat file"]
+    )

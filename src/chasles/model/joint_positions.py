@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to, rotation_z
-from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.description import Description
 from chasles.model.joint import Joint
 from chasles.model.numbers import frozen_array, unit_vector
-from chasles.model.placement import FloatArray, compose, homogeneous, tidy_rotation
+from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, homogeneous, tidy_rotation
 from chasles.model.record import shortened
 
 Vector = NDArray[np.float64]
@@ -59,8 +58,7 @@ def motion(joint: Joint, position: Vector) -> FloatArray:
     array([0.5, 0. , 0. ])
     """
     if joint.has_quaternion:
-        R = np.asarray(rotation_from_quaternion.formula(position[:4]))
-        return homogeneous(tidy_rotation(R), position[4:] if joint.kind == "free" else None)
+        return from_position_and_quaternion(position[4:] if joint.kind == "free" else None, position[:4])
     T = np.eye(4)
     for freedom in joint.freedoms:
         value, R_z = position[freedom.velocity], rotation_taking_z_to(freedom.direction)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_from_roll_pitch_yaw
+from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.numbers import frozen_array
 
 FloatArray = NDArray[np.float64]
@@ -33,6 +34,13 @@ def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Float
 def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> FloatArray:
     """Return the (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
     return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(np.asarray(roll_pitch_yaw))), position)
+
+
+def from_position_and_quaternion(position: ArrayLike | None, quaternion: ArrayLike) -> FloatArray:
+    """Return the (4, 4) placement with this position and this quaternion (w, x, y, z), which need not be unit."""
+    q = np.asarray(quaternion, dtype=np.float64)
+    R = np.asarray(rotation_from_quaternion.formula(q / np.linalg.norm(q)), dtype=np.float64)
+    return homogeneous(tidy_rotation(R), position)
 
 
 def compose(*motions: FloatArray) -> FloatArray:

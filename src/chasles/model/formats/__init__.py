@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from chasles.errors import ModelError
+from chasles.errors import ArgumentError, ModelError
 from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.mjcf import MjcfWarning, from_mjcf, parse_mjcf
 from chasles.model.formats.screws import from_screws
+from chasles.model.formats.sdf import from_sdf, parse_sdf
 from chasles.model.formats.spacelib import from_spacelib
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_screws import ScrewTable, to_screws
@@ -18,8 +19,10 @@ from chasles.model.formats.to_toml import TomlForm, to_toml
 from chasles.model.formats.to_urdf import to_urdf
 from chasles.model.formats.toml import from_toml, parse_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
+from chasles.model.formats.xacro import from_xacro
 from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.record import naming, shortened
+from chasles.model.tools import with_tool_named
 
 __all__ = [
     "DHTable",
@@ -29,10 +32,13 @@ __all__ = [
     "from_dh",
     "from_mjcf",
     "from_screws",
+    "from_sdf",
     "from_spacelib",
     "from_toml",
     "from_urdf",
+    "from_xacro",
     "parse_mjcf",
+    "parse_sdf",
     "parse_toml",
     "parse_urdf",
     "read",
@@ -44,22 +50,38 @@ __all__ = [
 ]
 
 
-def read(path: str | Path, *, check: bool = True) -> Description:
-    """Read a robot from a file, its format told by the suffix: `.urdf`, `.xml`, `.toml` or `.dat` (SpaceLib).
+def read(
+    path: str | Path,
+    *,
+    tool: str = "",
+    check: bool = True,
+    trust: bool = False,
+    arguments: Mapping[str, str] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+) -> Description:
+    """Read a robot from a file, its format told by the suffix.
 
-    Of an XML file the first element tells: ``<robot>`` for URDF, ``<mujoco>`` for MJCF.
+    `.urdf`, `.xacro`, `.sdf`, `.mjcf`, `.toml`, `.dat` (SpaceLib); of an `.xml` file the first element tells.
 
     Parameters
     ----------
     path
         The file.
+    tool
+        Default frame: name of a link or frame. Empty: as for a `Description`.
     check
         Whether to check that the inertias are physical.
+    trust
+        Whether an MJCF model may name files outside its folder.
+    arguments, packages
+        Values of a xacro file's arguments, and folders of the ROS packages that it names; see `from_xacro`.
 
     Raises
     ------
     ModelError
         The file cannot be read or its suffix is not known; the message says which are.
+    ArgumentError
+        `arguments` or `packages` are given for a file that is not xacro.
 
     Examples
     --------
@@ -68,26 +90,38 @@ def read(path: str | Path, *, check: bool = True) -> Description:
     2
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in _READERS:
-        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {', '.join(sorted(_READERS))}")
-    return _READERS[suffix](path, check=check)
+    if suffix == ".xml":
+        suffix = _format_of_xml(path)
+    if suffix == ".xacro":
+        description = from_xacro(path, arguments=arguments, packages=packages, check=check)
+    elif arguments or packages:
+        raise ArgumentError(f"{path}: only xacro files take `arguments` and `packages`")
+    elif suffix == ".mjcf":
+        description = from_mjcf(path, check=check, trust=trust)
+    elif suffix in _READERS:
+        description = _READERS[suffix](path, check=check)
+    else:
+        known = ", ".join(sorted([*_READERS, ".mjcf", ".xacro", ".xml"]))
+        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+    with naming(str(path)):
+        return with_tool_named(description, tool) if tool else description
 
 
-def _from_xml(path: str | Path, *, check: bool) -> Description:
+def _format_of_xml(path: str | Path) -> str:
     with naming(str(path)):
         tag = root_tag(read_bytes(path, MAX_BYTES))
         if tag not in _ROOTS:
             raise ModelError(
-                f"the root element is <{shortened(tag)[1:-1]}>; <robot> (URDF) or <mujoco> (MJCF) can be read"
+                f"the root element is <{shortened(tag)[1:-1]}>; <robot> (URDF), <mujoco> (MJCF) and <sdf> can be read"
             )
-    return _ROOTS[tag](path, check=check)
+    return _ROOTS[tag]
 
 
-_ROOTS: dict[str, Callable[..., Description]] = {"robot": from_urdf, "mujoco": from_mjcf}
+_ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
 _READERS: dict[str, Callable[..., Description]] = {
     ".dat": from_spacelib,
-    ".mjcf": from_mjcf,
+    ".sdf": from_sdf,
     ".toml": from_toml,
     ".urdf": from_urdf,
-    ".xml": _from_xml,
+    ".world": from_sdf,
 }

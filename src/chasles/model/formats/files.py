@@ -1,12 +1,14 @@
-"""Reading a model file's bytes: of a regular file only, and with a bound on their number."""
+"""The files of a model: read only if they are regular files of bounded size, and where the model may have them."""
 
 from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from chasles.errors import ModelError
+from chasles.model.record import shortened
 
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
@@ -15,6 +17,37 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISDIR, "a directory"),
 )
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where the files are that a model names.
+
+    Parameters
+    ----------
+    path
+        Folder of the model; None for a model that is a text, which has no files.
+    trusted
+        Whether the model may name files outside its folder.
+    """
+
+    path: Path | None = None
+    trusted: bool = False
+
+    def file(self, name: str, what: str) -> Path:
+        """Return the path of a file that an element of the model names, or raise an error if it may not be opened."""
+        if self.path is None:
+            raise ModelError(
+                f"{what}: the text of a model cannot use the file {shortened(name)}; load the model as a file"
+            )
+        base = Path(os.path.realpath(self.path))
+        path = Path(os.path.realpath(base / name))  # unlike resolve, also of links that lead to themselves
+        if not (self.trusted or path.is_relative_to(base)):
+            raise ModelError(
+                f"{what}: the file {shortened(name)} is outside the folder of the model, and is not opened; "
+                "if you trust the model, load it with trust=True"
+            )
+        return path
 
 
 def read_bytes(path: str | Path, limit: int) -> bytes:

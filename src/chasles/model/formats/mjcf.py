@@ -18,8 +18,8 @@ are the quaternion first, then the position; `chasles.interop.mujoco` converts s
 Contacts, sensors and looks are not part of a description. What else would change the motion and has no place in a
 description is named in one `MjcfWarning`. Flexible bodies, composites and plugins are errors.
 
-Files that a model names: other MJCF files are included from the model's folder only. Meshes are opened only if the
-inertia of a body comes from one. Textures and height fields are never opened.
+Files that a model names are opened in the model's folder only, unless the user trusts it. Other MJCF files are
+included; meshes are opened only if the inertia of a body comes from one. Textures and height fields are never opened.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ import numpy as np
 from chasles.errors import MissingExtraError, ModelError
 from chasles.model.checks import check_description
 from chasles.model.description import Description
-from chasles.model.formats.files import read_bytes
+from chasles.model.formats.files import Folder, read_bytes
 from chasles.model.formats.mjcf_ignored import ignored
 from chasles.model.formats.mjcf_model import describe
-from chasles.model.formats.mjcf_source import file_inside, mesh_files, safe_xml, with_includes
+from chasles.model.formats.mjcf_source import mesh_files, safe_xml, with_includes
 from chasles.model.formats.mujoco_warnings import kept_warnings
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.record import naming, shortened
@@ -48,7 +48,7 @@ class MjcfWarning(UserWarning):
     """An MJCF model holds what changes its motion and has no place in a description."""
 
 
-def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True) -> Description:
+def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True, trust: bool = False) -> Description:
     """Read a robot from an MJCF file of MuJoCo.
 
     Parameters
@@ -59,6 +59,8 @@ def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
         The default frame: the name of a body or site. Empty: as for a `Description`.
     check
         Whether to check that the inertias are physical.
+    trust
+        Whether to open files outside the model's folder that the model names.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
         Something that would change the motion is left out; the message lists it. Or MuJoCo warns of something.
     """
     with naming(str(path)):
-        return _description(read_bytes(path, MAX_BYTES), Path(path).parent, tool, check)
+        return _description(read_bytes(path, MAX_BYTES), Folder(Path(path).parent, trust), tool, check)
 
 
 def parse_mjcf(text: str | bytes, *, file: str = "MJCF text", tool: str = "", check: bool = True) -> Description:
@@ -88,10 +90,10 @@ def parse_mjcf(text: str | bytes, *, file: str = "MJCF text", tool: str = "", ch
     (('world', 'leaf'), 'continuous', 20.0)
     """
     with naming(file):
-        return _description(text.encode() if isinstance(text, str) else text, None, tool, check)
+        return _description(text.encode() if isinstance(text, str) else text, Folder(), tool, check)
 
 
-def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> Description:
+def _description(data: bytes, folder: Folder, tool: str, check: bool) -> Description:
     root = parse_xml(data)
     if root.tag != "mujoco":
         raise ModelError(f"the root element is {root}, not <mujoco>")
@@ -111,7 +113,7 @@ def _description(data: bytes, folder: Path | None, tool: str, check: bool) -> De
     return check_description(description) if check else description
 
 
-def compiled(root: Element, folder: Path | None) -> tuple[Any, list[str]]:
+def compiled(root: Element, folder: Folder) -> tuple[Any, list[str]]:
     """Return MuJoCo's compiled model of an XML document, and its warnings, without opening files that do not matter.
 
     The model is compiled with tetrahedra of two sizes in place of the meshes. If the inertias come out the same, the
@@ -130,7 +132,7 @@ def compiled(root: Element, folder: Path | None) -> tuple[Any, list[str]]:
     meshes: dict[str, dict[str, str]] = {}
     for index, (mesh, file) in enumerate(files.items()):
         with naming(f"the inertia of body {shortened(heavy[0])} comes from meshes, but mesh {shortened(mesh)}"):
-            path = file_inside(folder, file, "its file")
+            path = folder.file(file, "its file")
             name = f"mesh{index}{path.suffix}"
             contents[name] = read_bytes(path, MAX_MESH_BYTES)
             meshes[mesh] = {"file": name}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.description import Description
 from chasles.model.formats.single_freedoms import unused_name
 from chasles.model.freedoms import JointKind
@@ -15,7 +14,7 @@ from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.joint_positions import motion
 from chasles.model.link import Frame, Link
-from chasles.model.placement import FloatArray, compose, homogeneous, tidy_rotation
+from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, homogeneous
 from chasles.model.record import naming, shortened
 
 WORLD = 0
@@ -52,7 +51,7 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
     for body in range(1, model.nbody):
         parent = names.bodies[int(model.body_parentid[body])]
         child = names.bodies[body]
-        T = homogeneous(_rotation(model.body_quat[body]), model.body_pos[body])
+        T = from_position_and_quaternion(model.body_pos[body], model.body_quat[body])
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         if count == 0:
             joints.append(Joint(unused_name(f"{child}_fixed", names.taken_joints), "fixed", parent, child, T))
@@ -68,7 +67,7 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
         Frame(
             names.sites[site],
             names.bodies[int(model.site_bodyid[site])],
-            homogeneous(_rotation(model.site_quat[site]), model.site_pos[site]),
+            from_position_and_quaternion(model.site_pos[site], model.site_quat[site]),
         )
         for site in range(model.nsite)
     )
@@ -166,7 +165,7 @@ def _symmetric(bounds: Any) -> float:
 
 
 def _inertia(model: Any, body: int) -> Inertia:
-    R = _rotation(model.body_iquat[body])
+    R = from_position_and_quaternion(None, model.body_iquat[body])[:3, :3]
     matrix = R @ np.diag(model.body_inertia[body]) @ R.T
     with naming(f"body {shortened(model.body(body).name or f'number {body}')}"):
         return Inertia(float(model.body_mass[body]), model.body_ipos[body], (matrix + matrix.T) / 2.0)
@@ -216,11 +215,6 @@ def _home(model: Any, independent: list[int]) -> FloatArray:
         else:
             parts.append(qpos[start : start + (4 if int(model.jnt_type[number]) == BALL else 1)])
     return np.concatenate([*parts, np.zeros(0)])
-
-
-def _rotation(quaternion: Any) -> FloatArray:
-    unit = np.array(quaternion) / np.linalg.norm(quaternion)
-    return tidy_rotation(np.asarray(rotation_from_quaternion.formula(unit), dtype=np.float64))
 
 
 def disabled(model: Any, what: str) -> bool:

@@ -9,13 +9,12 @@ a tetrahedron. Most models give the inertias of their bodies, and then meshes ch
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from chasles.errors import ModelError
-from chasles.model.formats.files import read_bytes
+from chasles.model.formats.files import Folder, read_bytes
 from chasles.model.formats.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, quoted
 from chasles.model.record import naming, shortened
 
@@ -38,16 +37,8 @@ NAMES = ("name", "class", "childclass", "model")
 FOLDERS = ("assetdir", "meshdir", "texturedir", "strippath")
 
 
-def with_includes(root: Element, folder: Path | None) -> Element:
-    """Replace every ``<include file="..."/>`` by what the file holds.
-
-    Parameters
-    ----------
-    root
-        The model.
-    folder
-        Where its files are; files outside are refused. None: there are no files.
-    """
+def with_includes(root: Element, folder: Folder) -> Element:
+    """Replace every ``<include file="..."/>`` of a model by what the file holds."""
     seen: set[Path] = set()
     count = 0
 
@@ -59,7 +50,7 @@ def with_includes(root: Element, folder: Path | None) -> Element:
         if element.tag != "include":
             inner = [part for child in element.children for part in filled(child, depth + 1)]
             return [Element(element.tag, element.attributes, element.line, inner)]
-        path = file_inside(folder, element.text("file"), str(element))
+        path = folder.file(element.text("file"), str(element))
         if path in seen:
             raise ModelError(f"{element}: the file {shortened(element.text('file'))} is included twice")
         seen.add(path)
@@ -68,17 +59,6 @@ def with_includes(root: Element, folder: Path | None) -> Element:
         return [part for child in included.children for part in filled(_at_line(child, element.line), depth + 1)]
 
     return filled(root, 0)[0]
-
-
-def file_inside(folder: Path | None, name: str, what: str) -> Path:
-    """Return the path of a file that a model names; a ModelError if that is not in the model's folder."""
-    if folder is None:
-        raise ModelError(f"{what}: the text of a model cannot use the file {shortened(name)}; load the model as a file")
-    base = Path(os.path.realpath(folder))
-    path = Path(os.path.realpath(base / name))  # unlike resolve, also of links that lead to themselves
-    if not path.is_relative_to(base):
-        raise ModelError(f"{what}: the file {shortened(name)} is outside the folder of the model, and is not opened")
-    return path
 
 
 def mesh_files(root: Element) -> dict[str, str]:

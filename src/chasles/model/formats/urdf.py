@@ -19,6 +19,7 @@ are never opened.
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ JOINT_TYPES: dict[str, JointKind] = {
     "planar": "planar",
 }
 OWN_PARAMETERS = ("motor_inertia", "gear_ratio", "coulomb_velocity")
+_MACRO = re.compile(r"\$[{(]")
 ZERO = (0.0, 0.0, 0.0)
 X_AXIS = (1.0, 0.0, 0.0)
 
@@ -87,10 +89,21 @@ def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", ch
         root = parse_xml(text.encode() if isinstance(text, str) else text)
         if root.tag != "robot":
             raise ModelError(f"the root element is {root}, not <robot>")
-        if not root.all("link") and any(child.tag.startswith("xacro:") for child in root.children):
-            raise ModelError("the file holds xacro macros; expand them first: xacro robot.urdf.xacro > robot.urdf")
+        _refuse_macros(root)
         description = _robot(root, tool)
         return check_description(description) if check else description
+
+
+def _refuse_macros(element: Element) -> None:
+    """Raise an error if elements or attributes are left that xacro should have replaced."""
+    kept = [f"{name}={shortened(text)}" for name, text in element.attributes.items() if _MACRO.search(text)]
+    if element.tag.startswith("xacro:") or kept:
+        raise ModelError(
+            f"{element}{f' with {kept[0]}' if kept else ''} is a macro of xacro: name the file .xacro, and it is "
+            "expanded when it is loaded"
+        )
+    for child in element.children:
+        _refuse_macros(child)
 
 
 def snapped_angle(angle: float) -> float:

@@ -17,12 +17,13 @@ MAX_ELEMENTS = 20_000
 
 @dataclass
 class Element:
-    """An XML element: tag, attributes, child elements and the line where it starts."""
+    """An XML element: tag, attributes, child elements, the line where it starts, and the text in it."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    content: str = ""
 
     def __str__(self) -> str:
         """Return the element as a message names it: ``<joint name="elbow"> in line 12``."""
@@ -65,18 +66,24 @@ class Element:
         if default is not None and attribute not in self.attributes:
             return default
         text = self.text(attribute)
-        where = f"{self}: attribute {attribute}={shortened(text)}"
-        words = (
-            text.split(maxsplit=count) if text.isascii() else [text]
-        )  # Python's split knows spaces that XML does not
-        if len(words) != count:
-            raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
-        values = tuple(value for value in map(written_number, words) if value is not None)
-        if len(values) != count:
-            raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}")
-        if not all(abs(value) <= largest for value in values):
-            raise ModelError(f"{where} {WITHIN_BOUND}")
-        return values
+        return _numbers(text, count, f"{self}: attribute {attribute}={shortened(text)}", largest)
+
+    def content_numbers(self, count: int, *, largest: float = LARGEST_NUMBER) -> tuple[float, ...]:
+        """Return the text in the element as this many numbers, at most `largest` in size."""
+        text = self.content.strip()
+        return _numbers(text, count, f"{self}: {shortened(text)}", largest)
+
+
+def _numbers(text: str, count: int, where: str, largest: float) -> tuple[float, ...]:
+    words = text.split(maxsplit=count) if text.isascii() else [text]  # Python's split knows spaces that XML does not
+    if len(words) != count:
+        raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
+    values = tuple(value for value in map(written_number, words) if value is not None)
+    if len(values) != count:
+        raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}")
+    if not all(abs(value) <= largest for value in values):
+        raise ModelError(f"{where} {WITHIN_BOUND}")
+    return values
 
 
 def parse_xml(data: bytes) -> Element:
@@ -148,6 +155,8 @@ class _Builder:
         self._count = 0
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self._forbid
         self.parser.EntityDeclHandler = self._forbid
 
@@ -164,6 +173,11 @@ class _Builder:
 
     def _end(self, tag: str) -> None:
         self._open.pop()
+
+    def _text(self, text: str) -> None:
+        element = self._open[-1]
+        if not element.children:  # mixed content has no meaning in any of the formats
+            element.content += text
 
     def _forbid(self, *declaration: object) -> None:
         line = self.parser.CurrentLineNumber
