@@ -99,8 +99,8 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "model", "plant",
-    "robot", "simulation", "studies", "trajectories", "visual",
+    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "mechanics", "model",
+    "plant", "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "PDGravity", "PythonLaw"),
