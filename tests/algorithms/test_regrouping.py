@@ -13,7 +13,7 @@ from tests.oracles.example_robots import example
 from chasles import algorithms as alg
 from chasles.algorithms import Grouping
 from chasles.errors import ArgumentError
-from chasles.model import build_tree, from_dh, load, parse_urdf, shipped
+from chasles.model import build_tree, from_dh, load, parse_urdf, shipped, with_values
 from chasles.model.inertial_parameters import inertial_parameter_names
 from chasles.model.tree import Tree
 
@@ -180,7 +180,7 @@ def test_without_gravity_less_acts() -> None:
 
 def test_masses_do_not_matter() -> None:
     description = load("ur5")
-    heavier = description.with_values({"links.link3.mass": 17.0, "joints.joint2.viscous_friction": 3.0})
+    heavier = with_values(description, {"links.link3.mass": 17.0, "joints.joint2.viscous_friction": 3.0})
     one, other = alg.regroup(build_tree(description)), alg.regroup(build_tree(heavier))
     assert one.independent == other.independent
     assert np.array_equal(one.matrix, other.matrix)

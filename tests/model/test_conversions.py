@@ -39,6 +39,7 @@ from chasles.model import (
     to_screws,
     to_toml,
     to_urdf,
+    with_friction,
 )
 
 Conversion = Callable[[Description], Description]
@@ -410,7 +411,7 @@ def test_screws_are_those_of_modern_robotics(name: str) -> None:
     """The book's own code library gives our poses and torques from M, Slist, Mlist and Glist."""
     mr = importlib.import_module("modern_robotics")
     robot = load(name)
-    tree = build_tree(robot.with_friction(viscous=0.0, coulomb=0.0))
+    tree = build_tree(with_friction(robot, viscous=0.0, coulomb=0.0))
     table = to_screws(robot)
     armature = np.array([body.armature for body in tree.bodies])
     rng = np.random.default_rng(2)

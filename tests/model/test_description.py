@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimic, load
+from chasles.model import (
+    Description,
+    Frame,
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    load,
+    with_friction,
+    with_payload,
+    with_values,
+)
 
 
 def links(*names: str) -> tuple[Link, ...]:
@@ -193,9 +205,9 @@ def test_the_digest_tells_every_change() -> None:
     changed = [
         robot,
         robot.with_gravity([0, 0, -9.8]),
-        robot.with_payload(1.0),
-        robot.with_friction(viscous=1.0),
-        robot.with_values({"links.link6.mass": 0.1}),
+        with_payload(robot, 1.0),
+        with_friction(robot, viscous=1.0),
+        with_values(robot, {"links.link6.mass": 0.1}),
         robot.replace(name="other"),
         robot.replace(home=np.zeros(6)),
         robot.replace(tool="link6"),
@@ -217,14 +229,14 @@ def test_the_digest_is_the_same_in_another_process() -> None:
 
 
 def test_friction_by_name_by_array_and_for_all() -> None:
-    robot = load("planar2r").with_friction(viscous=[1.0, 2.0], coulomb={"joint2": 3.0}, coulomb_velocity=0.01)
+    robot = with_friction(load("planar2r"), viscous=[1.0, 2.0], coulomb={"joint2": 3.0}, coulomb_velocity=0.01)
     assert [joint.viscous_friction for joint in robot.joints] == [1.0, 2.0]
     assert [joint.coulomb_friction for joint in robot.joints] == [0.0, 3.0]
     assert [joint.coulomb_velocity for joint in robot.joints] == [0.01, 0.01]
     with pytest.raises(ArgumentError, match="viscous_friction must be one number or 2 numbers"):
-        robot.with_friction(viscous=[1.0, 2.0, 3.0])
+        with_friction(robot, viscous=[1.0, 2.0, 3.0])
     with pytest.raises(UnknownNameError, match=r"no joint 'joint3'.* Existing: joint1, joint2"):
-        robot.with_friction(coulomb={"joint3": 1.0})
+        with_friction(robot, coulomb={"joint3": 1.0})
 
 
 def test_unknown_names_list_what_exists() -> None:
@@ -232,7 +244,7 @@ def test_unknown_names_list_what_exists() -> None:
     with pytest.raises(UnknownNameError, match=r"no link 'link9'.* Existing: link0, link1, link2"):
         robot.link("link9")
     with pytest.raises(UnknownNameError, match=r"Did you mean 'links.link1.mass'"):
-        robot.with_values({"links.link1.mas": 1.0})
+        with_values(robot, {"links.link1.mas": 1.0})
 
 
 def test_slightly_rounded_rotations_become_rotations() -> None:

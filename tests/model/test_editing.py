@@ -29,6 +29,7 @@ from chasles.model import (
     sub_tree,
     to_toml,
     with_free_base,
+    with_payload,
     with_tool,
     without,
 )
@@ -191,7 +192,7 @@ def test_the_root_of_a_part_stands_where_it_stood() -> None:
 
 
 def test_the_payload_goes_with_the_tool() -> None:
-    arm = load("puma560").with_payload(2.0)
+    arm = with_payload(load("puma560"), 2.0)
     assert sub_tree(arm, "link3").payload == arm.payload
     left = without(arm, "link5")
     assert left.payload == Inertia()
@@ -199,14 +200,14 @@ def test_the_payload_goes_with_the_tool() -> None:
     moved = with_tool(arm, frame="link2")
     assert moved.payload == Inertia()
     assert moved.link("tool_payload").inertia == arm.payload
-    again = with_tool(moved.with_payload(1.0), frame="link1")
+    again = with_tool(with_payload(moved, 1.0), frame="link1")
     assert again.link("tool_payload_2").inertia.mass == 1.0
     assert again.link("tool_payload").inertia.mass == 2.0
 
 
 def test_the_tool_of_an_assembly() -> None:
-    arm = load("puma560").with_payload(2.0)
-    hand = gripper().with_payload(0.3)
+    arm = with_payload(load("puma560"), 2.0)
+    hand = with_payload(gripper(), 0.3)
     both = attach(arm, hand, prefix="hand_")
     assert both.tool == "hand_grasp"
     assert both.payload == hand.payload

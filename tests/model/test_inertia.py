@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from chasles.errors import ModelError
-from chasles.model import Description, Inertia, InertiaWarning, Joint, Link, check_description
+from chasles.model import Description, Inertia, InertiaWarning, Joint, Link, check_description, with_payload
 from chasles.model.inertia import check_inertia
 
 
@@ -36,7 +36,7 @@ def test_impossible_inertia_is_an_error_that_names_the_link(inertia: Inertia, re
 
 def test_impossible_payload_is_an_error() -> None:
     with pytest.raises(ModelError, match="payload: its mass is negative"):
-        check_description(swinging(Inertia(1.0, matrix=np.eye(3))).with_payload(-2.0))
+        check_description(with_payload(swinging(Inertia(1.0, matrix=np.eye(3))), -2.0))
 
 
 def test_triangle_inequality_is_a_warning_that_names_the_link() -> None:

@@ -19,6 +19,8 @@ from chasles.model import (
     load,
     shipped,
     with_inertial_parameters,
+    with_payload,
+    with_values,
 )
 
 
@@ -44,7 +46,7 @@ def lamp() -> Description:
               motor_inertia=2e-3, viscous_friction=0.4, coulomb_friction=0.7),
         Joint("weld", "fixed", "arm", "shade", T_parent_joint=placed(0.5, 0, 0)),
     )  # fmt: skip
-    return Description("lamp", links=links, joints=joints, tool="shade").with_payload(0.5, [0, 0.1, 0])
+    return with_payload(Description("lamp", links=links, joints=joints, tool="shade"), 0.5, [0, 0.1, 0])
 
 
 def moments(parts: list[tuple[float, list[float]]]) -> list[float]:
@@ -98,7 +100,7 @@ def test_armature_becomes_the_motor() -> None:
     joint = with_inertial_parameters(lamp(), pi).joint("turn")
     assert (joint.viscous_friction, joint.coulomb_friction, joint.gear_ratio) == (0.5, 0.6, 10.0)
     assert joint.motor_inertia == pytest.approx(0.007)
-    direct = lamp().with_values({"joints.turn.gear_ratio": 0.0})
+    direct = with_values(lamp(), {"joints.turn.gear_ratio": 0.0})
     pi = parameters(direct)
     pi[12] = 0.7
     joint = with_inertial_parameters(direct, pi).joint("turn")

@@ -8,12 +8,20 @@ from scipy import stats
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import is_physically_consistent, pseudo_inertia
-from chasles.model import Description, inconsistencies, load, parameter_shapes, perturbed_values
+from chasles.model import (
+    Description,
+    inconsistencies,
+    load,
+    parameter_shapes,
+    perturbed_values,
+    with_payload,
+    with_values,
+)
 from chasles.model.perturbation import QUANTITIES
 
 
 def puma() -> Description:
-    return load("puma560").with_payload(1.0, [0.0, 0.01, 0.05], np.diag([1e-3, 2e-3, 2.5e-3]))
+    return with_payload(load("puma560"), 1.0, [0.0, 0.01, 0.05], np.diag([1e-3, 2e-3, 2.5e-3]))
 
 
 def truth(description: Description, name: str) -> np.ndarray:
@@ -57,7 +65,7 @@ def test_principal_moments_change_by_at_most_the_share_and_bodies_stay_possible(
 
 def test_elements_of_the_inertia_one_by_one() -> None:
     known = np.array([[1.0, 0.1, -0.2], [0.1, 1.1, 0.3], [-0.2, 0.3, 1.2]])
-    arm = load("planar2r").with_values({"links.link1.inertia": known})
+    arm = with_values(load("planar2r"), {"links.link1.inertia": known})
     drawn = perturbed_values(arm, {"inertia": 0.5}, 0, (300,), consistent=False)["links.link1.inertia"]
     assert np.array_equal(drawn, np.swapaxes(drawn, -1, -2))
     factors = drawn / known
@@ -83,11 +91,11 @@ def test_seeds() -> None:
 
 
 def test_robots_of_perturbed_values() -> None:
-    wrong = puma().with_values(perturbed_values(puma(), 0.5, 1))
+    wrong = with_values(puma(), perturbed_values(puma(), 0.5, 1))
     assert set(inconsistencies(wrong)) == set(inconsistencies(puma()))
     assert np.array_equal(wrong.gravity, puma().gravity)
     assert wrong.joint("joint1").gear_ratio == puma().joint("joint1").gear_ratio
-    assert puma().with_values(perturbed_values(puma(), 0.0, 1)) == puma()
+    assert with_values(puma(), perturbed_values(puma(), 0.0, 1)) == puma()
 
 
 def test_wrong_arguments() -> None:

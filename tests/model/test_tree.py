@@ -11,7 +11,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model import Description, Frame, Inertia, Joint, Link, Mimic, build_tree, load, parameter_shapes
+from chasles.model import (
+    Description,
+    Frame,
+    Inertia,
+    Joint,
+    Link,
+    Mimic,
+    build_tree,
+    load,
+    parameter_shapes,
+    with_payload,
+    with_values,
+)
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "fixed")
 
@@ -153,7 +165,7 @@ def test_right_angles_of_the_shipped_arms_stay_exact() -> None:
 def test_payload_is_a_body_fixed_to_the_tool(reference: SimpleNamespace) -> None:
     robot = random_robot(3)
     inertia = random_inertia(np.random.default_rng(1))
-    carried = robot.with_payload(inertia.mass, inertia.center_of_mass, inertia.matrix)
+    carried = with_payload(robot, inertia.mass, inertia.center_of_mass, inertia.matrix)
     T = robot.frames[0].T_link_frame
     welded = robot.replace(
         links=(*robot.links, Link("load", inertia)),
@@ -173,7 +185,7 @@ def test_payload_is_a_body_fixed_to_the_tool(reference: SimpleNamespace) -> None
 
 def test_payload_on_a_fixed_tool_weighs_nothing() -> None:
     robot = Description("r", (Link("a"), Link("b", Inertia(1.0))), (Joint("j", "prismatic", "a", "b"),), tool="a")
-    assert build_tree(robot.with_payload(5.0)).bodies[0].mass == 1.0
+    assert build_tree(with_payload(robot, 5.0)).bodies[0].mass == 1.0
 
 
 def test_values_replace_what_the_description_says() -> None:
@@ -189,7 +201,7 @@ def test_values_replace_what_the_description_says() -> None:
         "links.link3.inertia",
         "joints.joint2.gear_ratio",
     }
-    replaced, baked = build_tree(robot, values), build_tree(robot.with_values(values))
+    replaced, baked = build_tree(robot, values), build_tree(with_values(robot, values))
     assert (replaced.gravity == values["gravity"]).all()
     for one, other in zip(replaced.bodies, baked.bodies, strict=True):
         for field in ("mass", "first_moment", "inertia", "armature", "viscous_friction", "coulomb_velocity"):
@@ -200,11 +212,11 @@ def test_values_replace_what_the_description_says() -> None:
 def test_impossible_values_are_refused() -> None:
     robot = load("puma560")
     with pytest.raises(ModelError, match=r"payload: .*mass"):
-        robot.with_payload(-1.0)
+        with_payload(robot, -1.0)
     with pytest.raises(ModelError, match=r"link 'link2': .*mass"):
-        robot.with_values({"links.link2.mass": -3.0})
+        with_values(robot, {"links.link2.mass": -3.0})
     with pytest.raises(ModelError, match=r"payload: .*principal moment"):
-        robot.with_values({"payload.inertia": -np.eye(3)})
+        with_values(robot, {"payload.inertia": -np.eye(3)})
 
 
 def test_symbols_pass_through_the_builder() -> None:

@@ -2,7 +2,7 @@
 
 Called with floats they compute, called with traced scalars they write a program. Sections of the files, in reading
 order: `joint_motion`, `configuration`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`,
-`inverse_dynamics`; `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `linear_solve`, `articulated_body`,
+`inverse_dynamics`; `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `articulated_body`,
 `forward_dynamics`; `energy`, `power_balance`, `centroidal_momentum`, `operational_space`; `linearization`;
 `parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `reference_motion`,
 `passivity_torque`, `passivity_regressor`, `momentum`, `momentum_drift_regressor`; `attainable_motion`, `regrouping`,

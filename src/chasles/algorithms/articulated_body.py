@@ -24,7 +24,8 @@ from chasles.algorithms.joint_motion import (
     poses_in_parent,
     turn_in_parent,
 )
-from chasles.algorithms.linear_solve import reciprocal_of_inertia
+from chasles.algorithms.known_values import is_number_zero
+from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, mirrored, turned_matrix
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches
@@ -89,7 +90,10 @@ def articulated_body_accelerations(
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         needed = inertia_along_joint(body, inertia[i])
-        reciprocal = reciprocal_of_inertia(along_joint(body, needed) + body.armature, f"joint '{body.joint}'")
+        felt_by_motor = along_joint(body, needed) + body.armature
+        if is_number_zero(felt_by_motor):
+            raise massless(body.joint)
+        reciprocal = 1.0 / felt_by_motor
         gains[i] = needed.times(reciprocal)
         torque = tau[body.coordinate] / body.ratio - joint_friction(body, rates[i])
         drives[i] = reciprocal * (torque - along_joint(body, bias[i]))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from chasles.algorithms.articulated_body import articulated_body_accelerations
 from chasles.algorithms.inverse_dynamics import bias
 from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
-from chasles.algorithms.linear_solve import factor, inverse, solve
-from chasles.algorithms.mass_matrix import mass_matrix
+from chasles.algorithms.mass_matrix import factor_mass_matrix, mass_matrix
 from chasles.algorithms.wrenches import NO_WRENCHES
+from chasles.engine.linear_solve import inverse, solve
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def accelerations_by_mass_matrix(
     >>> accelerations_by_mass_matrix(tree, q, np.zeros(2), gravity_torque(tree, q) + [1.0, 0.0]).round(6)
     array([ 0.48, -0.48])
     """
-    return solve(factor(mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
+    return solve(factor_mass_matrix(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
 
 
 def mean_depth(tree: Tree) -> float:
@@ -143,4 +143,4 @@ def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
     array([[ 0.48, -0.48],
            [-0.48, 10.08]])
     """
-    return inverse(factor(mass_matrix(tree, q)))
+    return inverse(factor_mass_matrix(tree, mass_matrix(tree, q)))

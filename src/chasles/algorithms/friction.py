@@ -38,8 +38,8 @@ def joint_friction(body: Body, rate: Any) -> Any:
 
     Examples
     --------
-    >>> from chasles.model import build_tree, load
-    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0))
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
     >>> float(joint_friction(tree.bodies[0], -4.0))  # -0.5 * 4 - 2
     -4.0
     """
@@ -51,7 +51,7 @@ def coulomb_direction(body: Body, rate: Any) -> Any:
 
     Examples
     --------
-    >>> from chasles.model import build_tree, load
+    >>> from chasles.model import build_tree, load, with_friction
     >>> float(coulomb_direction(build_tree(load("planar2r")).bodies[0], -4.0))
     -1.0
     """
@@ -63,8 +63,8 @@ def joint_friction_derivative(body: Body, rate: Any) -> Any:
 
     Examples
     --------
-    >>> from chasles.model import build_tree, load
-    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
     >>> float(joint_friction_derivative(tree.bodies[0], 0.0))  # 0.5 + 2 / 0.1
     20.5
     """
@@ -90,8 +90,8 @@ def friction_torque(tree: Tree, qd: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from chasles.model import build_tree, load
-    >>> tree = build_tree(load("planar2r").with_friction(viscous=0.5, coulomb=2.0))
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
     >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 * 1 + 2 and -0.5 * 4 - 2
     array([ 2.5, -4. ])
     """

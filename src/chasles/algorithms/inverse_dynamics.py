@@ -191,8 +191,9 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
 
     Examples
     --------
-    >>> from chasles.model import build_tree, load
-    >>> arm = load("planar2r").with_values({"joints.joint1.motor_inertia": 0.01, "joints.joint1.gear_ratio": 10.0})
+    >>> from chasles.model import build_tree, load, with_values
+    >>> motor = {"joints.joint1.motor_inertia": 0.01, "joints.joint1.gear_ratio": 10.0}
+    >>> arm = with_values(load("planar2r"), motor)
     >>> armature_torque(build_tree(arm), np.array([2.0, 2.0]))  # 10^2 * 0.01 * 2
     array([2., 0.])
     """

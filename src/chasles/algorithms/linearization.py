@@ -28,11 +28,12 @@ from chasles.algorithms.joint_motion import (
     poses_in_parent,
     screw,
 )
-from chasles.algorithms.linear_solve import factor, inverse
+from chasles.algorithms.mass_matrix import factor_mass_matrix
 from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
 from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
 from chasles.algorithms.spatial import carried_along
 from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
+from chasles.engine.linear_solve import inverse
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def linearize(
     """
     qdd = accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
     by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
-    M_inverse = inverse(factor(M))
+    M_inverse = inverse(factor_mass_matrix(tree, M))
     zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
     lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
     A = np.concatenate([np.concatenate([transport_of_displacement(tree, qd), one], axis=1), lower])

@@ -13,6 +13,8 @@ from chasles.algorithms.joint_motion import (
     screw,
 )
 from chasles.algorithms.mass_moments import composite_mass_moments, inertia_times
+from chasles.engine.linear_solve import Factor, SingularMatrixError, factor
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -65,3 +67,30 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
             j = tree.bodies[j].parent
             M[i][j] = M[j][i] = along_joint(tree.bodies[j], wrench)
     return matrix_of_coordinates(tree, M)
+
+
+def factor_mass_matrix(tree: Tree, M: Array) -> Factor:
+    """Factor a mass matrix for `solve` and `inverse`.
+
+    Parameters
+    ----------
+    tree, M
+        The robot and its mass matrix (n, n).
+
+    Raises
+    ------
+    ArgumentError
+        If a joint is known to move no mass, so that M is singular; the message names it.
+    """
+    try:
+        return factor(M)
+    except SingularMatrixError as singular:
+        joint = next(body.joint for body in tree.bodies if body.coordinate == singular.row)
+        raise massless(joint) from None
+
+
+def massless(joint: str) -> ArgumentError:
+    """Return the error of a joint without inertia, for which no acceleration exists."""
+    return ArgumentError(
+        f"the mass matrix is singular: joint '{joint}' moves no mass; give its links mass or the joint motor inertia"
+    )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chasles.algorithms.jacobian import jacobian
-from chasles.algorithms.linear_solve import factor, inverse, solve
-from chasles.algorithms.mass_matrix import mass_matrix
+from chasles.algorithms.mass_matrix import factor_mass_matrix, mass_matrix
+from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "
            [0.    , 0.6545]])
     """
     J = jacobian(tree, q, target, frame)
-    mobility: Array = J @ solve(factor(mass_matrix(tree, q)), J.T)
+    mobility: Array = J @ solve(factor_mass_matrix(tree, mass_matrix(tree, q)), J.T)
     return 0.5 * (mobility + mobility.T)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from chasles.control import ComputedTorque
 from chasles.errors import ArgumentError
-from chasles.model import Description
 from chasles.robot import Robot, load
 from chasles.simulation import simulate
 from chasles.trajectories import PointToPoint
@@ -120,5 +119,4 @@ def perform(experiment: Experiment, seconds: float = 2.0) -> Outcome:
 def _plant(arm: Robot, friction: Mapping[str, Any]) -> Robot:
     """The arm with a load at its tool: a steel ball's inertia, some centimetres in front of the flange."""
     ball = 2 / 5 * PAYLOAD * 0.04**2 * np.eye(3)
-    description: Description = arm.description.with_payload(PAYLOAD, [0.0, 0.0, 0.05], ball)
-    return Robot(description.with_friction(**friction))
+    return arm.with_payload(PAYLOAD, [0.0, 0.0, 0.05], ball).with_friction(**friction)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor, inverse, solve
 from chasles.control.task_space import TaskMotion, TaskSpace
+from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.geometry.elementary import Array
 
 

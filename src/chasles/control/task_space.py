@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor, inverse, solve
 from chasles.control.robot_controller import positive
 from chasles.engine import maximum
+from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step

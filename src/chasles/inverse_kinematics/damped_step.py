@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor, solve
 from chasles.engine import where
+from chasles.engine.linear_solve import factor, solve
 from chasles.geometry.elementary import Array
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor
 from chasles.engine import Function, log, trace
+from chasles.engine.linear_solve import factor
 from chasles.errors import UnknownNameError
 from chasles.inverse_kinematics.iteration import Objective
 from chasles.inverse_kinematics.ranges import Ranges

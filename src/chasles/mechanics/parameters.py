@@ -205,7 +205,7 @@ class InertialParameters(Described):
         (True, True)
         """
         values = model.perturbed_values(self.description, relative, seed, consistent=consistent)
-        return type(self)(self.description.with_values(values))
+        return type(self)(model.with_values(self.description, values))
 
     def perturbed_values(
         self,

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model import changed_values
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
@@ -254,31 +253,6 @@ class Description(Record):
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """Make a copy with this acceleration of gravity in the world frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
-
-    def with_payload(
-        self,
-        mass: float,
-        center_of_mass: ArrayLike = (0, 0, 0),
-        inertia: ArrayLike | None = None,
-        *,
-        frame: str | None = None,
-    ) -> Description:
-        """Make a copy that carries a body at a frame; see `chasles.model.with_payload`."""
-        return changed_values.with_payload(self, mass, center_of_mass, inertia, frame=frame)
-
-    def with_friction(
-        self,
-        *,
-        viscous: Mapping[str, float] | ArrayLike | None = None,
-        coulomb: Mapping[str, float] | ArrayLike | None = None,
-        coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
-    ) -> Description:
-        """Make a copy with other joint friction; see `chasles.model.with_friction`."""
-        return changed_values.with_friction(self, viscous=viscous, coulomb=coulomb, coulomb_velocity=coulomb_velocity)
-
-    def with_values(self, values: Mapping[str, Any]) -> Description:
-        """Make a copy with other numbers for named parameters; see `chasles.model.with_values`."""
-        return changed_values.with_values(self, values)
 
     def _default_tool(self) -> str:
         if "tool" in self.frame_names:

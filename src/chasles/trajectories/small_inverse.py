@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import Factor, factor, inverse, solve
 from chasles.engine import sqrt
+from chasles.engine.linear_solve import Factor, factor, inverse, solve
 from chasles.geometry.elementary import Array
 
 #: Keeps singular matrices invertible: this share of the squared Frobenius norm.

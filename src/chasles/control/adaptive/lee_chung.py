@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.algorithms.linear_solve import factor, solve
 from chasles.control.adaptive.memory import Layout, packed, unpacked
 from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
+from chasles.engine.linear_solve import factor, solve
 from chasles.errors import ArgumentError
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories import Motion

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles.algorithms.linear_solve import factor
 from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
+from chasles.engine.linear_solve import factor
 from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array

@@ -1,7 +1,8 @@
-"""Solving M x = b for a mass matrix without fill-in: M = L^T D L from the leaves of the tree to its root.
+"""Solving M x = b for a symmetric positive definite matrix of numbers or traced scalars: M = Lᵀ D L, last row first.
 
-Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.5, Sparse Factorization Algorithms. Zeros of M
-that stem from branches of the tree stay zeros in L, so a traced factorisation keeps only the work that they leave.
+Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.5, Sparse Factorization Algorithms. In this order
+the zeros of a mass matrix that stem from branches of the kinematic tree stay zeros in L, so a traced factorisation
+keeps only the work that they leave.
 """
 
 from __future__ import annotations
@@ -9,20 +10,30 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
-from chasles.geometry.elementary import Array
+
+Array = NDArray[Any]
+
+
+class SingularMatrixError(ArgumentError):
+    """An element of D is known to be zero; `row` is its index."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(f"the matrix is singular: element {row} of D in M = Lᵀ D L is zero")
+        self.row = row
 
 
 class Factor(NamedTuple):
-    """L (n, n) of M = L^T D L, unit lower triangular, as rows below the diagonal; and the reciprocals (n,) of D."""
+    """L (n, n) of M = Lᵀ D L, unit lower triangular, as rows below the diagonal; and the reciprocals (n,) of D."""
 
     lower: list[list[Any]]
     reciprocal: list[Any]
 
 
 def factor(M: Array) -> Factor:
-    """Factor a symmetric positive definite matrix as L^T D L; only its lower triangle is read.
+    """Factor a symmetric positive definite matrix as Lᵀ D L; only its lower triangle is read.
 
     Parameters
     ----------
@@ -31,7 +42,7 @@ def factor(M: Array) -> Factor:
 
     Raises
     ------
-    ArgumentError
+    SingularMatrixError
         If an element of D is known to be zero.
 
     Examples
@@ -46,7 +57,9 @@ def factor(M: Array) -> Factor:
     rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
     reciprocal: list[Any] = [0.0] * n
     for k in reversed(range(n)):
-        reciprocal[k] = reciprocal_of_inertia(rows[k][k], f"coordinate {k}")
+        if isinstance(rows[k][k], (int, float, np.number)) and rows[k][k] == 0.0:
+            raise SingularMatrixError(k)
+        reciprocal[k] = 1.0 / rows[k][k]
         scaled = [rows[k][i] * reciprocal[k] for i in range(k)]
         for i in range(k):
             for j in range(i + 1):
@@ -55,26 +68,8 @@ def factor(M: Array) -> Factor:
     return Factor(rows, reciprocal)
 
 
-def reciprocal_of_inertia(inertia: Any, what: str) -> Any:
-    """1 / inertia, for an inertia that may be a traced scalar.
-
-    Raises
-    ------
-    ArgumentError
-        Where the inertia is known to be zero, so that no acceleration exists; `what` says whose it is.
-
-    Examples
-    --------
-    >>> reciprocal_of_inertia(4.0, "joint 'elbow'")
-    0.25
-    """
-    if isinstance(inertia, (int, float, np.number)) and inertia == 0.0:
-        raise ArgumentError(f"the mass matrix is singular: {what} moves nothing that has mass or motor inertia")
-    return 1.0 / inertia
-
-
 def solve(factored: Factor, b: Array) -> Array:
-    """The solution x of M x = b.
+    """Return the solution x of M x = b.
 
     Parameters
     ----------
@@ -86,7 +81,7 @@ def solve(factored: Factor, b: Array) -> Array:
     Returns
     -------
     ndarray
-        Of the shape of b.
+        Same shape as b.
 
     Examples
     --------
@@ -106,7 +101,7 @@ def solve(factored: Factor, b: Array) -> Array:
 
 
 def inverse(factored: Factor) -> Array:
-    """The inverse of M, exactly symmetric: its upper triangle, by columns of the identity, and mirrored.
+    """Return the inverse of M, exactly symmetric: its upper triangle, by columns of the identity, and mirrored.
 
     Parameters
     ----------

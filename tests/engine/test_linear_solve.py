@@ -1,0 +1,44 @@
+"""Solving with symmetric positive definite matrices of numbers and of traced scalars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chasles.engine import Function, trace
+from chasles.engine.linear_solve import SingularMatrixError, factor, inverse, solve
+
+
+def positive_definite(n: int, seed: int) -> np.ndarray:
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T + np.eye(n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_solutions_and_inverses(n: int) -> None:
+    M, b = positive_definite(n, n), np.arange(1.0, n + 1.0)
+    np.testing.assert_allclose(solve(factor(M), b), np.linalg.solve(M, b), rtol=1e-10)
+    found = inverse(factor(M))
+    np.testing.assert_allclose(found @ M, np.eye(n), atol=1e-10)
+    assert np.array_equal(found, found.T)
+    traced = Function(trace(lambda M, b: solve(factor(M), b), {"M": (n, n), "b": (n,)}))
+    np.testing.assert_allclose(traced(M, b), np.linalg.solve(M, b), rtol=1e-10)
+
+
+def test_branches_leave_no_work() -> None:
+    def star(x: np.ndarray) -> np.ndarray:
+        M = np.diag(4.0 + x)
+        M[1:, 0] = M[0, 1:] = 1.0  # three branches on one root: nothing else couples
+        return solve(factor(M), x)
+
+    branches = trace(star, {"x": (4,)}).operations
+    full = trace(lambda x: solve(factor(np.ones((4, 4)) + np.diag(4.0 + x)), x), {"x": (4,)}).operations
+    assert branches["div"] == full["div"] == 4
+    assert branches["mul"] + branches["sub"] < full["mul"] + full["sub"] - 12  # 3 off-diagonals
+
+
+@pytest.mark.parametrize(("diagonal", "row"), [([0.0, 1.0, 1.0], 0), ([1.0, 1.0, 0.0], 2)])
+def test_a_zero_pivot_is_an_error_that_names_its_row(diagonal: list[float], row: int) -> None:
+    with pytest.raises(SingularMatrixError, match=f"element {row} of D") as caught:
+        factor(np.diag(diagonal))
+    assert caught.value.row == row
