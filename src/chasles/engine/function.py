@@ -14,6 +14,9 @@ from chasles.engine.runner import Runner
 from chasles.engine.tracing import trace
 from chasles.errors import UnknownArgumentError
 
+if TYPE_CHECKING:
+    from chasles.engine.targets.wasm import WasmProgram
+
 _BY_PLACE_OR_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -263,6 +266,19 @@ class Function:
         True
         """
         return self.program.to_c(precision)
+
+    def to_wasm(self) -> WasmProgram:
+        """Return a WebAssembly module with the function, for browsers; see `chasles.engine.targets.wasm`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("planar2r").gravity_torque.to_wasm()
+        <WasmProgram gravity_torque: ... bytes>
+        """
+        from chasles.engine.targets.wasm import lower
+
+        return lower({self.program.name: self.kernel})
 
     def to_sympy(self) -> Any:
         """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
