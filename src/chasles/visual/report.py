@@ -106,7 +106,7 @@ def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
 <footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
 </main>
 <script>{plotly_code()}</script>
-<script>{asset("viewer.js")}</script>
+<script>{asset("scene.js") + asset("viewer.js")}</script>
 <script>{asset("report.js")}</script>
 </body>
 </html>
