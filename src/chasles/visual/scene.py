@@ -40,13 +40,52 @@ def scene_data(
         the scene, in m.
     """
     drawn = skeleton(robot.description)
-    links = tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
+    links = _links(drawn)
     frames = _frames(times, len(q) * len(links))
-    where = [robot.frame_names.index(name) for name in links]
-    T_world_link = np.asarray(robot.frame_poses(_held(q[:, frames], robot.neutral)))[:, :, where]
-    ground, low, high = _extent(drawn, links, T_world_link)
+    T_world_link = _link_poses(robot, links, _held(q[:, frames], robot.neutral))
     p = T_world_link[..., :3, 3]
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
+    return _bodies(drawn, links, T_world_link) | {
+        "runs": list(labels),
+        "times": typed_array(times[frames]),
+        "poses": typed_array(np.concatenate([p, wxyz], axis=-1)),
+    }
+
+
+def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
+    """Everything that the 3D view needs of a robot whose poses the page computes.
+
+    Parameters
+    ----------
+    robot
+        Who is drawn.
+    q
+        Configurations (k, nq) that the first picture has to hold.
+
+    Returns
+    -------
+    dict
+        As `scene_data` gives it, without times and poses.
+    """
+    drawn = skeleton(robot.description)
+    links = _links(drawn)
+    return _bodies(drawn, links, _link_poses(robot, links, q[None]))
+
+
+def _links(drawn: Skeleton) -> tuple[str, ...]:
+    """Links that carry something drawn, the root first."""
+    return tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
+
+
+def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Poses (..., links, 4, 4) of some links in the world."""
+    where = [robot.frame_names.index(name) for name in links]
+    return np.asarray(robot.frame_poses(q))[..., where, :, :]
+
+
+def _bodies(drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
+    """Shapes with the index of their link, and the room that they take at poses (runs, frames, links, 4, 4)."""
+    ground, low, high = _extent(drawn, links, T_world_link)
     return {
         "links": links,
         "tool": links.index(drawn.tool),
@@ -66,9 +105,6 @@ def scene_data(
         "ground": ground,
         "middle": (0.5 * (low + high)).tolist(),
         "extent": float(np.linalg.norm(high - low)),
-        "runs": list(labels),
-        "times": typed_array(times[frames]),
-        "poses": typed_array(np.concatenate([p, wxyz], axis=-1)),
     }
 
 
