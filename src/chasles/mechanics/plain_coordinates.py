@@ -1,6 +1,8 @@
-"""The check of what subtracts and adds configurations as vectors."""
+"""What is special about robots whose configurations are vectors: one coordinate, with one unit, for each joint."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from chasles.errors import ArgumentError
 from chasles.mechanics.described import Described
@@ -37,3 +39,28 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
             f"{what} takes robots whose joints have one coordinate for each freedom; lock {joints} of robot "
             f"'{robot.name}' first (robot.lock_joints)"
         )
+
+
+def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
+    """Return the unit, "rad" or "m", of each joint's position; without a robot all joints are revolute.
+
+    Raises
+    ------
+    ArgumentError
+        The robot has another number of joints, or joints with quaternions.
+    """
+    if robot is None:
+        return ("rad",) * n
+    require_plain_coordinates(robot, "a trajectory of joints")
+    if robot.n != n:
+        raise ArgumentError(f"the trajectory moves {n} joints, but robot '{robot.name}' has {robot.n}")
+    return robot.coordinate_units
+
+
+def common_unit(units: Sequence[str]) -> str:
+    """Return the unit of a quantity of several joints, or a text with all units.
+
+    >>> common_unit(["rad", "rad"]), common_unit(["rad", "m"])
+    ('rad', 'rad, m by joint')
+    """
+    return units[0] if len(set(units)) == 1 else ", ".join(dict.fromkeys(units)) + " by joint"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from chasles._version import __version__
 from chasles.robot import Robot
+from chasles.mechanics.plain_coordinates import common_unit
 from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run
-from chasles.trajectories.tables import common_unit
 
 Floats = NDArray[np.float64]
 

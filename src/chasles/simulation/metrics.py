@@ -11,7 +11,7 @@ from chasles.errors import ArgumentError
 from chasles.geometry import angle_between_rotations
 from chasles.model import parse_toml
 from chasles.robot import Robot
-from chasles.trajectories.tables import common_unit
+from chasles.mechanics.plain_coordinates import common_unit
 
 if TYPE_CHECKING:
     import xarray

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.robot import Robot
-from chasles.trajectories.tables import joint_units
+from chasles.mechanics.plain_coordinates import joint_units
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import MissingExtraError, UnknownNameError
+from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.definition import Study
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import Part, bench
 from chasles.studies.measures import MEASURES, PROFILE
-from chasles.trajectories.tables import joint_units
 
 if TYPE_CHECKING:
     import xarray
