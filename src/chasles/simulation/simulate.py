@@ -15,6 +15,7 @@ from chasles.engine import Function
 from chasles.errors import ArgumentError, ChaslesError, TraceError
 from chasles.integrators import RK4, RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
+from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.simulation import setup, stepping
 from chasles.simulation.closed_loop import ClosedLoop
@@ -22,7 +23,6 @@ from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_choice
-from chasles.simulation.progress import progress_bar, somebody_looks
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import is_stiff, warn_if_stiff
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
@@ -185,7 +185,7 @@ def simulate(
     tolerances = _tolerances(loop, rtol, atol)
     compiled = _traced(loop)
     if progress is None:
-        progress = somebody_looks() and (compiled is None or _is_long(loop, times.size * state[..., 0].size))
+        progress = is_watched() and (compiled is None or _is_long(loop, times.size * state[..., 0].size))
     if compiled is not None and not isinstance(loop.integrator, str):
         recorded = _scan(loop, compiled, state, times, values, tolerances, progress)
     else:
@@ -256,7 +256,7 @@ def _scan(
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
     state, further = _start_of_loop(loop, state, float(times[0, 0]), tolerances)
-    for k in progress_bar("simulating", len(pieces) - 1, show)(range(len(pieces) - 1)):
+    for k in with_progress(range(len(pieces) - 1), "simulating", show=show):
         first, last = pieces[k], pieces[k + 1]
         for rows, calls in loop.inputs.parts(last - first, calls_in_row):
             shown = slice(first + rows.start, first + rows.stop)
@@ -315,7 +315,8 @@ def _step(
         advance = stepping.controlled_step(loop, values, *tolerances)
     else:
         advance = stepping.fixed_step(loop, values)
-    stepping.run(loop, state, times, control, advance, record, progress_bar("simulating", times.shape[0], show))
+    rows = with_progress(range(times.shape[0]), "simulating", show=show)
+    stepping.run(loop, state, times, control, advance, record, rows)
     return recorded
 
 

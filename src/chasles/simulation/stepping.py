@@ -40,11 +40,11 @@ def run(
     control: Control,
     advance: Advance,
     record: Callable[[int, list[Any]], None],
-    progress: Callable[[Iterable[int]], Iterable[int]],
+    rows: Iterable[int],
 ) -> Floats:
     """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
     each_call = loop.inputs.each_call(times)
-    for row in progress(range(times.shape[0])):
+    for row in rows:
         for column in range(times.shape[1]):
             given = next(each_call)
             queue, memory, recorded = control(given, state)

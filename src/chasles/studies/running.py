@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Generator
+from contextlib import closing
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from chasles.simulation.progress import somebody_looks
+from chasles.progress import is_watched, progress_bar
 from chasles.studies.definition import Study
 from chasles.studies.experiment import Part, parts, prepare
 from chasles.studies.origin import Origins
@@ -83,32 +83,9 @@ def _performed(
     prepare(study)
     runs = sum(part.runs for part in wanted)
     ready = runs - sum(part.runs for part in missing)
-    show = somebody_looks() if progress is None else progress
+    show = is_watched() if progress is None else progress
     found = on_this_machine(study, missing, workers) if scheduler is None else on_cluster(study, missing, scheduler)
-    with closing(found), _bar(study, runs, ready) if show else nullcontext(_nothing) as advance:
+    with closing(found), progress_bar(study.title, runs, done=ready, unit="runs", show=show) as advance:
         for performed in found:
             yield performed
             advance(performed.part.runs)
-
-
-def _nothing(runs: int) -> None:
-    """Show no progress."""
-
-
-@contextmanager
-def _bar(study: Study, runs: int, ready: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar in runs on the standard error stream."""
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.progress import TimeRemainingColumn as Remaining
-    except ImportError:
-        yield _nothing
-        return
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TextColumn("runs"), TimeElapsedColumn(), Remaining(), console=console, transient=console.is_terminal
-    ) as shown:
-        task = shown.add_task(study.title, total=runs, completed=ready)
-        yield lambda count: shown.update(task, advance=count)
