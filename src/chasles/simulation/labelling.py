@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles._version import __version__
-from chasles.robot import Robot
 from chasles.mechanics.plain_coordinates import common_unit
+from chasles.robot import Robot
 from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run
 

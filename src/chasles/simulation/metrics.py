@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
 from chasles.geometry import angle_between_rotations
+from chasles.mechanics.plain_coordinates import common_unit
 from chasles.model import parse_toml
 from chasles.robot import Robot
-from chasles.mechanics.plain_coordinates import common_unit
 
 if TYPE_CHECKING:
     import xarray

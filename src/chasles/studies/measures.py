@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.robot import Robot
 from chasles.mechanics.plain_coordinates import joint_units
+from chasles.robot import Robot
 
 Floats = NDArray[np.float64]
 
