@@ -6,8 +6,10 @@ A name's package is imported when the name is first used: importing Chasles alon
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from chasles import verbs
 from chasles._version import __version__
 from chasles.errors import ChaslesError
+from chasles.verbs import check, peaks, plot, report
 
 if TYPE_CHECKING:
     from chasles import control, geometry, integrators, studies
@@ -81,6 +83,7 @@ __all__ = [
     "SmoothingSpline",
     "StraightLine",
     "__version__",
+    "check",
     "control",
     "follow",
     "function",
@@ -90,6 +93,9 @@ __all__ = [
     "integrators",
     "load",
     "online_trajectory",
+    "peaks",
+    "plot",
+    "report",
     "set_threads",
     "simulate",
     "studies",
@@ -118,6 +124,14 @@ _NAMES = {
         "StraightLine", "follow", "online_trajectory", "time_optimal",
     ),
 }  # fmt: skip
+verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
+verbs.report.implemented_in("chasles.visual.report")
+verbs.summary.implemented_in("chasles.visual.words")
+verbs.check.implemented_in("chasles.trajectories.checks")
+verbs.peaks.implemented_in("chasles.trajectories.checks")
+verbs.to_dataset.implemented_in("chasles.trajectories.tables")
+verbs.follow.implemented_in("chasles.trajectories.following")
+
 _HOMES = {name: package for package, names in _NAMES.items() for name in names}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class ChaslesError(Exception):
@@ -67,3 +68,19 @@ class UnknownNameError(ChaslesError, LookupError):
 
 class UnknownArgumentError(UnknownNameError, TypeError):
     """A function has no argument of this name; the message lists those that it has."""
+
+
+@contextmanager
+def writing(target: object) -> Iterator[None]:
+    """Turn a failure to write a file into an `ArgumentError` that names it.
+
+    >>> with writing("the report /no/such/folder/run.html"):
+    ...     open("/no/such/folder/run.html", "w")
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: the report /no/such/folder/run.html cannot be written: No such file or directory
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from None

@@ -341,7 +341,7 @@ def test_convert_prints():
 def test_convert_says_why_not(tmp_path):
     taken = tmp_path / "taken.toml"
     taken.write_text("precious")
-    assert "is there already; --force replaces it" in error_of("convert", "panda", str(taken))
+    assert "exists already; --force replaces it" in error_of("convert", "panda", str(taken))
     assert taken.read_text() == "precious"
     assert run("convert", "panda", str(taken), "--force").exit_code == 0
     assert ch.load(taken).n == 7

@@ -185,8 +185,8 @@ def test_hostile_names_stay_text(hostile, tmp_path):
     run.attrs["controller"] = hostile
     page = Page(write_report({hostile: run}, tmp_path / "run.html", title=hostile))
     assert len(page.data) == 1
-    assert len(page.scripts) == 3  # plotly, the viewer, the report: none was broken off or added
-    assert [tag for tag, _ in page.elements].count("script") == 4
+    assert len(page.scripts) == 5  # plotly, its starter, the scene, the viewer, the report: none was broken off or added
+    assert [tag for tag, _ in page.elements].count("script") == 6
     assert not any("alert(1)" in script for script in page.scripts)
     assert "".join(page.of("h1")) == "".join(page.of("h2")) == hostile
     assert hostile in page.of("td")
@@ -265,18 +265,16 @@ def test_wrong_datasets_and_paths_are_refused(panda, tmp_path):
 
 
 def test_missing_plotly_names_the_extra(panda, tmp_path, monkeypatch):
-    monkeypatch.setattr("chasles.visual.report.find_spec", lambda name: None)
+    monkeypatch.setattr("chasles.visual.page.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"\.\[plot\]"):
         write_report({"x": stand_in(panda)}, tmp_path / "run.html")
     damaged = importlib.util.spec_from_file_location("plotly", tmp_path / "__init__.py")
-    monkeypatch.setattr("chasles.visual.report.find_spec", lambda name: damaged)
+    monkeypatch.setattr("chasles.visual.page.find_spec", lambda name: damaged)
     with pytest.raises(MissingExtraError, match="the installed copy is damaged"):
         write_report({"x": stand_in(panda)}, tmp_path / "run.html")
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    from chasles.visual.plots import plot
-
     with pytest.raises(MissingExtraError, match=r"\.\[plot\]"):
-        plot(stand_in(panda))
+        ch.plot(stand_in(panda))
 
 
 def test_run_reports_itself(tmp_path):
@@ -301,9 +299,7 @@ def test_report_of_a_saved_run_equals_that_of_the_run(panda, tmp_path):
 
 
 def test_plotly_accepts_the_figure(panda):
-    from chasles.visual.plots import plot
-
-    figure = plot(stand_in(panda))
+    figure = ch.plot(stand_in(panda))
     assert len(figure.data) == 4 * panda.n + 2
     assert figure.layout.xaxis2.matches == "x"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -96,9 +97,7 @@ class EnergyAudit:
         MissingExtraError
             Plotly is not installed.
         """
-        from chasles.visual.energy import energy_plot
-
-        return energy_plot(self.balance)
+        return verbs.plot(self)
 
     def _sizes(self, name: str) -> Any:
         """Absolute values of a variable, summed up over what it is made of, with time last."""

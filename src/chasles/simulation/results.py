@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
+from chasles import verbs
 from chasles.errors import MissingExtraError
 
 try:
@@ -129,9 +130,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         >>> print(run.summary().split(".")[0])
         Robot 'planar2r' under computed torque for 1 s, called every 1 ms
         """
-        from chasles.visual.words import run_summary
-
-        return run_summary(self)
+        return str(verbs.summary(self))
 
     def plot(self) -> Any:  # type: ignore[override]
         """Plot joint positions, tracking errors and torques over time.
@@ -147,9 +146,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         MissingExtraError
             Plotly is not installed.
         """
-        from chasles.visual.plots import plot
-
-        return plot(self)
+        return verbs.plot(self)
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
         """Write one self-contained HTML page with plots and the motion in 3D.
@@ -171,9 +168,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         MissingExtraError
             If Plotly is not installed.
         """
-        from chasles.visual.report import write_report
-
-        return write_report({title or str(self.attrs["robot"]): self}, path)
+        return Path(verbs.report(self, path, title))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:

@@ -7,12 +7,10 @@ import math
 from os import PathLike
 from pathlib import Path
 
-from chasles._version import __version__
-from chasles.errors import ArgumentError
 from chasles.studies.figures import robot_figure
 from chasles.studies.results import Spread, StudyResults, Summary
 from chasles.visual.encoding import embedded_json
-from chasles.visual.report import POLICY, asset, plotly_code
+from chasles.visual.page import write_page
 
 _STYLE = """
 main { max-width: 1180px; }
@@ -30,59 +28,26 @@ ul.how { margin: 8px 0 0; padding-left: 20px; max-width: 66em; } ul.how li { mar
 _SCRIPT = """
 "use strict";
 for (const holder of document.querySelectorAll(".plots")) {
-  const { data, layout } = JSON.parse(holder.querySelector("script").textContent);
-  const plot = holder.querySelector(".plot");
-  const config = { displayModeBar: "hover", responsive: true, displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-    toImageButtonOptions: { format: "svg", filename: "chasles-study" } };
-  Plotly.newPlot(plot, data, layout, config);
+  const figure = JSON.parse(holder.querySelector("script").textContent);
+  drawPlot(holder.querySelector(".plot"), figure, "chasles-study");
 }
 """
 
 
 def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path:
     """Write the page; see `StudyResults.report`."""
-    target = Path(path).absolute()
-    page = _page(results)
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArgumentError(f"the report {target} cannot be written: {error.strerror or error}") from None
-    return target
-
-
-def _page(results: StudyResults) -> str:
-    title = html.escape(results.study.title)
     said = results.findings()
     sections = "\n".join(_robot(results, robot, text) for robot, text in said.robots.items())
     description = html.escape(results.study.description.strip())
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{asset("report.css")}{_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{f'<p class="quiet">{description}</p>' if description else ""}
+    body = f"""{f'<p class="quiet">{description}</p>' if description else ""}
 <section>
 <h2>What is seen</h2>
 <p class="lead">{html.escape(said.overall)}</p>
 <div class="table">{_overview(results)}</div>
 </section>
 {sections}
-{_how(results)}
-<footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
-</main>
-<script>{plotly_code()}</script>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
+{_how(results)}"""
+    return write_page(path, results.study.title, body, scripts=[_SCRIPT], style=_STYLE)
 
 
 def _overview(results: StudyResults) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, writing
 from chasles.studies.definition import Study
 from chasles.studies.experiment import Part
 from chasles.studies.identity import UnidentifiedError
@@ -110,14 +110,11 @@ class Store:
             If the file cannot be written.
         """
         path = self.path(part)
-        try:
-            with tempfile.TemporaryFile() as file:
-                content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
-                np.savez(file, **content)
-                file.seek(0)
-                _write(path, file.read())
-        except OSError as error:
-            raise ArgumentError(f"the results {path} cannot be written: {error.strerror or error}") from None
+        with writing(f"the results {path}"), tempfile.TemporaryFile() as file:
+            content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
+            np.savez(file, **content)
+            file.seek(0)
+            _write(path, file.read())
 
     def _remove_abandoned(self) -> None:
         """Remove what processes that were killed while they wrote have left."""

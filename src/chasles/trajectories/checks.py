@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles import verbs
 from chasles.errors import ArgumentError
+from chasles.mechanics.plain_coordinates import joint_units
 from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
 from chasles.trajectories.extremes import extremes, values_at
 from chasles.trajectories.sampling import Jump, check_times, jumps
-from chasles.trajectories.tables import joint_units
+from chasles.trajectories.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
-    from chasles.trajectories.trajectory import JointTrajectory
 
 __all__ = ["CheckReport", "PeakReport", "check", "peaks"]
 
@@ -28,6 +29,7 @@ _BROKEN = np.dtype(
 )
 
 
+@verbs.peaks.register(JointTrajectory)
 def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     """Find the largest position, velocity, acceleration and jerk of each joint.
 
@@ -76,6 +78,7 @@ def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     return PeakReport(**report)
 
 
+@verbs.check.register(JointTrajectory)
 def check(
     trajectory: JointTrajectory,
     robot: Robot,

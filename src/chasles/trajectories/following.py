@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles import verbs
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
@@ -112,6 +113,13 @@ def follow(
         times = more
         attempt = Attempt.of(tracker, motion, times, attempt.walk.q[0])
     return attempt.result(singularity)
+
+
+@verbs.follow.register(CartesianTrajectory)
+def _follow(
+    motion: CartesianTrajectory, robot: Robot, q0: ArrayLike | None = None, **options: Any
+) -> FollowingTrajectory:
+    return follow(robot, motion, q0, **options)
 
 
 def _first_times(motion: CartesianTrajectory, dt: float | None) -> Numbers:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles import verbs
+from chasles.errors import MissingExtraError
 from chasles.geometry import quaternion_from_rotation
-from chasles.mechanics import require_plain_coordinates
+from chasles.mechanics.plain_coordinates import common_unit, joint_units
+from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 
 if TYPE_CHECKING:
     import xarray
 
     from chasles.robot import Robot
-    from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 
 _JOINT_VARIABLES = {
     "q": ("joint position", ""),
@@ -25,6 +26,7 @@ _JOINT_VARIABLES = {
 }
 
 
+@verbs.to_dataset.register(JointTrajectory)
 def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = None) -> xarray.Dataset:
     """Samples of a joint trajectory over (trajectory, time, joint).
 
@@ -65,6 +67,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
     return table
 
 
+@verbs.to_dataset.register(CartesianTrajectory)
 def pose_dataset(trajectory: CartesianTrajectory, dt: float) -> xarray.Dataset:
     """Samples of a motion in space over (trajectory, time).
 
@@ -122,21 +125,6 @@ def continuous(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     signs = np.cumprod(np.where(products < 0.0, -1.0, 1.0), axis=-1)
     first = np.ones((*signs.shape[:-1], 1))
     return np.asarray(quaternions * np.concatenate([first, signs], axis=-1)[..., None])
-
-
-def joint_units(robot: Robot | None, n: int) -> tuple[str, ...]:
-    """Units of the joints' positions, "rad" or "m"; without a robot all joints turn."""
-    if robot is None:
-        return ("rad",) * n
-    require_plain_coordinates(robot, "a trajectory of joints")
-    if robot.n != n:
-        raise ArgumentError(f"the trajectory moves {n} joints, but robot '{robot.name}' has {robot.n}")
-    return robot.coordinate_units
-
-
-def common_unit(units: list[str]) -> str:
-    """The unit of several joints, or all of them in one text."""
-    return units[0] if len(set(units)) == 1 else ", ".join(dict.fromkeys(units)) + " by joint"
 
 
 def batch_dims(batch: tuple[int, ...]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles import verbs
 from chasles.errors import ArgumentError
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
     from chasles.robot import Robot
-    from chasles.trajectories.checks import CheckReport, PeakReport
+    from chasles.trajectories.check_report import CheckReport, PeakReport
     from chasles.trajectories.following_attempt import FollowingTrajectory
 
 M = TypeVar("M", bound=NamedTuple)
@@ -121,27 +122,22 @@ class JointTrajectory(Trajectory[Motion]):
 
     def peaks(self, dt: float | None = None) -> PeakReport:
         """Largest position, velocity, acceleration and jerk of each joint, with the times at which they occur."""
-        from chasles.trajectories.checks import peaks
-
-        return peaks(self, dt)
+        found: PeakReport = verbs.peaks(self, dt)
+        return found
 
     def check(self, robot: Robot, dt: float | None = None, **limits: Any) -> CheckReport:
         """Violations of a robot's limits of position, velocity, acceleration and torque; see `checks.check`."""
-        from chasles.trajectories.checks import check
-
-        return check(self, robot, dt, **limits)
+        found: CheckReport = verbs.check(self, robot, dt, **limits)
+        return found
 
     def to_dataset(self, dt: float, robot: Robot | None = None) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""
-        from chasles.trajectories.tables import joint_dataset
-
-        return joint_dataset(self, dt, robot)
+        table: xarray.Dataset = verbs.to_dataset(self, dt, robot)
+        return table
 
     def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
         """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
-        from chasles.visual.trajectories import joint_plot
-
-        return joint_plot(self, dt, robot)
+        return verbs.plot(self, dt, robot)
 
 
 class CartesianTrajectory(Trajectory[PoseMotion]):
@@ -160,21 +156,17 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
 
     def follow(self, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> FollowingTrajectory:
         """Joint motion along which a robot's frame follows, with a report; see `following.follow`."""
-        from chasles.trajectories.following import follow
-
-        return follow(robot, self, q0, **options)
+        found: FollowingTrajectory = verbs.follow(self, robot, q0, **options)
+        return found
 
     def to_dataset(self, dt: float) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""
-        from chasles.trajectories.tables import pose_dataset
-
-        return pose_dataset(self, dt)
+        table: xarray.Dataset = verbs.to_dataset(self, dt)
+        return table
 
     def plot(self, dt: float | None = None) -> Any:
         """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""
-        from chasles.visual.trajectories import pose_plot
-
-        return pose_plot(self, dt)
+        return verbs.plot(self, dt)
 
 
 def checked_step(dt: float) -> float:

@@ -1,4 +1,4 @@
-"""Arrays and names as a web page reads them: typed arrays, and JSON and text that cannot leave their element."""
+"""Arrays, names and figures as Plotly and a web page read them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from chasles.errors import MissingExtraError
 
 
 def typed_array(values: ArrayLike) -> dict[str, str]:
@@ -48,3 +50,18 @@ def plot_text(name: str) -> str:
     '&lt;b&gt;joint&lt;/b&gt;'
     """
     return html.escape(name, quote=False).replace("%{", "%&#123;")
+
+
+def as_plotly(figure: dict[str, Any]) -> Any:
+    """Return the Plotly figure that plain dictionaries describe.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    """
+    try:
+        from plotly.graph_objects import Figure
+    except ImportError as error:
+        raise MissingExtraError("plotly", "plot", "plotting") from error
+    return Figure(figure)

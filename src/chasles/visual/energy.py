@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.visual.encoding import plot_text, typed_array
+from chasles import verbs
+from chasles.simulation.energy_audit import EnergyAudit
+from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import COLORS, Panel, band, drawn_samples, legend_entry, line_style, panel_layout
-from chasles.visual.plots import as_plotly
 
 if TYPE_CHECKING:
     import xarray
@@ -23,9 +24,10 @@ _PANELS = (
 )
 
 
-def energy_plot(balance: xarray.Dataset) -> Any:
-    """Plot the balance of a `chasles.simulation.EnergyAudit`; see its method ``plot``."""
-    return as_plotly(energy_figure(balance))
+@verbs.plot.register(EnergyAudit)
+def energy_plot(audit: EnergyAudit) -> Any:
+    """Plot an energy balance; see `EnergyAudit.plot`."""
+    return as_plotly(energy_figure(audit.balance))
 
 
 def energy_figure(balance: xarray.Dataset) -> dict[str, Any]:

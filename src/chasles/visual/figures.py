@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.simulation.metrics import pose_errors, run_robot
-from chasles.visual.encoding import plot_text, typed_array
+from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import (
     COLORS,
     MOST_LINES,
@@ -21,14 +23,44 @@ from chasles.visual.panels import (
 )
 from chasles.visual.summary import by_run, joint_units, require_run
 
-if TYPE_CHECKING:
-    import xarray
-
 _SAMPLES = 4000  # drawn of each line of a single run
 _SAMPLES_OF_BATCH = 300
 _TOOL_COLOR = "#22303c"
 _TOOL_GROUP = -1
 _MANY = "shaded: all runs, and 90 % of them; lines: medians"
+
+
+@verbs.plot.register(xarray.Dataset)
+def run_plot(run: xarray.Dataset) -> Any:
+    """Plot joint positions, tracking errors and torques of a run.
+
+    Parameters
+    ----------
+    run
+        Result of `chasles.simulate`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Notebooks show it; one click on a joint's name hides that joint in all diagrams.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    ArgumentError
+        The dataset is not the result of a simulation.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    >>> figure = run_plot(ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion))
+    >>> figure.layout.annotations[2].text
+    '<b>Torque</b>'
+    """
+    return as_plotly(tracking_figure(run))
 
 
 def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:

@@ -16,27 +16,14 @@ class RunSection {
   }
 
   showPlot() {
-    this.draw(this.plot, this.data.figure).then(() => {
+    drawPlot(this.plot, this.data.figure, "chasles-run").then(() => {
       this.plot.on("plotly_relayout", () => this.placeCursor());
       this.plot.on("plotly_click", event => { this.pause(); this.seek(event.points[0].x); });
       this.placeCursor();
     });
     for (const figure of this.data.more) {
-      this.draw(this.section.querySelector(".more").appendChild(document.createElement("div")), figure);
+      drawPlot(this.section.querySelector(".more").appendChild(document.createElement("div")), figure, "chasles-run");
     }
-  }
-
-  draw(plot, { data, layout }) {
-    const narrow = plot.clientWidth < 720;
-    if (narrow) {
-      const rows = Math.ceil(data.filter(trace => trace.showlegend !== false).length / 2);
-      Object.assign(layout.legend, { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom" });
-      layout.height += 22 * rows;
-      layout.margin.b += 22 * rows;
-    }
-    const config = { displayModeBar: narrow ? false : "hover", responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-      toImageButtonOptions: { format: "svg", filename: "chasles-run" } };
-    return Plotly.newPlot(plot, data, layout, config);
   }
 
   showRobot() {

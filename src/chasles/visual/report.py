@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from importlib.resources import files
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
-from chasles._version import __version__
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles import verbs
+from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import run_metrics, run_robot
 from chasles.visual.encoding import embedded_json
 from chasles.visual.energy import energy_figure
 from chasles.visual.figures import tracking_figure
+from chasles.visual.page import asset, write_page
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import scene_data
 from chasles.visual.scores import scores_figure
@@ -27,15 +27,11 @@ from chasles.visual.summary import by_run, require_run, run_labels, tracking_sum
 from chasles.visual.tables import joint_table, metrics_table
 from chasles.visual.words import run_summary
 
-if TYPE_CHECKING:
-    import xarray
-
-# The browser itself refuses whatever would leave the page.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _NO_ROBOT = '<p class="quiet">This run does not say which robot moved.</p>'
 _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2", "double speed"))
 
 
+@verbs.report.register(Mapping)
 def write_report(
     runs: Mapping[str, xarray.Dataset], path: str | PathLike[str], title: str = "Closed-loop simulation"
 ) -> Path:
@@ -53,7 +49,7 @@ def write_report(
     path
         The file to write; its folder must exist.
     title
-        Of the page.
+        Title of the page.
 
     Returns
     -------
@@ -79,38 +75,15 @@ def write_report(
     """
     if not runs:
         raise ArgumentError("a report needs at least one run")
-    target = Path(path).absolute()
-    page = _page(runs, title)
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArgumentError(f"the report {target} cannot be written: {error.strerror or error}") from None
-    return target
-
-
-def _page(runs: Mapping[str, xarray.Dataset], title: str) -> str:
     sections = "\n".join(_section(name, run) for name, run in runs.items())
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title>
-<style>{asset("report.css")}</style>
-</head>
-<body>
-<main>
-<h1>{html.escape(title)}</h1>
-{sections}
-<footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
-</main>
-<script>{plotly_code()}</script>
-<script>{asset("scene.js") + asset("viewer.js")}</script>
-<script>{asset("report.js")}</script>
-</body>
-</html>
-"""
+    return write_page(path, title, sections, scripts=[asset("scene.js"), asset("viewer.js"), asset("report.js")])
+
+
+@verbs.report.register(xarray.Dataset)
+def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str | None = None) -> Path:
+    require_run(run)
+    name = title or str(run.attrs.get("robot", "run"))
+    return write_report({name: run}, path)
 
 
 def _section(title: str, run: xarray.Dataset) -> str:
@@ -187,20 +160,3 @@ def _view(labels: list[str]) -> str:
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>
 <select class="speed" aria-label="speed">{speeds}</select></div></div>"""
-
-
-def asset(name: str) -> str:
-    """Text of a file that pages contain."""
-    return (files("chasles.visual") / name).read_text(encoding="utf-8")
-
-
-def plotly_code() -> str:
-    """Plotly's own code, from the installed package; importing the package itself would take far longer."""
-    spec = find_spec("plotly")
-    if spec is None or spec.origin is None:
-        raise MissingExtraError("plotly", "plot", "a report")
-    code = Path(spec.origin).parent / "package_data" / "plotly.min.js"
-    try:
-        return code.read_text(encoding="utf-8")
-    except OSError:
-        raise MissingExtraError("plotly", "plot", "a report (the installed copy is damaged)") from None

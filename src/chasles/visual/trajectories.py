@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.geometry import quaternion_from_rotation
+from chasles.mechanics.plain_coordinates import joint_units
 from chasles.trajectories.sampling import check_times
-from chasles.trajectories.tables import along, continuous, joint_units
-from chasles.visual.encoding import plot_text, typed_array
+from chasles.trajectories.tables import along, continuous
+from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
+from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import (
     COLORS,
     QUIET,
@@ -23,12 +26,10 @@ from chasles.visual.panels import (
     panel_layout,
     shown_runs,
 )
-from chasles.visual.plots import as_plotly
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
     from chasles.trajectories.motion import PoseMotion
-    from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ _FRAMES = 12
 _AXES = {"x": "#c2402f", "y": "#1f9d6b", "z": "#0f6fb4", "w": "#6b7785"}
 
 
+@verbs.plot.register(JointTrajectory)
 def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> Any:
     """Plot a joint trajectory: positions, velocities, accelerations and jerks over time.
 
@@ -112,6 +114,7 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
     return {"data": data, "layout": panel_layout(panels, float(times[0]), float(times[-1]))}
 
 
+@verbs.plot.register(CartesianTrajectory)
 def pose_plot(trajectory: CartesianTrajectory, dt: float | None = None) -> Any:
     """Plot a motion in space: its path with the frame on the way, and position, orientation and their rates over time.
 

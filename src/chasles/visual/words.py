@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.simulation.metrics import run_metrics
 from chasles.visual.summary import joint_units, require_run, run_dims, run_labels
-
-if TYPE_CHECKING:
-    import xarray
 
 #: Units that read better a thousandth at a time.
 _SMALL = {"rad": "mrad", "m": "mm"}
 
 
+@verbs.summary.register(xarray.Dataset)
 def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> str:
     """What was simulated and how well it went, in a few sentences; see `Run.summary`.
 

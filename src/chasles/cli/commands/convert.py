@@ -10,7 +10,7 @@ import typer
 
 from chasles import model
 from chasles.cli.output import say
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, writing
 from chasles.model import Description
 
 
@@ -64,13 +64,10 @@ def convert(
     if str(out) == "-":
         say(text.rstrip("\n"))
         return
-    try:
-        with open(out, "w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ArgumentError(f"OUT: {out} is there already; --force replaces it") from None
-    except OSError as error:
-        raise ArgumentError(f"OUT: {out} cannot be written: {error.strerror}") from None
+    if out.exists() and not force:
+        raise ArgumentError(f"OUT: {out} exists already; --force replaces it")
+    with writing(f"OUT: {out}"):
+        out.write_text(text, encoding="utf-8")
     say(f"{out} written: {form}")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.interop.modern_robotics.checked import numbers
-from chasles.visual.plots import plot
+from chasles.visual.figures import run_plot
 
 
 def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, dt: float) -> Any:
@@ -65,4 +65,4 @@ def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, d
             "joint": [f"theta{index + 1}" for index in range(actual.shape[1])],
         },
     )
-    return plot(run)
+    return run_plot(run)

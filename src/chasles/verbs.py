@@ -1,0 +1,197 @@
+"""Verbs that act on objects of several packages: `plot`, `report`, `summary`, `check`, `peaks`, `to_dataset`, `follow`.
+
+Imports run one way, so a trajectory cannot import the package that draws it. A verb turns that round. It is defined
+here, below all packages, and chooses an implementation by the type of its first argument. The package that does the
+work registers it, beside the function:
+
+    @verbs.plot.register(JointTrajectory)
+    def joint_plot(trajectory, dt=None, robot=None): ...
+
+A class offers a verb as a method by calling it:
+
+    def plot(self, dt=None, robot=None):
+        return verbs.plot(self, dt, robot)
+
+`chasles/__init__.py`, above all packages, tells each verb the modules that register implementations. They are imported
+only when the verb meets a type that it does not know, in the given order and no further than needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch, update_wrapper
+from importlib import import_module
+from typing import Any, TypeVar
+
+from chasles.errors import ArgumentTypeError
+
+__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Verb:
+    """A function that chooses its implementation by the type of its first argument.
+
+    Parameters
+    ----------
+    outline
+        Function with the verb's name, signature and docstring; its body is never called.
+
+    Examples
+    --------
+    >>> @Verb
+    ... def double(value):
+    ...     '''Return the double of a value.'''
+    >>> double.register(int)(lambda value: 2 * value)(3), double(4)
+    (6, 8)
+    >>> double("a")
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentTypeError: double does not know the type str; it takes: int
+    """
+
+    __name__: str
+
+    def __init__(self, outline: Callable[..., Any]) -> None:
+        update_wrapper(self, outline)
+        self._implementations = singledispatch(_unknown)
+        self._modules: tuple[str, ...] = ()
+
+    def register(self, kind: type) -> Callable[[F], F]:
+        """Return a decorator that makes a function the implementation for a type and its subclasses."""
+
+        def add(function: F) -> F:
+            self._implementations.register(kind, function)
+            return function
+
+        return add
+
+    def implemented_in(self, *modules: str) -> None:
+        """Name the modules that register implementations, in the order in which they are tried."""
+        self._modules = modules
+
+    def __call__(self, subject: Any, *arguments: Any, **options: Any) -> Any:
+        """Call the implementation for the subject's type."""
+        return self._implementation(type(subject))(subject, *arguments, **options)
+
+    def _implementation(self, kind: type) -> Callable[..., Any]:
+        for module in (None, *self._modules):
+            if module is not None:
+                import_module(module)
+            found = self._implementations.dispatch(kind)
+            if found is not _unknown:
+                return found
+        known = ", ".join(other.__name__ for other in self._implementations.registry if other is not object)
+        raise ArgumentTypeError(
+            f"{self.__name__} does not know the type {kind.__name__}; it takes: {known or 'nothing'}"
+        )
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return f"<verb {self.__name__}>"
+
+
+def _unknown(subject: Any) -> Any:
+    """Stand for a type without an implementation."""
+
+
+@Verb
+def plot(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Plot a trajectory, a run or an energy audit as a Plotly figure.
+
+    ``plot(joint_trajectory, dt=None, robot=None)``
+        Positions, velocities, accelerations and jerks over time; with a robot also torques and limits.
+    ``plot(cartesian_trajectory, dt=None)``
+        The path in space, and position, orientation and their rates over time.
+    ``plot(run)``
+        Joint positions, tracking errors and torques of a simulation.
+    ``plot(audit)``
+        The energy balance of a simulation.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Notebooks show it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Nothing is known to plot of this type.
+    MissingExtraError
+        Plotly is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> figure = ch.plot(ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=2.0))
+    >>> figure.layout.annotations[0].text
+    '<b>Angle</b>'
+    """
+
+
+@Verb
+def report(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Write one self-contained HTML page about a run or several.
+
+    ``report(run, path, title=None)``
+        The page of one run.
+    ``report({"first": run, "second": other}, path, title=...)``
+        One page with a section for each run.
+
+    Returns
+    -------
+    pathlib.Path
+        The file, absolute.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The subject is neither a run nor a mapping of runs.
+    MissingExtraError
+        Plotly is not installed.
+    """
+
+
+@Verb
+def summary(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Say in a few sentences what was simulated and how well it went: ``summary(run)``."""
+
+
+@Verb
+def check(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Find where a motion breaks a robot's limits: ``check(joint_trajectory, robot, dt=None, **limits)``.
+
+    See `chasles.trajectories.check` for all arguments and the report that it returns.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda")
+    >>> ch.check(ch.PointToPoint(arm.home, arm.home + 0.5, duration=4.0), arm).ok
+    True
+    """
+
+
+@Verb
+def peaks(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Find the largest position, velocity, acceleration and jerk of each joint: ``peaks(joint_trajectory, dt=None)``.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> ch.peaks(ch.PointToPoint([0.0, 0.0], [1.0, -2.0], duration=2.0)).velocity.time
+    array([1., 1.])
+    """
+
+
+@Verb
+def to_dataset(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Sample a trajectory as a labelled `xarray.Dataset`: ``to_dataset(trajectory, dt)``."""
+
+
+@Verb
+def follow(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Find the joint motion that follows a motion in space: ``follow(cartesian_trajectory, robot, q0=None)``."""

@@ -1,0 +1,90 @@
+"""The frame of HTML pages that are complete in themselves: style, Plotly, and nothing from a network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from importlib.resources import files
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+
+from chasles._version import __version__
+from chasles.errors import MissingExtraError, writing
+
+# The browser itself refuses whatever would leave the page.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def write_page(
+    path: str | PathLike[str], title: str, body: str, *, scripts: Sequence[str] = (), style: str = ""
+) -> Path:
+    """Write an HTML page.
+
+    Parameters
+    ----------
+    path
+        File to write; its folder must exist.
+    title
+        Title and first heading, as plain text.
+    body
+        HTML below the heading.
+    scripts
+        JavaScript that runs at the end of the page, after Plotly and ``plots.js``, whose function ``drawPlot`` draws
+        a figure.
+    style
+        CSS besides that of all pages.
+
+    Returns
+    -------
+    Path
+        The file, absolute.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly, whose code the page contains, is not installed.
+    ArgumentError
+        The file cannot be written.
+    """
+    target = Path(path).absolute()
+    code = "\n".join(f"<script>{script}</script>" for script in (_plotly_code(), asset("plots.js"), *scripts))
+    page = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{asset("report.css")}{style}</style>
+</head>
+<body>
+<main>
+<h1>{html.escape(title)}</h1>
+{body}
+<footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
+</main>
+{code}
+</body>
+</html>
+"""
+    with writing(f"the report {target}"):
+        target.write_text(page, encoding="utf-8")
+    return target
+
+
+def asset(name: str) -> str:
+    """Return the text of a file that pages contain."""
+    return (files("chasles.visual") / name).read_text(encoding="utf-8")
+
+
+def _plotly_code() -> str:
+    """Plotly's own code, from the installed package; importing the package itself would take far longer."""
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError("plotly", "plot", "a report")
+    code = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    try:
+        return code.read_text(encoding="utf-8")
+    except OSError:
+        raise MissingExtraError("plotly", "plot", "a report (the installed copy is damaged)") from None
