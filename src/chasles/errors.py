@@ -1,8 +1,10 @@
-"""The one family of exceptions that Chasles raises on purpose."""
+"""The one family of exceptions that Chasles raises on purpose, and warnings at the line of the user's program."""
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -84,3 +86,11 @@ def writing(target: object) -> Iterator[None]:
         yield
     except OSError as error:
         raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from None
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's program that called Chasles, however deep inside the reason is found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

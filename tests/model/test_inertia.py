@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from chasles.errors import ModelError
-from chasles.model import Description, Inertia, InertiaWarning, Joint, Link, check_description, with_payload
+from chasles.model import (
+    Description,
+    Inertia,
+    InertiaWarning,
+    Joint,
+    Limits,
+    Link,
+    ModelWarning,
+    check_description,
+    load,
+    with_payload,
+)
 from chasles.model.inertia import check_inertia
 
 
@@ -76,3 +89,24 @@ def test_wrong_shapes_and_types_say_what_is_expected() -> None:
         Inertia("heavy")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="inertia matrix must be numbers"):
         Inertia(1.0, matrix=[["a"] * 3] * 3)
+
+
+def test_a_robot_warns_once_at_the_line_of_the_user(write: Callable[[str, str | bytes], Path]) -> None:
+    """Many faults in one warning, reported where the user's program loads the file."""
+    bad = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/></inertial>'
+    links = "".join(f'<link name="l{k}">{bad}</link>' for k in range(6))
+    limit = '<limit lower="0" upper="0" effort="0" velocity="0"/>'
+    joints = "".join(
+        f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>{limit}</joint>'
+        for k in range(5)
+    )
+    path = write("exported.urdf", f'<robot name="exported">{links}{joints}</robot>')
+    with pytest.warns(InertiaWarning, match=r"'j0', 'j1', 'j2', ….*'l0'.*'l1'.*; and 4 more") as caught:
+        load(path)
+    assert [Path(warning.filename).name for warning in caught] == ["test_inertia.py"]
+
+
+def test_limits_that_allow_no_motion_are_said() -> None:
+    hinge = Joint("hinge", "revolute", "wall", "door", limits=Limits(0.0, 0.0))
+    with pytest.warns(ModelWarning, match="lower and upper position limits of 'hinge' are equal"):
+        check_description(Description("door", links=(Link("wall"), Link("door")), joints=(hinge,)))

@@ -39,7 +39,7 @@ from chasles.model.formats import (
     to_urdf,
 )
 from chasles.model.freedoms import JointKind
-from chasles.model.inertia import Inertia, InertiaWarning
+from chasles.model.inertia import Inertia, InertiaWarning, ModelWarning
 from chasles.model.inertial_parameters import (
     inertial_parameter_names,
     inertial_parameters,
@@ -69,6 +69,7 @@ __all__ = [
     "Link",
     "Mimic",
     "MjcfWarning",
+    "ModelWarning",
     "Placement",
     "ScrewTable",
     "TomlForm",

@@ -13,7 +13,11 @@ from chasles.model.numbers import frozen_array, number
 from chasles.model.record import Record
 
 
-class InertiaWarning(UserWarning):
+class ModelWarning(UserWarning):
+    """A robot's description is usable, but probably not what its author means."""
+
+
+class InertiaWarning(ModelWarning):
     """Inertial parameters that no real body can have, or that make the mass matrix singular."""
 
 

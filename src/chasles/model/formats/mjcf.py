@@ -24,13 +24,12 @@ included; meshes are opened only if the inertia of a body comes from one. Textur
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chasles.errors import MissingExtraError, ModelError
+from chasles.errors import MissingExtraError, ModelError, warn
 from chasles.model.checks import check_description
 from chasles.model.description import Description
 from chasles.model.formats.files import Folder, read_bytes
@@ -39,12 +38,13 @@ from chasles.model.formats.mjcf_model import describe
 from chasles.model.formats.mjcf_source import mesh_files, safe_xml, with_includes
 from chasles.model.formats.mujoco_warnings import kept_warnings
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
+from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
 
 MAX_MESH_BYTES = 200_000_000
 
 
-class MjcfWarning(UserWarning):
+class MjcfWarning(ModelWarning):
     """An MJCF model holds what changes its motion and has no place in a description."""
 
 
@@ -103,13 +103,9 @@ def _description(data: bytes, folder: Folder, tool: str, check: bool) -> Descrip
         description, followers = describe(model, root.attributes.get("model", "robot"), tool)
     left_out = ignored(model, followers)
     if left_out:
-        warnings.warn(
-            f"robot '{description.name}' goes without what no description can hold: {'; '.join(left_out)}",
-            MjcfWarning,
-            stacklevel=3,  # who called from_mjcf or parse_mjcf
-        )
+        warn(f"robot '{description.name}': ignored (not supported): {'; '.join(left_out)}", MjcfWarning)
     for complaint in dict.fromkeys(complaints):
-        warnings.warn(f"robot '{description.name}': MuJoCo warns: {complaint[:400]}", MjcfWarning, stacklevel=3)
+        warn(f"robot '{description.name}': MuJoCo warns: {complaint[:400]}", MjcfWarning)
     return check_description(description) if check else description
 
 

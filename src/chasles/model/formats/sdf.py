@@ -13,21 +13,20 @@ Coulomb friction) and mimic. Looks, collisions, sensors and plugins are ignored,
 from __future__ import annotations
 
 import math
-import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.errors import ModelError, UnknownNameError, warn
 from chasles.model.checks import check_description
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.urdf import snapped_angle
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
-from chasles.model.inertia import Inertia, InertiaWarning
+from chasles.model.inertia import Inertia, ModelWarning
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.link import Frame, Link
 from chasles.model.numbers import unit_vector
@@ -100,12 +99,7 @@ def parse_sdf(
         description, springs = _Model(_chosen(root, model), root.number("version", 1.0)).description(tool)
         if springs:
             names = ", ".join(map(shortened, springs))
-            warnings.warn(
-                f"robot '{description.name}' goes without the springs of the joints {names}; "
-                "chasles.plant.ElasticJoints has springs",
-                InertiaWarning,
-                stacklevel=3,
-            )
+            warn(f"robot '{description.name}': ignored (not supported): springs of the joints {names}", ModelWarning)
         return check_description(description) if check else description
 
 
