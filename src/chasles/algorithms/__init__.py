@@ -1,12 +1,10 @@
-"""Algorithms of robot mechanics: one recursion a file, plain functions of a kinematic tree and NumPy arrays.
+"""Algorithms of robot mechanics: plain functions of a kinematic tree and NumPy arrays, one subject a file.
 
-Called with floats they compute, called with traced scalars they write a program. Sections of the files, in reading
-order: `joint_motion`, `configuration`, `kinematics`, `jacobian`; `body_motion`, `mass_moments`, `wrenches`,
-`inverse_dynamics`; `mass_matrix`, `momentum_moments`, `coriolis_matrix`; `articulated_body`,
-`forward_dynamics`; `energy`, `power_balance`, `centroidal_momentum`, `operational_space`; `linearization`;
-`parameter_columns`, `torque_regressor`, `momentum_regressor`, `energy_regressor`; `reference_motion`,
-`passivity_torque`, `passivity_regressor`, `momentum`, `momentum_drift_regressor`; `attainable_motion`, `regrouping`,
-`numerical_grouping`, `similar_bodies`, `equivalent_parameters`.
+Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
+`Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
+`mass_moments`, `newton_euler`, `inverse_dynamics`; `body_motion`, `mass_matrix`, `forward_dynamics`, `linearization`;
+`energy`, `operational_space`; `regressors`, `reference_motion`; `attainable_motion`, `grouping`,
+`equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -28,34 +26,37 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 2.25
 """
 
-from chasles.algorithms.articulated_body import articulated_body_accelerations
-from chasles.algorithms.centroidal_momentum import (
+from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
+from chasles.algorithms.energy import (
+    PowerBalance,
     centroidal_momentum,
     centroidal_momentum_matrix,
     centroidal_momentum_rate,
+    kinetic_energy,
+    potential_energy,
+    power_balance,
 )
-from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
-from chasles.algorithms.coriolis_matrix import coriolis_matrix
-from chasles.algorithms.energy import kinetic_energy, potential_energy
-from chasles.algorithms.energy_regressor import energy_regressor
 from chasles.algorithms.equivalent_parameters import consistent_parameters, equivalent_parameters
-from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix, forward_dynamics, inverse_mass_matrix
-from chasles.algorithms.friction import friction_torque
-from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, gravity_torque, inverse_dynamics
+from chasles.algorithms.forward_dynamics import (
+    accelerations_by_mass_matrix,
+    articulated_body_accelerations,
+    forward_dynamics,
+    inverse_mass_matrix,
+)
+from chasles.algorithms.grouping import Grouping, group_columns, preferred_columns, regroup
+from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, friction_torque, gravity_torque, inverse_dynamics
 from chasles.algorithms.jacobian import jacobian, jacobian_derivative, pose_and_jacobian
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import inverse_dynamics_derivatives, linearize
-from chasles.algorithms.mass_matrix import mass_matrix
-from chasles.algorithms.momentum import momentum_and_drift
-from chasles.algorithms.momentum_drift_regressor import momentum_drift_regressor
-from chasles.algorithms.momentum_regressor import momentum_regressor
-from chasles.algorithms.numerical_grouping import group_columns, preferred_columns
+from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
 from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
-from chasles.algorithms.passivity_regressor import passivity_regressor
-from chasles.algorithms.passivity_torque import passivity_torque
-from chasles.algorithms.power_balance import PowerBalance, power_balance
-from chasles.algorithms.regrouping import Grouping, regroup
-from chasles.algorithms.torque_regressor import torque_regressor
+from chasles.algorithms.reference_motion import (
+    momentum_and_drift,
+    momentum_drift_regressor,
+    passivity_regressor,
+    passivity_torque,
+)
+from chasles.algorithms.regressors import energy_regressor, momentum_regressor, torque_regressor
 
 __all__ = [
     "Grouping",

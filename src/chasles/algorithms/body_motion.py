@@ -9,29 +9,15 @@ left aside: what counts is the motion *before* the joint or that of the body *af
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, is_ordinary
+from chasles.algorithms.newton_euler import Acceleration, accelerating_base
 from chasles.algorithms.spatial import NO_TWIST, Twist
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree
-
-
-class Acceleration(NamedTuple):
-    """Acceleration of a body in its axes: its point r accelerates by `linear + matrix @ r`."""
-
-    omega: Array
-    """Angular velocity (3,)."""
-    omega_dot: Array
-    """Angular acceleration (3,)."""
-    matrix: Array
-    """U (3, 3) = [omega_dot]x + [omega]x [omega]x."""
-    linear: Array
-    """Acceleration (3,) of the body's origin."""
 
 
 def body_velocities(tree: Tree, poses: Sequence[Pose], rates: Sequence[Any]) -> list[Twist]:
@@ -43,34 +29,6 @@ def body_velocities(tree: Tree, poses: Sequence[Pose], rates: Sequence[Any]) -> 
         v = R.T @ (parent.linear + cross(parent.angular, p)) + body.pitch * rate * Z_AXIS
         velocities.append(Twist(omega, v))
     return velocities
-
-
-def body_accelerations(
-    tree: Tree, poses: Sequence[Pose], rates: Sequence[Any], accelerations: Sequence[Any], gravity: Array
-) -> list[Acceleration]:
-    """Accelerations of every body for the joints' rates and accelerations.
-
-    The base accelerates by -gravity, which stands for the weight of every body (Luh, Walker & Paul 1980).
-    """
-    base = accelerating_base(gravity)
-    result: list[Acceleration] = []
-    before: list[Array] = []  # angular velocity before each joint
-    for body, (R, p), rate, acceleration in zip(tree.bodies, poses, rates, accelerations, strict=True):
-        parent = base if body.parent == WORLD else result[body.parent]
-        omega_of_parent = R.T @ parent.omega
-        before.append(R.T @ before[body.parent] if continues_joint(body) else omega_of_parent)
-        swing = cross(before[-1], Z_AXIS * rate)
-        swing_of_point = swing + cross(omega_of_parent, Z_AXIS * rate)
-        omega = omega_of_parent + body.angular * rate * Z_AXIS
-        omega_dot = R.T @ parent.omega_dot + body.angular * (acceleration * Z_AXIS + swing)
-        linear = R.T @ (parent.linear + parent.matrix @ p) + body.pitch * (acceleration * Z_AXIS + swing_of_point)
-        result.append(Acceleration(omega, omega_dot, skew(omega_dot) + skew(omega) @ skew(omega), linear))
-    return result
-
-
-def accelerating_base(gravity: Array) -> Acceleration:
-    """The base at rest, accelerated by -gravity."""
-    return Acceleration(np.zeros(3), np.zeros(3), np.zeros((3, 3)), -gravity)
 
 
 def motions_before(

@@ -1,13 +1,18 @@
-"""Inertial parameters that have given base parameters: those nearest to what a robot has."""
+"""Inertial parameters that have given base parameters: the nearest, and the most similar that bodies can have."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from chasles.algorithms.regrouping import Grouping
-from chasles.algorithms.similar_bodies import most_similar
+from chasles.algorithms.grouping import Grouping
+from chasles.errors import ModelError
 from chasles.geometry.elementary import Array
-from chasles.geometry.inertial_parameters import pseudo_inertia_from_inertial_parameters
+from chasles.geometry.inertial_parameters import (
+    inertial_parameters_from_pseudo_inertia,
+    pseudo_inertia_from_inertial_parameters,
+)
 from chasles.geometry.physical_consistency import nearest_physically_consistent
 
 THINNEST = 1e-4
@@ -120,3 +125,149 @@ def _thick(parameters: Array) -> Array:
     largest = max(float(np.abs(J).max(initial=0.0)), 1e-300)
     least = [THINNEST * (float(np.trace(body[:3, :3])) or largest) for body in J]
     return np.array([nearest_physically_consistent(body, abs(small)) for body, small in zip(J, least, strict=True)])
+
+
+NEWTON_STEPS = 50
+SHRINKING = 0.2
+FOLLOWED, FOUND = 0.1, 1e-16
+"""Gain of a Newton step that is near enough to the path, and to its end."""
+SHORTEST_STEP = 1e-9
+TOLERANCE = 1e-9
+"""Deviation from the equations that the end of the path stands for where none is allowed."""
+ACCEPTED = 1e-6
+"""Deviation that bodies on the edge of the possible, such as flat ones, may have."""
+RIDGE = 1e-12
+LIKENESS = 1e-3
+"""Weight of the divergence beside half the squared deviation. Thin bodies diverge much when they move a little."""
+
+
+class Bodies(NamedTuple):
+    """Bodies and positive numbers, by what they are of others: J = L X L^T with J0 = L L^T, number = z * reference."""
+
+    X: Array
+    z: Array
+
+
+def most_similar(reference: Array, numbers: Array, A: Array, b: Array, C: Array | None) -> Array:
+    """Minimise divergences plus half of (A x - b)^T C^-1 (A x - b) / LIKENESS; without C, A x = b.
+
+    The divergence of a body is tr X - log det X, where J = L X L^T and J0 = L L^T; that of a number is z - log z. The
+    deviation counts little at first and then more and more: a path from X = 1 that Newton's method follows.
+
+    Parameters
+    ----------
+    reference
+        Positive definite pseudo-inertias J0 that the bodies shall resemble, shape (bodies, 4, 4).
+    numbers
+        Positive numbers that others shall resemble, shape (k,).
+    A, b, C
+        Equations for x: ten inertial parameters of each body, then the numbers; shapes (m, 10 bodies + k), (m,) and
+        (m, m).
+
+    Returns
+    -------
+    ndarray
+        x, shape (10 bodies + k,).
+
+    Raises
+    ------
+    ModelError
+        If there is no C and no possible bodies satisfy the equations.
+
+    Examples
+    --------
+    A ball that shall weigh twice as much grows, and no more than it must:
+
+    >>> from chasles.geometry import pseudo_inertia
+    >>> ball = pseudo_inertia(1.0, [0.0, 0.0, 0.0], 0.4 * np.eye(3))
+    >>> most_similar(ball[None], np.zeros(0), np.eye(10)[:1], np.array([2.0]), None)[[0, 4]].round(6)
+    array([2. , 0.4])
+    """
+    L = np.linalg.cholesky(reference)
+    sizes = np.linalg.norm(A, axis=1)
+    A, b = A / sizes[:, None], b / sizes
+    spread = np.eye(len(b)) if C is None else C / np.outer(sizes, sizes)
+    spread = spread + RIDGE * np.trace(spread) * np.eye(len(b))
+    weigh = np.linalg.inv(np.linalg.cholesky(spread))
+    A, b = weigh @ A, weigh @ b
+    scale = max(1.0, float(np.abs(b).max(initial=0.0)))
+    bodies = Bodies(np.tile(np.eye(4), (len(L), 1, 1)), np.ones(len(numbers)))
+    last = LIKENESS if C is not None else (TOLERANCE * scale) ** 2
+    share = max(last, float(np.sum((A @ _parameters(L, numbers, bodies) - b) ** 2)))
+    while share > last:
+        bodies = _descend(L, numbers, bodies, A / np.sqrt(share), b / np.sqrt(share), FOLLOWED)
+        share = max(last, SHRINKING * share)
+    bodies = _descend(L, numbers, bodies, A / np.sqrt(last), b / np.sqrt(last), FOUND)
+    x = _parameters(L, numbers, bodies)
+    if C is None and np.abs(A @ x - b).max(initial=0.0) > ACCEPTED * scale:
+        raise ModelError(
+            "no physically consistent bodies have these base parameters (allow deviations with covariance=..., or let "
+            "the robot have bodies that no masses can make, without consistent=True)"
+        )
+    return x
+
+
+def _descend(L: Array, numbers: Array, bodies: Bodies, A: Array, b: Array, tolerance: float) -> Bodies:
+    """Newton's method for the divergences plus half of |A x - b|^2, until a step gains less than the tolerance.
+
+    A step goes from X = K K^T to K (1 + S) K^T, and from z to z (1 + s): there the logarithms curve by 1.
+    """
+    basis = _symmetric_basis()
+    here = _height(L, numbers, bodies, A, b)
+    for _ in range(NEWTON_STEPS):
+        X, z = bodies
+        try:
+            K = np.linalg.cholesky(X)[:, None]
+        except np.linalg.LinAlgError:  # the path leads out of what is possible
+            break
+        motions = K @ basis @ np.swapaxes(K, -1, -2)
+        slope = np.concatenate([(np.einsum("bkii->bk", motions) - np.einsum("kii->k", basis)).ravel(), z - 1.0])
+        of_bodies, of_numbers = A[:, : 10 * len(X)].reshape(len(A), -1, 10), A[:, 10 * len(X) :]
+        along = np.einsum("rbp,bkp->rbk", of_bodies, _inertial(L[:, None], motions)).reshape(len(A), -1)
+        matrix = np.vstack([np.eye(slope.size), np.hstack([along, of_numbers * (numbers * z)])])
+        deviation = A @ _parameters(L, numbers, bodies) - b
+        step = -np.linalg.lstsq(matrix, np.concatenate([slope, deviation]))[0]
+        gain = float(np.sum((matrix @ step) ** 2))
+        if gain < tolerance:
+            break
+        of_X, of_z = step[: 10 * len(X)].reshape(-1, 10), step[10 * len(X) :]
+        shrinking = np.linalg.eigvalsh(np.einsum("bk,kij->bij", of_X, basis)).min(initial=0.0)
+        length = 0.9 / max(0.9, -float(min(shrinking, of_z.min(initial=0.0))))
+        turn = np.einsum("bk,bkij->bij", of_X, motions)
+        while True:
+            ahead = Bodies(X + length * turn, z * (1.0 + length * of_z))
+            there = _height(L, numbers, ahead, A, b)
+            if there <= here - 0.01 * length * gain:
+                break
+            length *= 0.5
+            if length < SHORTEST_STEP:
+                return bodies
+        bodies, here = ahead, there
+    return bodies
+
+
+def _height(L: Array, numbers: Array, bodies: Bodies, A: Array, b: Array) -> float:
+    X, z = bodies
+    deviation = A @ _parameters(L, numbers, bodies) - b
+    of_bodies = np.trace(X, axis1=1, axis2=2).sum() - np.linalg.slogdet(X)[1].sum()
+    return float(of_bodies + np.sum(z - np.log(z)) + 0.5 * deviation @ deviation)
+
+
+def _parameters(L: Array, numbers: Array, bodies: Bodies) -> Array:
+    return np.concatenate([_inertial(L, bodies.X).ravel(), numbers * bodies.z])
+
+
+def _inertial(L: Array, X: Array) -> Array:
+    """Inertial parameters of J = L X L^T."""
+    return np.asarray(inertial_parameters_from_pseudo_inertia(L @ X @ np.swapaxes(L, -1, -2)))
+
+
+def _symmetric_basis() -> Array:
+    """Orthonormal basis (10, 4, 4) of the symmetric matrices."""
+    basis = []
+    for i in range(4):
+        for j in range(i, 4):
+            element = np.zeros((4, 4))
+            element[i, j] = element[j, i] = 1.0
+            basis.append(element / np.linalg.norm(element))
+    return np.array(basis)

@@ -1,68 +1,23 @@
-"""Inverse dynamics: the joint torques of a motion, by the Newton-Euler recursion."""
+"""Inverse dynamics: the joint torques of a motion, their parts, and joint friction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.algorithms.body_motion import body_accelerations
-from chasles.algorithms.friction import friction_torque
 from chasles.algorithms.joint_motion import (
-    along_joint,
-    joint_positions,
     joint_rates,
-    poses_in_parent,
     vector_of_coordinates,
 )
-from chasles.algorithms.mass_moments import grouped_mass_moments
-from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
+from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
+from chasles.algorithms.spatial import is_number_zero
+from chasles.engine import sign, tanh
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Tree
-
-
-def newton_euler(
-    tree: Tree, q: Array, qd: Array, qdd: Array, gravity: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
-) -> Array:
-    """Torques of the rigid bodies alone, without friction and armature: M qdd + c + g - J^T w.
-
-    Parameters
-    ----------
-    tree, q, qd, qdd, wrenches
-        As for `inverse_dynamics`.
-    gravity
-        Acceleration of gravity (3,) in the world, m/s^2; zeros leave out the weight.
-
-    Returns
-    -------
-    ndarray
-        Shape (n,), N m (N for sliding joints).
-
-    Notes
-    -----
-    Luh, Walker & Paul, "On-line computational scheme for mechanical manipulators" (1980), with frames fixed in the
-    bodies, first moments and the acceleration matrix U as in Khalil & Dombre, Modeling, Identification and Control of
-    Robots (2002), chapter "Dynamic modeling of serial robots", Newton-Euler formulation.
-
-    Examples
-    --------
-    Without gravity, from rest: the first column M_11 = 2.8125, M_21 = 0.416667 of the mass matrix.
-
-    >>> from chasles.model import build_tree, load
-    >>> tree = build_tree(load("planar2r"))
-    >>> newton_euler(tree, np.zeros(2), np.zeros(2), np.array([1.0, 0.0]), np.zeros(3)).round(6)
-    array([2.8125  , 0.416667])
-    """
-    poses = poses_in_parent(tree, joint_positions(tree, q))
-    accelerations = body_accelerations(tree, poses, joint_rates(tree, qd), joint_rates(tree, qdd), gravity)
-    net = net_wrenches(tree, grouped_mass_moments(tree), accelerations, wrenches)
-    transmitted = transmitted_wrenches(tree, poses, net)
-    return vector_of_coordinates(
-        tree, [along_joint(body, wrench) for body, wrench in zip(tree.bodies, transmitted, strict=True)]
-    )
+    from chasles.model.tree import Body, Tree
 
 
 def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
@@ -199,3 +154,89 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     """
     accelerations = joint_rates(tree, qdd)
     return vector_of_coordinates(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
+
+
+def joint_friction(body: Body, rate: Any) -> Any:
+    """Friction torque that opposes one joint's rate: viscous + Coulomb.
+
+    The Coulomb part is coulomb * sign(rate), or coulomb * tanh(rate / coulomb_velocity) where that velocity is not the
+    number zero.
+
+    Parameters
+    ----------
+    body
+        Gives the friction of its joint.
+    rate
+        Of the joint, rad/s (m/s for a sliding joint).
+
+    Returns
+    -------
+    float
+        N m (N for a sliding joint), in the direction of the rate.
+
+    Notes
+    -----
+    For these models and what they leave out see Armstrong-Helouvry, Dupont & Canudas de Wit, "A survey of models,
+    analysis tools and compensation methods for the control of machines with friction" (Automatica 30(7), 1994).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
+    >>> float(joint_friction(tree.bodies[0], -4.0))  # -0.5 * 4 - 2
+    -4.0
+    """
+    return body.viscous_friction * rate + body.coulomb_friction * coulomb_direction(body, rate)
+
+
+def coulomb_direction(body: Body, rate: Any) -> Any:
+    """Torque of a Coulomb friction of 1 N m: sign(rate), or tanh(rate / coulomb_velocity).
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> float(coulomb_direction(build_tree(load("planar2r")).bodies[0], -4.0))
+    -1.0
+    """
+    return sign(rate) if is_number_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
+
+
+def joint_friction_derivative(body: Body, rate: Any) -> Any:
+    """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
+    >>> float(joint_friction_derivative(tree.bodies[0], 0.0))  # 0.5 + 2 / 0.1
+    20.5
+    """
+    if is_number_zero(body.coulomb_velocity):
+        return body.viscous_friction
+    slope = tanh(rate / body.coulomb_velocity)
+    return body.viscous_friction + body.coulomb_friction * (1.0 - slope * slope) / body.coulomb_velocity
+
+
+def friction_torque(tree: Tree, qd: Array) -> Array:
+    """Friction torques at given rates: what the motors must add to keep the motion.
+
+    Parameters
+    ----------
+    tree, qd
+        The robot and its coordinate rates (n,), rad/s (m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (n,), N m (N for sliding joints).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
+    >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 * 1 + 2 and -0.5 * 4 - 2
+    array([ 2.5, -4. ])
+    """
+    rates = joint_rates(tree, qd)
+    return vector_of_coordinates(tree, [joint_friction(b, rate) for b, rate in zip(tree.bodies, rates, strict=True)])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from chasles.algorithms.body_motion import (
-    body_accelerations,
     body_velocities,
     motions_before,
     screw_acceleration,
@@ -17,7 +16,7 @@ from chasles.algorithms.body_motion import (
 )
 from chasles.algorithms.configuration import transport_of_displacement
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
-from chasles.algorithms.friction import joint_friction_derivative
+from chasles.algorithms.inverse_dynamics import joint_friction_derivative
 from chasles.algorithms.joint_motion import (
     WORLD,
     along_joint,
@@ -28,11 +27,10 @@ from chasles.algorithms.joint_motion import (
     poses_in_parent,
     screw,
 )
-from chasles.algorithms.mass_matrix import factor_mass_matrix
+from chasles.algorithms.mass_matrix import composite_momentum_moments, drag, drag_along_joint, factor_mass_matrix
 from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
-from chasles.algorithms.momentum_moments import composite_momentum_moments, drag, drag_along_joint
+from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches, transmitted_wrenches
 from chasles.algorithms.spatial import carried_along
-from chasles.algorithms.wrenches import NO_WRENCHES, net_wrenches, transmitted_wrenches
 from chasles.engine.linear_solve import inverse
 from chasles.geometry.elementary import Array
 

@@ -1,24 +1,45 @@
-"""Mass matrix by the composite-rigid-body algorithm."""
+"""Mass matrix and Coriolis matrix, by composite bodies: each body together with all that it carries.
+
+A mass point at r with velocity rdot has the momentum m rdot; its moments m rdot and m rdot rᵀ add up over points and
+bodies. These 12 numbers are the contents of the 6 x 6 matrix B of Echeandia & Wensing, "Numerical Methods to Compute
+the Coriolis Matrix and Christoffel Symbols for Rigid-Body Systems" (J. Comput. Nonlinear Dynam. 16(9), 2021): a point's
+part of the Coriolis matrix is Jᵀ m dJ/dt, so B takes a twist to the forces omega x m rdot and their moments.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from chasles.algorithms.body_motion import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.joint_motion import (
     WORLD,
     along_joint,
     joint_positions,
+    joint_rates,
     matrix_of_coordinates,
+    origin_in_parent,
     poses_in_parent,
     screw,
+    turn_in_parent,
 )
-from chasles.algorithms.mass_moments import composite_mass_moments, inertia_times
+from chasles.algorithms.mass_moments import (
+    MassMoments,
+    composite_mass_moments,
+    grouped_mass_moments,
+    inertia_times,
+    turned_matrix,
+    turned_vector,
+)
+from chasles.algorithms.spatial import Twist, Wrench
 from chasles.engine.linear_solve import Factor, SingularMatrixError, factor
 from chasles.errors import ArgumentError
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Tree
+    from chasles.model.tree import Body, Tree
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
@@ -94,3 +115,114 @@ def massless(joint: str) -> ArgumentError:
     return ArgumentError(
         f"the mass matrix is singular: joint '{joint}' moves no mass; give its links mass or the joint motor inertia"
     )
+
+
+def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
+    """Coriolis matrix of the Christoffel symbols; friction has no part in it.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        C (n, n): C qd is `coriolis_vector`, and dM/dt - 2 C is skew-symmetric.
+
+    Notes
+    -----
+    With the screw S of a joint, its rate dS = v x S, and composite inertia I and B of the bodies beyond i, where i is
+    beyond j or equal to it: C_ij = S_i (B_i S_j + I_i dS_j) and C_ji = S_j (B_i S_i + I_i dS_i).
+    Echeandia & Wensing, "Numerical Methods to Compute the Coriolis Matrix and Christoffel Symbols for Rigid-Body
+    Systems" (J. Comput. Nonlinear Dynam. 16(9), 2021).
+
+    Examples
+    --------
+    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125 of the planar arm: [[-h qd_2, -h (qd_1 + qd_2)], [h qd_1, 0]].
+
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> coriolis_matrix(tree, np.array([0.0, np.pi / 2]), np.array([1.0, 2.0])).round(6) + 0.0
+    array([[-0.625 , -0.9375],
+           [ 0.3125,  0.    ]])
+    """
+    positions, rates = joint_positions(tree, q), joint_rates(tree, qd)
+    poses = poses_in_parent(tree, positions)
+    velocities = body_velocities(tree, poses, rates)
+    inertia = composite_mass_moments(tree, positions)
+    momentum = composite_momentum_moments(tree, positions, grouped_mass_moments(tree), velocities)
+    after = velocities_after(tree, poses, velocities)
+    dS = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, after, strict=True)]
+    C: list[list[Any]] = [[0.0] * len(tree.bodies) for _ in tree.bodies]
+    for i, body in enumerate(tree.bodies):
+        S_inertia = inertia_times(inertia[i], screw(body))
+        S_drag = drag_along_joint(body, momentum[i])
+        column = drag(momentum[i], screw(body)) + inertia_times(inertia[i], dS[i])
+        C[i][i] = along_joint(body, column)
+        j = i
+        while tree.bodies[j].parent != WORLD:
+            R, p = poses[j]
+            S_inertia, S_drag, column = S_inertia.seen_from(R, p), R @ S_drag, column.seen_from(R, p)
+            j = tree.bodies[j].parent
+            C[i][j] = S_drag @ screw(tree.bodies[j]).angular + S_inertia.power(dS[j])
+            C[j][i] = along_joint(tree.bodies[j], column)
+    return matrix_of_coordinates(tree, C)
+
+
+class MomentumMoments(NamedTuple):
+    """Moments of momentum: sum of m rdot (3,) and sum of m rdot r^T (3, 3), about a body's origin in its axes."""
+
+    first: Array
+    second: Array
+
+
+def composite_momentum_moments(
+    tree: Tree, positions: Sequence[Any], masses: Sequence[MassMoments], velocities: Sequence[Twist]
+) -> list[MomentumMoments]:
+    """Moments of momentum of each body with all bodies that it carries, in its frame."""
+    composite = [momentum_moments(mass, velocity) for mass, velocity in zip(masses, velocities, strict=True)]
+    for i in reversed(range(len(composite))):
+        parent = tree.bodies[i].parent
+        if parent != WORLD:
+            carried = momentum_seen_from_parent(tree.bodies[i], positions[i], composite[i])
+            first, second = composite[parent]
+            composite[parent] = MomentumMoments(first + carried.first, second + carried.second)
+    return composite
+
+
+def momentum_moments(masses: MassMoments, velocity: Twist) -> MomentumMoments:
+    """Moments of momentum of one rigid body: its points move with v + omega x r."""
+    omega, v = velocity.angular, velocity.linear
+    return MomentumMoments(
+        masses.mass * v + cross(omega, masses.first), np.outer(v, masses.first) + skew(omega) @ masses.second
+    )
+
+
+def momentum_seen_from_parent(body: Body, position: Any, moments: MomentumMoments) -> MomentumMoments:
+    """Moments of momentum about the parent's origin in the parent's axes."""
+    (R, angle), p = turn_in_parent(body, position), origin_in_parent(body, position)
+    first = R @ turned_vector(angle, moments.first)
+    second = R @ turned_matrix(angle, moments.second) @ R.T
+    return MomentumMoments(first, second + np.outer(first, p))
+
+
+def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
+    """Wrench B times a twist: the forces omega x m rdot of all mass points; only the twist's angular part counts."""
+    K, (wx, wy, wz) = momentum.second, twist.angular
+    moment = np.array(
+        [
+            (K[1, 1] + K[2, 2]) * wx - K[0, 1] * wy - K[0, 2] * wz,
+            (K[0, 0] + K[2, 2]) * wy - K[1, 0] * wx - K[1, 2] * wz,
+            (K[0, 0] + K[1, 1]) * wz - K[2, 0] * wx - K[2, 1] * wy,
+        ]
+    )
+    return Wrench(moment, cross(twist.angular, momentum.first))
+
+
+def drag_along_joint(body: Body, momentum: MomentumMoments) -> Array:
+    """Couple (3,) B^T S of a joint's screw S: its scalar product with omega is the torque of `drag` at the joint."""
+    K, p = momentum.second, momentum.first
+    couple = np.array([-K[2, 0], -K[2, 1], K[0, 0] + K[1, 1]])
+    return body.angular * couple + body.pitch * cross(p, Z_AXIS)

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, is_ordinary, origin_in_parent, turn_in_parent
-from chasles.algorithms.known_values import is_number_zero
 from chasles.algorithms.spatial import Twist, Wrench
 from chasles.geometry.elementary import Array, cosine_sine, cross
 
 if TYPE_CHECKING:
-    from chasles.algorithms.body_motion import Acceleration
     from chasles.model.tree import Body, Tree
 
 
@@ -122,29 +120,6 @@ def inertia_times(moments: MassMoments, twist: Twist) -> Wrench:
     )
     return Wrench(
         spin + cross(moments.first, twist.linear), moments.mass * twist.linear + cross(twist.angular, moments.first)
-    )
-
-
-def moment_of_acceleration(acceleration: Acceleration, J: Array) -> Array:
-    """Sum of m r x (U r) for a body's acceleration and second moment J: the vector of U J - (U J)^T.
-
-    The moments on the diagonal of J act on U[k, j] = omega_dot_i + omega_j omega_k and on -U[j, k]. Their sum and their
-    difference act on omega_dot_i and omega_j omega_k, which asks for fewer elements of U; for one alone U is shorter.
-    """
-    omega, omega_dot, U, _ = acceleration
-
-    def of_diagonal(i: int, j: int, k: int) -> Any:
-        if is_number_zero(J[k, k]):
-            return U[k, j] * J[j, j]
-        if is_number_zero(J[j, j]):
-            return -U[j, k] * J[k, k]
-        return (J[j, j] + J[k, k]) * omega_dot[i] + (J[j, j] - J[k, k]) * (omega[j] * omega[k])
-
-    return np.array(
-        [
-            U[k, i] * J[i, j] - U[j, i] * J[i, k] + (U[k, k] - U[j, j]) * J[j, k] + of_diagonal(i, j, k)
-            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-        ]
     )
 
 

@@ -1,9 +1,9 @@
-"""How the bodies' points would accelerate if joints that move with qd had reference rates instead.
+"""Dynamics for adaptive and robust control: torques along a reference motion, momenta, and their regressors.
 
 The joints' reference rates qd_r give every point of a body a reference velocity J(q) qd_r. As the robot moves with qd,
-this velocity changes by J qdd_r + dJ/dt qd_r. Summed over mass points, J^T m of it is M qdd_r + C qd_r, with the one C
-of the Christoffel symbols, for which dM/dt - 2 C is skew: J^T m dJ/dt is that C, point by point. So the Newton-Euler
-recursion gives these torques in one pass, once its accelerations are replaced by those of this file.
+this velocity changes by J qdd_r + dJ/dt qd_r. Summed over mass points, Jᵀ m of it is M qdd_r + C qd_r, with the one C
+of the Christoffel symbols, for which dM/dt - 2 C is skew: Jᵀ m dJ/dt is that C, point by point. So the Newton-Euler
+recursion gives these torques in one pass, once its accelerations are replaced by the `reference_accelerations`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.body_motion import body_velocities, velocities_after
-from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint
+from chasles.algorithms.body_motion import body_velocities, screw_rate, velocities_after
+from chasles.algorithms.inverse_dynamics import armature_torque, coulomb_direction, friction_torque, gravity_torque
+from chasles.algorithms.joint_motion import (
+    WORLD,
+    Pose,
+    along_joint,
+    continues_joint,
+    joint_positions,
+    joint_rates,
+    poses_in_parent,
+    vector_of_coordinates,
+)
+from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, inertia_times
+from chasles.algorithms.newton_euler import body_accelerations, transmitted_wrenches
+from chasles.algorithms.regressors import (
+    Columns,
+    acceleration_seen_from_link,
+    columns_of_accelerations,
+    link_in_body,
+    matrix_of_rows,
+    momentum_columns,
+    seen_from_link,
+    wrench_columns,
+)
+from chasles.algorithms.spatial import Wrench
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
@@ -67,3 +90,200 @@ def reference_accelerations(
         turnings.append(turning)
         result.append(PointAccelerations(skew(turning) + skew(reference) @ skew(velocity.angular), linear))
     return result
+
+
+def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
+    """Torques M qdd_r + C(q, qd) qd_r + g + friction(qd) + armature * qdd_r, with the C of `coriolis_matrix`.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    qd_reference, qdd_reference
+        Reference rates and accelerations (n,), rad/s, rad/s^2.
+
+    Returns
+    -------
+    ndarray
+        Shape (n,), N m (N for sliding joints). With qd_reference = qd it is `inverse_dynamics`.
+
+    Notes
+    -----
+    Slotine & Li, "On the adaptive control of robot manipulators" (Int. J. Robotics Research 6(3), 1987). The recursion
+    is that of Luh, Walker & Paul with the accelerations of `reference_motion`.
+
+    Examples
+    --------
+    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125, C = [[-h qd_2, -h (qd_1 + qd_2)], [h qd_1, 0]] for the planar arm.
+
+    >>> from chasles.model import build_tree, load
+    >>> from dataclasses import replace
+    >>> tree = replace(build_tree(load("planar2r")), gravity=np.zeros(3))
+    >>> q, qd = np.array([0.0, np.pi / 2]), np.array([1.0, 2.0])
+    >>> passivity_torque(tree, q, qd, np.array([4.0, 0.0]), np.zeros(2)).round(6)  # -h 2 * 4 and h 1 * 4
+    array([-2.5 ,  1.25])
+    """
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    rates, reference_rates = joint_rates(tree, qd), joint_rates(tree, qd_reference)
+    accelerations = reference_accelerations(
+        tree, poses, rates, reference_rates, joint_rates(tree, qdd_reference), tree.gravity
+    )
+    net = [_wrench(moments, field) for moments, field in zip(grouped_mass_moments(tree), accelerations, strict=True)]
+    transmitted = transmitted_wrenches(tree, poses, net)
+    rigid = vector_of_coordinates(
+        tree, [along_joint(body, wrench) for body, wrench in zip(tree.bodies, transmitted, strict=True)]
+    )
+    return rigid + friction_torque(tree, qd) + armature_torque(tree, qdd_reference)
+
+
+def _wrench(moments: MassMoments, accelerations: PointAccelerations) -> Wrench:
+    """Wrench about its origin that gives the mass points of a body their accelerations."""
+    U, a = accelerations
+    J = moments.second
+    spin = np.array(
+        [
+            U[k, i] * J[i, j]
+            - U[j, i] * J[i, k]
+            + (U[k, k] - U[j, j]) * J[j, k]
+            + (U[k, j] * J[j, j] - U[j, k] * J[k, k])
+            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        ]
+    )
+    return Wrench(spin + cross(moments.first, a), moments.mass * a + U @ moments.first)
+
+
+def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
+    """Matrix Y with Y pi = M qdd_r + C(q, qd) qd_r + g + friction(qd): what each parameter adds to `passivity_torque`.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    qd_reference, qdd_reference
+        Reference rates and accelerations (n,), rad/s, rad/s^2.
+
+    Returns
+    -------
+    ndarray
+        Shape (n, parameters), columns as those of `torque_regressor`, which it is for qd_reference = qd.
+
+    Notes
+    -----
+    Slotine & Li, "On the adaptive control of robot manipulators" (Int. J. Robotics Research 6(3), 1987), with the
+    recursion of `reference_motion`, which costs little more than that of `torque_regressor`.
+
+    Examples
+    --------
+    Coulomb friction opposes the real motion, whatever the reference.
+
+    >>> from chasles.model import build_tree, load
+    >>> tree, q = build_tree(load("planar2r")), np.zeros(2)
+    >>> Y = passivity_regressor(tree, q, np.array([-2.0, 3.0]), np.array([1.0, 1.0]), np.zeros(2))
+    >>> Y[:, 21], Y[:, 24]
+    (array([-1.,  0.]), array([0., 1.]))
+    """
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    rates, accelerations = joint_rates(tree, qd), joint_rates(tree, qdd_reference)
+    fields = reference_accelerations(tree, poses, rates, joint_rates(tree, qd_reference), accelerations, tree.gravity)
+    columns = [_columns(tree, index, field) for index, field in enumerate(fields)]
+    directions = [coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
+    return matrix_of_rows(tree, columns, poses, [np.array(x) for x in (rates, directions, accelerations)])
+
+
+def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Columns:
+    """Wrench of a body, about the origin and in the axes of its first link, for unit values of its parameters."""
+    R, p = link_in_body(tree, index)
+    U = R.T @ accelerations.matrix @ R
+    a = R.T @ (accelerations.linear + accelerations.matrix @ p)
+    lower, upper = np.array([U[2, 1], U[0, 2], U[1, 0]]), np.array([U[1, 2], U[2, 0], U[0, 1]])
+    return columns_of_accelerations(U, a, 0.5 * (lower - upper), 0.5 * (lower + upper))
+
+
+class Momentum(NamedTuple):
+    """Momenta p (n,) of the coordinates, and their drift (n,): the rate at which they change without torques."""
+
+    momentum: Array
+    drift: Array
+
+
+def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> Momentum:
+    """Momenta M qd, and C(q, qd)^T qd - g - friction: the rate at which they change if no torques act.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    Momentum
+        momentum (n,) in kg m^2/s (kg m/s for sliding joints) and drift (n,) in N m (N).
+
+    Notes
+    -----
+    A joint's momentum is the product of its screw S with the momentum H of all that it carries; so the momenta change
+    by S H' and by S' H, which is the part C^T qd. Neither needs accelerations. The relation is that of De Luca &
+    Mattone, "Actuator failure detection and isolation using generalized momenta" (IEEE Int. Conf. Robotics and
+    Automation, 2003).
+
+    Examples
+    --------
+    The stretched arm turns like one body of 2.8125 kg m^2; its tip rod alone has 5 * (0.25^2 / 3 + 0.5 * 0.125).
+
+    >>> import numpy as np
+    >>> from chasles.model import build_tree, load
+    >>> momentum_and_drift(build_tree(load("planar2r")), np.zeros(2), np.array([2.0, 0.0])).momentum.round(5)
+    array([5.625  , 0.83333])
+    """
+    rates = joint_rates(tree, qd)
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    velocities = body_velocities(tree, poses, rates)
+    own = [inertia_times(mass, velocity) for mass, velocity in zip(grouped_mass_moments(tree), velocities, strict=True)]
+    carried = transmitted_wrenches(tree, poses, own)  # momenta add up and change frame as wrenches do
+    pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
+    momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
+    turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])
+    return Momentum(momenta + armature_torque(tree, qd), turned - gravity_torque(tree, q) - friction_torque(tree, qd))
+
+
+def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
+    """Matrix D with D pi = drift of `momentum_and_drift`: what each parameter adds to C^T qd - g - friction.
+
+    With the momentum regressor P, the torques of every motion are tau = (dP/dt - D) pi, which a filter can use without
+    accelerations.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (n, parameters), columns as those of `torque_regressor`; those of armature are zero.
+
+    Notes
+    -----
+    Middleton & Goodwin, "Adaptive computed torque control for rigid link manipulators" (Systems & Control Letters
+    10(1), 1988).
+
+    Examples
+    --------
+    1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, at rest and level: it falls.
+
+    >>> from chasles.model import build_tree, load
+    >>> momentum_drift_regressor(build_tree(load("planar2r")), np.zeros(2), np.zeros(2))[:, 10].round(5)
+    array([-7.35466, -2.45155])
+    """
+    poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)
+    nothing = [0.0] * len(tree.bodies)
+    velocities = body_velocities(tree, poses, rates)
+    momenta = [momentum_columns(seen_from_link(tree, index, velocity)) for index, velocity in enumerate(velocities)]
+    after = velocities_after(tree, poses, velocities)
+    screw_rates = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, after, strict=True)]
+    at_rest = body_accelerations(tree, poses, nothing, nothing, tree.gravity)
+    weights = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(at_rest)]
+    directions = np.array([coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)])
+    no_columns = np.array(nothing)
+    turned = matrix_of_rows(tree, momenta, poses, [no_columns, no_columns, no_columns], screw_rates)
+    return turned - matrix_of_rows(tree, weights, poses, [np.array(rates), directions, no_columns])

@@ -61,3 +61,14 @@ def carried_along(screw: Twist, wrench: Wrench) -> Wrench:
         cross(screw.angular, wrench.moment) + cross(screw.linear, wrench.force),
         cross(screw.angular, wrench.force),
     )
+
+
+def is_number_zero(value: Any) -> bool:
+    """Whether a value is the number zero; a traced one never is.
+
+    Examples
+    --------
+    >>> is_number_zero(0.0), is_number_zero(1e-300)
+    (True, False)
+    """
+    return isinstance(value, (int, float, np.number)) and value == 0

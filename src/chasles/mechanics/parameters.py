@@ -90,7 +90,7 @@ class InertialParameters(Described):
 
         Notes
         -----
-        See `chasles.algorithms.regrouping` and `chasles.algorithms.numerical_grouping` for the methods and sources.
+        See `chasles.algorithms.grouping` and `chasles.algorithms.grouping` for the methods and sources.
 
         Examples
         --------

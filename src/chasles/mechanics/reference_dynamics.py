@@ -46,7 +46,7 @@ class ReferenceDynamics(Described):
 
         Notes
         -----
-        See `chasles.algorithms.passivity_torque`.
+        See `chasles.algorithms.reference_motion`.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class ReferenceDynamics(Described):
 
         Notes
         -----
-        See `chasles.algorithms.momentum`.
+        See `chasles.algorithms.reference_motion`.
 
         Examples
         --------

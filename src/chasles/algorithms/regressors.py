@@ -1,7 +1,7 @@
-"""What each inertial parameter of a body contributes to wrenches, momenta and torques: columns of the regressors.
+"""Regressors: torques, momenta and energies as products with inertial and friction parameters.
 
-The parameters are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a body's columns
-is that of its first link, the one that the joint moves. Bodies without links have no columns.
+The parameters of a body are m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia about the origin. The frame of a
+body's columns is that of its first link, the one that the joint moves. Bodies without links have no columns.
 """
 
 from __future__ import annotations
@@ -11,13 +11,137 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.algorithms.body_motion import Acceleration
-from chasles.algorithms.joint_motion import WORLD, Pose, screw
+from chasles.algorithms.body_motion import body_velocities
+from chasles.algorithms.inverse_dynamics import coulomb_direction
+from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, joint_rates, poses_in_parent, screw
+from chasles.algorithms.kinematics import body_poses, frame_pose
+from chasles.algorithms.newton_euler import Acceleration, body_accelerations
 from chasles.algorithms.spatial import Twist
 from chasles.geometry.elementary import Array, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
+
+
+def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+    """Matrix Y with tau = Y pi: what each parameter adds to the torques of `inverse_dynamics`.
+
+    By the principle of virtual power: the torque of a joint is the power, per unit of its rate, of the wrenches that
+    the bodies beyond it need.
+
+    Parameters
+    ----------
+    tree, q, qd, qdd
+        The robot, its coordinates, their rates and accelerations (n,), rad, rad/s, rad/s^2 (m, ... for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (n, parameters). Columns: ten for each body that carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of
+        the inertia, about the origin and in the axes of its first link; then viscous friction, Coulomb friction and
+        armature of each freedom.
+
+    Notes
+    -----
+    Atkeson, An & Hollerbach, "Estimation of inertial parameters of manipulator loads and links" (Int. J. Robotics
+    Research 5(3), 1986); Khalil & Dombre, Modeling, Identification and Control of Robots (2002), chapter
+    "Identification of the dynamic parameters".
+
+    Examples
+    --------
+    Stretched out level and at rest, 1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, weighs
+    9.80621 m/s^2 times that.
+
+    >>> from chasles.model import build_tree, load
+    >>> tree, rest = build_tree(load("planar2r")), np.zeros(2)
+    >>> torque_regressor(tree, rest, rest, rest)[:, 10].round(5)
+    array([7.35466, 2.45155])
+    """
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    rates, rates_of_change = joint_rates(tree, qd), joint_rates(tree, qdd)
+    accelerations = body_accelerations(tree, poses, rates, rates_of_change, tree.gravity)
+    columns = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(accelerations)]
+    directions = [coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
+    return matrix_of_rows(tree, columns, poses, [np.array(x) for x in (rates, directions, rates_of_change)])
+
+
+def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
+    """Matrix Y with M qd = Y pi: what each parameter adds to the momenta that belong to the coordinates.
+
+    Identification by momenta needs no measured accelerations: they change by the impulse of the torques, but for terms
+    of q and qd.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    ndarray
+        Shape (n, parameters), columns as those of `torque_regressor`; those of friction are zero.
+
+    Notes
+    -----
+    Middleton & Goodwin, "Adaptive computed torque control for rigid link manipulators" (Systems & Control Letters
+    10(1), 1988) avoid accelerations so, with filters.
+
+    Examples
+    --------
+    1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, turning about the first with 2 rad/s: it has
+    1.5 kg m/s.
+
+    >>> from chasles.model import build_tree, load
+    >>> momentum_regressor(build_tree(load("planar2r")), np.zeros(2), np.array([2.0, 0.0]))[:, 10].round(6)
+    array([1.125, 0.375])
+    """
+    poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)
+    velocities = body_velocities(tree, poses, rates)
+    columns = [momentum_columns(seen_from_link(tree, index, velocity)) for index, velocity in enumerate(velocities)]
+    nothing = np.zeros(len(tree.bodies))
+    return matrix_of_rows(tree, columns, poses, [nothing, nothing, np.array(rates)])
+
+
+def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Vectors k and u: the kinetic energy is k pi, the potential energy u pi.
+
+    Parameters
+    ----------
+    tree, q, qd
+        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+
+    Returns
+    -------
+    kinetic, potential
+        Shape (parameters,) each, elements as the columns of `torque_regressor`; those of friction are zero.
+
+    Notes
+    -----
+    Gautier & Khalil, "On the identification of the inertial parameters of robots" (IEEE CDC 1988).
+
+    Examples
+    --------
+    1 kg at the origin of link2, upright 0.75 m above the joint and turning about it with 2 rad/s:
+    1.5^2 / 2 J, and 0.75 * 9.80621 J.
+
+    >>> from chasles.model import build_tree, load
+    >>> k, u = energy_regressor(build_tree(load("planar2r")), np.array([np.pi / 2, 0.0]), np.array([2.0, 0.0]))
+    >>> float(k[10].round(5)), float(u[10].round(5))
+    (1.125, 7.35466)
+    """
+    poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)
+    kinetic, potential = [], []
+    velocities = body_velocities(tree, poses, rates)
+    for index in tree.carriers:
+        seen = seen_from_link(tree, index, velocities[index])
+        kinetic += list(0.5 * power_columns(momentum_columns(seen), seen))
+    poses_in_world = body_poses(tree, q)
+    for index in tree.carriers:
+        R_world_link, p_world_link = frame_pose(tree.frames[tree.bodies[index].name], poses_in_world)
+        potential += [-(tree.gravity @ p_world_link), *(-(tree.gravity @ R_world_link)), *[0.0] * 6]
+    of_joints = [x for rate in rates for x in (0.0, 0.0, 0.5 * rate * rate)]
+    return np.array(kinetic + of_joints), np.array(potential + [0.0] * len(of_joints))
+
 
 Columns = tuple[Array, Array]
 """Moments (3, 10) and forces (3, 10), or angular and linear momenta, for unit values of the parameters."""
