@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         follow,
         online_trajectory,
     )
-    from chasles.trajectories.time_optimal import time_optimal
+    from chasles.trajectories.planning.time_optimal import time_optimal
 
 __all__ = [
     "BSpline",
@@ -127,10 +127,10 @@ _NAMES = {
 verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
 verbs.report.implemented_in("chasles.visual.report")
 verbs.summary.implemented_in("chasles.visual.words")
-verbs.check.implemented_in("chasles.trajectories.checks")
-verbs.peaks.implemented_in("chasles.trajectories.checks")
+verbs.check.implemented_in("chasles.trajectories.limits.checks")
+verbs.peaks.implemented_in("chasles.trajectories.limits.checks")
 verbs.to_dataset.implemented_in("chasles.trajectories.tables")
-verbs.follow.implemented_in("chasles.trajectories.following")
+verbs.follow.implemented_in("chasles.trajectories.following.follow")
 
 _HOMES = {name: package for package, names in _NAMES.items() for name in names}
 

@@ -7,6 +7,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 
 class ChaslesError(Exception):
@@ -38,6 +40,18 @@ class MissingExtraError(ChaslesError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package '{package}'; {how_to_install(extra)}")
+
+
+def import_extra(package: str, extra: str, purpose: str) -> Any:
+    """Import an optional package, or raise a `MissingExtraError` that says what to type.
+
+    >>> import_extra("xarray", "data", "a table").__name__
+    'xarray'
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package.partition(".")[0], extra, purpose) from error
 
 
 def how_to_install(extra: str) -> str:

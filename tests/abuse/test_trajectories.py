@@ -18,7 +18,7 @@ import chasles as ch
 from chasles.errors import ChaslesError
 from chasles.geometry import exp_rotation, random_rotation
 from chasles.trajectories import fastest_profile, time_scaling
-from chasles.trajectories.scalings import LAWS
+from chasles.trajectories.joint.scalings import LAWS
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "20261122"))
 SCALINGS = list(LAWS)

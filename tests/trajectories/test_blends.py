@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation, Slerp
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import pose, random_rotation, rotation_from_axis_angle
-from chasles.trajectories.blends import BLENDS
+from chasles.trajectories.cartesian.blends import BLENDS
 
 rng = np.random.default_rng(8)
 POSES = pose(random_rotation(rng, (5,)), rng.normal(size=(5, 3)))
@@ -210,9 +210,9 @@ CLOSE[2] = CLOSE[1]
         (lambda: ch.BlendedWaypoints(POSES, limits=LIMITS, blend_radius=2.0), "overlap"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES), "give blend_time or blend_radius"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=0.1, blend_radius=0.1), "either blend_time or"),
-        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 0.1, 0.0, 0.1, 0.1]), r"not 0.0 at \[2\]"),
-        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=-0.1), "blend_time must be a positive number of seconds"),
-        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 0.2]), "one number or have shape"),
+        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 0.1, 0.0, 0.1, 0.1]), r"blend_time\[2\] is 0.0"),
+        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=-0.1), r"blend_time is -0.1; it must be positive"),
+        (lambda: ch.BlendedWaypoints(POSES, TIMES, blend_time=[0.1, 0.2]), r"blend_time has shape \(2,\)"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES[::-1], blend_time=0.1), "waypoint 1 .* before waypoint 0"),
         (lambda: ch.BlendedWaypoints(POSES, [1, 2, 2, 3, 4], blend_time=0.1), "waypoint 2 .* same time as waypoint 1"),
         (lambda: ch.BlendedWaypoints(POSES, TIMES[:3], blend_time=0.1), "5 waypoints need as many times"),
@@ -230,12 +230,12 @@ CLOSE[2] = CLOSE[1]
             lambda: ch.BlendedWaypoints(POSES, limits=ch.CartesianLimits(linear_velocity=1.0)),
             "nothing limits the acceleration",
         ),
-        (lambda: ch.BlendedWaypoints(POSES[:, :3], TIMES, blend_time=0.1), "poses of waypoints must have shape"),
-        (lambda: ch.BlendedWaypoints("here", TIMES, blend_time=0.1), "array of numbers"),
+        (lambda: ch.BlendedWaypoints(POSES[:, :3], TIMES, blend_time=0.1), r"poses has shape \(5, 3, 4\); expected"),
+        (lambda: ch.BlendedWaypoints("here", TIMES, blend_time=0.1), "poses must be an array of real numbers"),
         (lambda: ch.BlendedWaypoints(POSES * np.where(np.arange(5) == 3, 2, 1)[:, None, None], TIMES, blend_time=0.1),
          "waypoint 3 is not a pose"),
         (lambda: ch.BlendedWaypoints(np.where(POSES[2, 0, 3] == POSES, np.nan, POSES), TIMES, blend_time=0.1),
-         "waypoint 2 is not finite"),
+         r"poses\[2, 0, 3\] is nan; it must be finite"),
     ],
 )  # fmt: skip
 def test_refusals_name_the_waypoint(make: Any, message: str) -> None:

@@ -16,7 +16,7 @@ import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose, random_rotation, rotation_from_axis_angle
 from chasles.trajectories import CartesianTrajectory
-from chasles.trajectories.scalings import LAWS
+from chasles.trajectories.joint.scalings import LAWS
 
 rng = np.random.default_rng(6)
 T0, T1 = pose(random_rotation(rng, (2,)), rng.normal(size=(2, 3)))
@@ -242,24 +242,27 @@ POINT = [1.0, 2.0, 3.0]
     ("make", "message"),
     [
         (lambda: ch.StraightLine(T0, BAD, duration=1.0), "T_end is not a pose: it is 1 away"),
-        (lambda: ch.StraightLine(np.full((4, 4), np.nan), T1, duration=1.0), "T_start must be finite"),
-        (lambda: ch.StraightLine(T0[:3], T1, duration=1.0), "T_start must be a pose"),
+        (
+            lambda: ch.StraightLine(np.full((4, 4), np.nan), T1, duration=1.0),
+            r"T_start\[0, 0\] is nan; it must be finite",
+        ),
+        (lambda: ch.StraightLine(T0[:3], T1, duration=1.0), r"T_start has shape \(3, 4\); expected \(..., 4, 4\)"),
         (lambda: ch.StraightLine(T0, T1), "either a duration or limits"),
         (lambda: ch.StraightLine(T0, T1, duration=1.0, limits=LIMITS), "either a duration or limits"),
-        (lambda: ch.StraightLine(T0, T1, duration=0.0), "duration must be a positive"),
-        (lambda: ch.StraightLine(T0, T1, duration=[1.0, -1.0]), "duration must be a positive"),
-        (lambda: ch.StraightLine(T0, T1, duration=np.nan), "duration must be a positive number of seconds, not nan"),
+        (lambda: ch.StraightLine(T0, T1, duration=0.0), r"duration.* it must be (positive|finite)"),
+        (lambda: ch.StraightLine(T0, T1, duration=[1.0, -1.0]), r"duration.* it must be (positive|finite)"),
+        (lambda: ch.StraightLine(T0, T1, duration=np.nan), "duration is nan; it must be finite"),
         (lambda: ch.StraightLine(T0, T1, duration=1.0, scaling="trapezoid", ramp=0.6), "ramp must be"),
         (lambda: ch.StraightLine(T0, T1, duration=1.0, scaling="s-curve", rounding=-0.1), "rounding must be"),
         (lambda: ch.StraightLine(T0, T1, limits=LIMITS, ramp=0.2), "follow from"),
         (lambda: ch.StraightLine(T0, T1, limits=ch.CartesianLimits()), "nothing limits"),
-        (lambda: ch.CartesianLimits(linear_velocity=-1.0), "linear_velocity must be positive"),
-        (lambda: ch.CartesianLimits(angular_acceleration=np.nan), "angular_acceleration must be positive"),
+        (lambda: ch.CartesianLimits(linear_velocity=-1.0), r"linear_velocity.* it must be positive"),
+        (lambda: ch.CartesianLimits(angular_acceleration=np.nan), r"angular_acceleration is .*; it must be"),
         (lambda: ch.StraightLine(T0, T1, limits=LIMITS, scaling="linear"), "cannot keep a limit of acceleration"),
         (lambda: ch.Circle(T0, CENTER, [0.0, 0.0, 0.0], duration=1.0), "axis must not be zero"),
-        (lambda: ch.Circle(T0, CENTER[:2], AXIS, duration=1.0), "center must have shape"),
-        (lambda: ch.Circle(T0, CENTER, AXIS, np.inf, duration=1.0), "angle must be finite"),
-        (lambda: ch.Circle(T0, CENTER, AXIS, orientation=np.eye(2), duration=1.0), "orientation must be"),
+        (lambda: ch.Circle(T0, CENTER[:2], AXIS, duration=1.0), r"center has shape \(2,\); expected \(..., 3\)"),
+        (lambda: ch.Circle(T0, CENTER, AXIS, np.inf, duration=1.0), "angle is inf; it must be finite"),
+        (lambda: ch.Circle(T0, CENTER, AXIS, orientation=np.eye(2), duration=1.0), "orientation has shape"),
         (lambda: ch.Circle(T0, CENTER, AXIS, orientation=2 * np.eye(3), duration=1.0), "not a rotation"),
         (lambda: ch.CircularArc(T0, T0[:3, 3], POINT, duration=1.0), "T_start and p_via coincide"),
         (lambda: ch.CircularArc(T0, POINT, T0, duration=1.0), "T_start and end coincide"),
@@ -268,7 +271,7 @@ POINT = [1.0, 2.0, 3.0]
         (lambda: ch.CircularArc(T0, CENTER, T1, orientation="turning", duration=1.0), "leave out"),
         (lambda: ch.StraightLine(np.tile(T0, (2, 1, 1)), np.tile(T1, (3, 1, 1)), duration=1.0), "broadcast"),
         (lambda: ch.StraightLine(np.tile(T0, (2, 1, 1)), T1, duration=[1.0, 2.0, 3.0]), "broadcast"),
-        (lambda: ch.StraightLine(T0, T1, duration=1.0)("soon"), "times must be numbers"),
+        (lambda: ch.StraightLine(T0, T1, duration=1.0)("soon"), "t must be an array of real numbers"),
     ],
 )
 def test_refusals_say_why(make: Any, message: str) -> None:

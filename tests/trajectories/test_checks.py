@@ -256,7 +256,7 @@ def test_wrenches_count() -> None:
 def test_parts_of_a_large_batch_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     motion = ch.PointToPoint(ARM.home, ARM.home + np.linspace(-2.0, 2.0, 7)[:, None], duration=0.8)
     whole, peaks = motion.check(ARM), motion.peaks()
-    monkeypatch.setattr("chasles.trajectories.extremes._HELD", 5000)
+    monkeypatch.setattr("chasles.trajectories.limits.extremes._HELD", 5000)
     parts = motion.check(ARM)
     np.testing.assert_array_equal(parts.broken, whole.broken)
     np.testing.assert_array_equal(parts.margin, whole.margin)
@@ -311,13 +311,13 @@ def test_reports_as_tables_and_text(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dt": 0.0}, "dt must be a positive number of seconds, not 0.0"),
-        ({"dt": np.nan}, "dt must be a positive number"),
+        ({"dt": 0.0}, r"dt is 0\.0; it must be positive"),
+        ({"dt": np.nan}, "dt is nan; it must be finite"),
         ({"dt": 1e-12}, "more than 10,000,000 samples"),
-        ({"acceleration": -1.0}, "the limit of acceleration must not be negative or NaN"),
-        ({"jerk": np.nan}, "the limit of jerk must not be negative or NaN"),
-        ({"acceleration": [1.0, 2.0]}, "the limit of acceleration must be one number or 6"),
-        ({"vary": {"payload.mass": np.nan}}, "the torque of joint 'joint1' is not a number"),
+        ({"acceleration": -1.0}, r"acceleration\[0\] is -1\.0; it must be at least 0"),
+        ({"jerk": np.nan}, r"jerk\[0\] is nan; it must be a number"),
+        ({"acceleration": [1.0, 2.0]}, r"acceleration has shape \(2,\); expected \(6,\) or one number"),
+        ({"vary": {"payload.mass": np.nan}}, r"payload\.mass is nan; it must be finite"),
         ({"vary": {"payload.mass": [0.0, 1.0], "gravity": np.zeros((3, 3))}}, "batch axes"),
     ],
 )

@@ -10,9 +10,9 @@ import pytest
 import chasles as ch
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.trajectories import fastest_profile, time_scaling
-from chasles.trajectories.durations import checked_durations, checked_start_time, require_spacing
-from chasles.trajectories.geometric_path import geometric_path
-from chasles.trajectories.scalings import LAWS
+from chasles.trajectories.joint.durations import checked_durations, checked_start_time, require_spacing
+from chasles.trajectories.joint.scalings import LAWS
+from chasles.trajectories.planning.geometric_path import geometric_path
 
 T0 = np.eye(4)
 T1 = np.eye(4)
@@ -42,7 +42,7 @@ def test_too_short_and_too_long_is_refused_everywhere(taker: str, duration: floa
 def test_what_is_no_duration_is_refused_everywhere(taker: str, duration: float) -> None:
     if taker == "online":
         pytest.importorskip("ruckig")
-    with pytest.raises(ChaslesError, match=r"must be (a positive|positive|finite)"):
+    with pytest.raises(ChaslesError, match=r"must be (a positive|positive|finite|at least 0)"):
         TAKERS[taker](duration)
 
 
@@ -133,15 +133,15 @@ def test_spacing_and_resolution() -> None:
 def test_start_times() -> None:
     assert checked_start_time(np.float64(-3.0)) == -3.0
     for bad in (np.nan, np.inf, 1e19, "now", None):
-        with pytest.raises(ArgumentError, match=r"start_time must be a number of seconds from -1e\+18 to 1e\+18"):
+        with pytest.raises(ArgumentError, match=r"start_time .*must be"):
             checked_start_time(bad)  # type: ignore[arg-type]
 
 
 def test_values_and_places_are_told() -> None:
     np.testing.assert_array_equal(checked_durations([0.0, 1.0], zero=True), [0.0, 1.0])
-    with pytest.raises(ArgumentError, match=r"the wait must be a positive number of seconds, not 0.0 at \[1, 0\]"):
+    with pytest.raises(ArgumentError, match=r"the wait\[1, 0\] is 0.0; it must be positive"):
         checked_durations([[1.0], [0.0]], "the wait")
-    with pytest.raises(ArgumentError, match="the duration must be a number of seconds, not 'long'"):
+    with pytest.raises(ArgumentError, match="duration must be an array of real numbers, not 'long'"):
         checked_durations("long")
 
 

@@ -181,7 +181,7 @@ def test_any_bytes_are_read_or_refused(file: Path, data: bytes) -> None:
     ("make", "message"),
     [
         (lambda: PathData("joint", [0.0, 0.0], [[1.0], [2.0]]), "point 1 .* is at the same time as point 0"),
-        (lambda: PathData("joint", [0.0], [[np.nan]]), "point 0: joint 0 is nan"),
+        (lambda: PathData("joint", [0.0], [[np.nan]]), r"points\[0, 0\] is nan; it must be finite"),
         (lambda: PathData("joint", [0.0], [[1e10]]), r"at most 1e\+09, not 1e\+10"),
         (lambda: PathData("joint", [0.0, 1.0], np.zeros((3, 2, 1))), "a file holds one path"),
         (lambda: QuaternionData([0.0], [[1.0, 0.0, 0.0]]), r"quaternions must have shape \(1, 4\)"),

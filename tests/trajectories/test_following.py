@@ -12,8 +12,8 @@ import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose
 from chasles.trajectories import JointTrajectory
-from chasles.trajectories.following import follow
-from chasles.trajectories.following_report import runs
+from chasles.trajectories.following.follow import follow
+from chasles.trajectories.joint.following_report import runs
 from chasles.trajectories.small_inverse import SmallInverse
 
 PANDA, UR5, SCARA, PLANAR, PUMA = map(ch.load, ("panda", "ur5", "scara", "planar2r", "puma560"))
@@ -352,12 +352,12 @@ def test_it_is_a_joint_trajectory_like_others() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"q0": [0.0, 1.0]}, "q0 must have shape"),
-        ({"q0": np.zeros((2, 7))}, "q0 must have shape"),
-        ({"q0": np.full(7, np.nan)}, "q0 must be finite"),
-        ({"dt": 0.0}, "dt must be a positive"),
-        ({"tolerance": 0.0}, "tolerance must be a positive"),
-        ({"tolerance": (1.0, 2.0, 3.0)}, "tolerance must be a positive"),
+        ({"q0": [0.0, 1.0]}, "q0 has shape"),
+        ({"q0": np.zeros((2, 7))}, "q0 has shape"),
+        ({"q0": np.full(7, np.nan)}, r"q0\[0\] is nan; it must be finite"),
+        ({"dt": 0.0}, r"dt is 0.0; it must be positive"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": (1.0, 2.0, 3.0)}, "tolerance"),
         ({"mask": np.zeros(6)}, "mask must be"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
-from chasles.trajectories.online import online_trajectory
+from chasles.trajectories.planning.online import online_trajectory
 
 pytestmark = pytest.mark.skipif(find_spec("ruckig") is None, reason="needs the extra planning")
 
@@ -158,19 +158,23 @@ def test_start_equal_to_goal_rests() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"start": 0.0}, ArgumentError, r"start must have shape \(n,\), not \(\)"),
-        ({"start": [0.0, np.nan]}, ArgumentError, "start of joint 1 is nan"),
-        ({"goal": [1.0]}, ArgumentError, r"goal must have shape \(2,\) as start has, not \(1,\)"),
-        ({"goal": [1.0, np.inf]}, ArgumentError, "goal of joint 1 is inf"),
-        ({"velocity": 0.0}, ArgumentError, "the velocity limit of joint 0 must be positive, not 0.0"),
-        ({"jerk": [1.0, -1.0]}, ArgumentError, "the jerk limit of joint 1 must be positive"),
-        ({"acceleration": np.nan}, ArgumentError, "the acceleration limit of joint 0 is nan"),
-        ({"acceleration": [1.0, 2.0, 3.0]}, ArgumentError, "must be one number or 2"),
+        ({"start": 0.0}, ArgumentError, r"start has shape \(\); expected \(n,\)"),
+        ({"start": [0.0, np.nan]}, ArgumentError, r"start\[1\] is nan; it must be finite"),
+        ({"goal": [1.0]}, ArgumentError, r"goal has shape \(1,\); expected \(2,\)"),
+        ({"goal": [1.0, np.inf]}, ArgumentError, r"goal\[1\] is inf; it must be finite"),
+        ({"velocity": 0.0}, ArgumentError, r"velocity\[0\] is 0\.0; it must be positive"),
+        ({"jerk": [1.0, -1.0]}, ArgumentError, r"jerk\[1\] is -1\.0; it must be positive"),
+        ({"acceleration": np.nan}, ArgumentError, r"acceleration\[0\] is nan; it must be a number"),
+        (
+            {"acceleration": [1.0, 2.0, 3.0]},
+            ArgumentError,
+            r"acceleration has shape \(3,\); expected \(2,\) or one number",
+        ),
         ({"goal_velocity": [0.0, 2.0]}, ArgumentError, "goal_velocity of joint 1 is 2.0, beyond its limit 1.0"),
         ({"goal_acceleration": -3.0}, ArgumentError, "goal_acceleration of joint 0 is -3.0, beyond its limit 2.0"),
-        ({"minimum_duration": -1.0}, ArgumentError, "minimum_duration must be a positive number"),
-        ({"cycle": 0.0}, ArgumentError, "cycle must be a positive number"),
-        ({"start_time": np.nan}, ArgumentError, "start_time must be a number of seconds from"),
+        ({"minimum_duration": -1.0}, ArgumentError, r"minimum_duration is -1\.0; it must be positive"),
+        ({"cycle": 0.0}, ArgumentError, r"cycle is 0\.0; it must be positive"),
+        ({"start_time": np.nan}, ArgumentError, "start_time is nan; it must be finite"),
         ({"synchronization": "maybe"}, UnknownNameError, "time, time-if-necessary, phase, none"),
     ],
 )

@@ -24,7 +24,7 @@ from chasles.geometry import (
     rotation_from_quaternion,
     rotation_z,
 )
-from chasles.trajectories.orientations import BOUNDARIES, TURNINGS
+from chasles.trajectories.cartesian.orientations import BOUNDARIES, TURNINGS
 
 rng = np.random.default_rng(10)
 TIMES = np.array([0.0, 0.5, 1.5, 2.0, 3.0, 4.5])
@@ -264,21 +264,30 @@ LATE = TIMES[[0, 1, 3, 2, 4, 5]]
     [
         (lambda: ch.PoseSpline(LATE, POSES), "waypoint 3 .* is before waypoint 2"),
         (lambda: ch.PoseSpline(TIMES * [1, 1, 1, 0.75, 1, 1], POSES), "waypoint 3 .* same time as waypoint 2"),
-        (lambda: ch.PoseSpline([np.nan, 1, 2, 3, 4, 5], POSES), "time of waypoint 0"),
+        (lambda: ch.PoseSpline([np.nan, 1, 2, 3, 4, 5], POSES), r"times\[0\] is nan; it must be finite"),
         (lambda: ch.PoseSpline(TIMES[:1], POSES[:1]), "2 waypoints at least, not 1"),
         (lambda: ch.PoseSpline(TIMES[:4], POSES), "6 waypoints need as many times, not 4"),
-        (lambda: ch.PoseSpline(TIMES, POSES[:, :3]), "poses of waypoints must have shape"),
-        (lambda: ch.PoseSpline(TIMES, np.where(POSES[4, 1, 3] == POSES, np.inf, POSES)), "waypoint 4 is not finite"),
+        (lambda: ch.PoseSpline(TIMES, POSES[:, :3]), r"poses has shape \(6, 3, 4\); expected \(\.\.\., n, 4, 4\)"),
+        (
+            lambda: ch.PoseSpline(TIMES, np.where(POSES[4, 1, 3] == POSES, np.inf, POSES)),
+            r"poses\[4, 1, 3\] is inf; it must be finite",
+        ),
         (lambda: ch.PoseSpline(TIMES, POSES + 0.1 * (np.arange(6) == 2)[:, None, None]), "waypoint 2 is not a pose"),
         (lambda: ch.PoseSpline(TIMES, POSES, boundary="periodic"), "waypoint 5 is not the pose of waypoint 0"),
         (lambda: ch.PoseSpline(TIMES, POSES, boundary="natural", start_twist=np.zeros(6)), "boundary 'clamped'"),
-        (lambda: ch.PoseSpline(TIMES, POSES, start_twist=np.zeros(3)), r"start_twist must have shape \(..., 6\)"),
-        (lambda: ch.PoseSpline(TIMES, POSES, end_twist=np.zeros((2, 6))), "end_twist must have shape"),
+        (
+            lambda: ch.PoseSpline(TIMES, POSES, start_twist=np.zeros(3)),
+            r"start_twist has shape \(3,\); expected \(6,\) or one number",
+        ),
+        (lambda: ch.PoseSpline(TIMES, POSES, end_twist=np.zeros((2, 6))), "end_twist has shape"),
         (lambda: ch.OrientationSpline(TIMES, 1.1 * quaternion_from_rotation(ROTATIONS)), "waypoint 0 is not a unit"),
         (lambda: ch.OrientationSpline(TIMES, 1.1 * ROTATIONS), "waypoint 0 is not a rotation matrix"),
         (lambda: ch.OrientationSpline(TIMES, [ROTATIONS, 1.1 * ROTATIONS]), r"waypoint 0 of trajectory \(1,\)"),
-        (lambda: ch.OrientationSpline(TIMES, ROTATIONS[:, 0]), "orientations of waypoints must have shape"),
-        (lambda: ch.OrientationSpline(TIMES, ROTATIONS, origin=[1.0, 2.0]), "origin must have shape"),
+        (
+            lambda: ch.OrientationSpline(TIMES, ROTATIONS[:, 0]),
+            r"orientations has shape \(6, 3\); expected \(\.\.\., n, 3, 3\)",
+        ),
+        (lambda: ch.OrientationSpline(TIMES, ROTATIONS, origin=[1.0, 2.0]), "origin has shape"),
     ],
 )
 def test_refusals_name_the_waypoint(make: Any, message: str) -> None:

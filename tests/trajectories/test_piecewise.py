@@ -61,7 +61,9 @@ def test_bad_input_is_named() -> None:
         PiecewisePolynomial([0.0, 1.0, 1.0], np.zeros((2, 2, 1)))
     with pytest.raises(ArgumentError, match="knots must be two or more increasing times"):
         PiecewisePolynomial([0.0], np.zeros((0, 2, 1)))
-    with pytest.raises(ArgumentError, match=r"coefficients must have shape \(\.\.\., 2, order \+ 1, n\)"):
+    with pytest.raises(
+        ArgumentError, match=r"coefficients has shape \(1, 2, 1\); expected \(\.\.\., 2, order \+ 1, n\)"
+    ):
         PiecewisePolynomial([0.0, 1.0, 2.0], np.zeros((1, 2, 1)))
-    with pytest.raises(ArgumentError, match="coefficients must be finite"):
+    with pytest.raises(ArgumentError, match=r"coefficients\[0, 0, 0\] is nan; it must be finite"):
         PiecewisePolynomial([0.0, 1.0], np.full((1, 2, 1), np.nan))

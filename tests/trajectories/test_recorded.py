@@ -183,16 +183,16 @@ def test_the_oracles_basis_spans_the_parabolas() -> None:
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"samples": np.zeros((4, 2)), "times": np.arange(4.0)}, "at least 6 samples are needed, not 4"),
     ({"times": np.r_[T[:100], T[98:199]]}, r"sample 100 .* is before sample 99"),
-    ({"samples": np.zeros((10, 2))}, r"samples must have shape \(\.\.\., 201, n\)"),
-    ({"tolerance": 0.0}, "tolerance must be positive, not 0"),
-    ({"tolerance": [1.0, -1.0]}, "tolerance must be positive, not -1"),
-    ({"tolerance": np.nan}, "tolerance.* is not finite"),
-    ({"tolerance": [1.0, 1.0, 1.0]}, r"tolerance must broadcast to shape \(2,\)"),
+    ({"samples": np.zeros((10, 2))}, r"samples has shape \(10, 2\); expected \(\.\.\., 201, n\)"),
+    ({"tolerance": 0.0}, r"tolerance\[0\] is 0.0; it must be positive"),
+    ({"tolerance": [1.0, -1.0]}, r"tolerance\[1\] is -1.0; it must be positive"),
+    ({"tolerance": np.nan}, r"tolerance\[0\] is nan; it must be finite"),
+    ({"tolerance": [1.0, 1.0, 1.0]}, r"tolerance has shape \(3,\); expected \(2,\) or one number"),
     ({"tolerance": 1e-9}, "the tolerance of joint 0 is too small: .* pieces miss its samples by"),
     ({"tolerance": [0.1, 1e-9], "pieces": 10}, "the tolerance of joint 1 is too small: 10 pieces miss"),
-    ({"weights": np.ones(3)}, r"weights must have shape \(201,\)"),
-    ({"weights": np.r_[np.ones(200), 0.0]}, "weight of sample 200 must be positive, not 0"),
-    ({"weights": np.r_[np.ones(200), np.nan]}, "weight of sample 200 must be positive, not nan"),
+    ({"weights": np.ones(3)}, r"weights has shape \(3,\); expected \(201,\)"),
+    ({"weights": np.r_[np.ones(200), 0.0]}, r"weights\[200\] is 0\.0; it must be positive"),
+    ({"weights": np.r_[np.ones(200), np.nan]}, r"weights\[200\] is nan; it must be finite"),
     ({"pieces": 0}, "pieces must be a whole number from 1 to 196 for 201 samples, not 0"),
     ({"pieces": 2.5}, "pieces must be a whole number"),
     ({"pieces": 196}, "196 pieces are too many"),
@@ -209,7 +209,7 @@ def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
 def test_a_sample_that_is_nan_is_named() -> None:
     samples = recording(17)
     samples[7, 1] = np.nan
-    with pytest.raises(ArgumentError, match="sample 7: joint 1 is nan"):
+    with pytest.raises(ArgumentError, match=r"samples\[7, 1\] is nan; it must be finite"):
         ch.SmoothingSpline(T, samples)
 
 

@@ -15,7 +15,7 @@ from chasles.engine import Function, trace
 from chasles.errors import UnknownNameError
 from chasles.interop.spacelib import modified_trapezoid_law, thirds_law
 from chasles.trajectories import time_scaling
-from chasles.trajectories.scalings import LAWS
+from chasles.trajectories.joint.scalings import LAWS
 
 ALL = list(LAWS)
 POLYNOMIALS = {

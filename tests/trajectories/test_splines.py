@@ -254,15 +254,15 @@ BAD = [
     ([], np.empty((0, 1)), "at least 2 waypoints are needed, not 0"),
     ([0.0, 1.0, 1.0], np.zeros((3, 1)), r"waypoint 2 \(1 s\) is at the same time as waypoint 1 \(1 s\)"),
     ([0.0, 2.0, 1.0], np.zeros((3, 1)), r"waypoint 2 \(1 s\) is before waypoint 1 \(2 s\)"),
-    ([0.0, np.nan, 1.0], np.zeros((3, 1)), "time of waypoint 1 is nan"),
-    ([0.0, 1.0, np.inf], np.zeros((3, 1)), "time of waypoint 2 is inf"),
-    ([[0.0, 1.0]], np.zeros((2, 1)), r"times of the waypoints must have shape \(k,\), not \(1, 2\)"),
-    (["a", "b"], np.zeros((2, 1)), "times of the waypoints must be an array of numbers"),
-    ([0.0, 1.0], np.zeros((3, 1)), r"waypoints must have shape \(\.\.\., 2, n\), one row for each time, not \(3, 1\)"),
-    ([0.0, 1.0], [0.0, 1.0], r"waypoints must have shape \(\.\.\., 2, n\)"),
-    ([0.0, 1.0], [["a"], ["b"]], "waypoints must be an array of numbers"),
-    ([0.0, 1.0, 2.0], [[0.0, 0.0], [0.0, 0.0], [0.0, np.nan]], "waypoint 2: joint 1 is nan"),
-    ([0.0, 1.0], [[[0.0], [0.0]], [[0.0], [-np.inf]]], r"waypoint 1 of trajectory \[1\]: joint 0 is -inf"),
+    ([0.0, np.nan, 1.0], np.zeros((3, 1)), r"times\[1\] is nan; it must be finite"),
+    ([0.0, 1.0, np.inf], np.zeros((3, 1)), r"times\[2\] is inf; it must be finite"),
+    ([[0.0, 1.0]], np.zeros((2, 1)), r"times has shape \(1, 2\); expected \(k,\)"),
+    (["a", "b"], np.zeros((2, 1)), r"times must be an array of real numbers, not \['a', 'b'\]"),
+    ([0.0, 1.0], np.zeros((3, 1)), r"waypoints has shape \(3, 1\); expected \(\.\.\., 2, n\)"),
+    ([0.0, 1.0], [0.0, 1.0], r"waypoints has shape \(2,\); expected \(\.\.\., 2, n\)"),
+    ([0.0, 1.0], [["a"], ["b"]], r"waypoints must be an array of real numbers, not \[\['a'\], \['b'\]\]"),
+    ([0.0, 1.0, 2.0], [[0.0, 0.0], [0.0, 0.0], [0.0, np.nan]], r"waypoints\[2, 1\] is nan; it must be finite"),
+    ([0.0, 1.0], [[[0.0], [0.0]], [[0.0], [-np.inf]]], r"waypoints\[1, 1, 0\] is -inf; it must be finite"),
 ]
 
 
@@ -303,11 +303,17 @@ def test_bad_waypoints_are_named(spline: Any, times: Any, waypoints: Any, messag
         ),
         (
             lambda: ch.CubicSpline(TIMES, WAYPOINTS, start_velocity=[0.0, 1.0]),
-            r"start_velocity must broadcast .* \(3,\)",
+            r"start_velocity has shape \(2,\); expected \(3,\) or one number",
         ),
-        (lambda: ch.CubicSpline(TIMES, WAYPOINTS, end_velocity=[0.0, np.nan, 0.0]), r"end_velocity\[1\] is not finite"),
-        (lambda: ch.HermiteSpline(TIMES, WAYPOINTS, WAYPOINTS[:3]), r"velocities must broadcast to shape \(7, 3\)"),
-        (lambda: ch.HermiteSpline(TIMES, WAYPOINTS, 0.0, np.inf), r"accelerations\[0, 0\] is not finite"),
+        (
+            lambda: ch.CubicSpline(TIMES, WAYPOINTS, end_velocity=[0.0, np.nan, 0.0]),
+            r"end_velocity\[1\] is nan; it must be finite",
+        ),
+        (
+            lambda: ch.HermiteSpline(TIMES, WAYPOINTS, WAYPOINTS[:3]),
+            r"velocities has shape \(3, 3\); expected \(7, 3\) or one number",
+        ),
+        (lambda: ch.HermiteSpline(TIMES, WAYPOINTS, 0.0, np.inf), r"accelerations\[0, 0\] is inf; it must be finite"),
     ],
 )
 def test_bad_ends_are_named(make: Any, message: str) -> None:

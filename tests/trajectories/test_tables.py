@@ -13,7 +13,7 @@ import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.geometry import exp_rotation
 from chasles.trajectories import PiecewisePolynomial
-from chasles.trajectories.cartesian import Circle, StraightLine
+from chasles.trajectories.cartesian.path_motions import Circle, StraightLine
 
 POSE = np.eye(4)
 POSE[:3, 3] = [0.3, 0.1, 0.5]
@@ -92,7 +92,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bad_arguments_are_named() -> None:
     motion = ch.PointToPoint([0.0], [1.0], duration=1.0)
-    with pytest.raises(ArgumentError, match="dt must be a positive"):
+    with pytest.raises(ArgumentError, match=r"dt is .*; it must be positive"):
         motion.to_dataset(-1.0)
     with pytest.raises(ArgumentError, match="the trajectory moves 1 joints, but robot 'planar2r' has 2"):
         motion.to_dataset(0.1, robot=ch.load("planar2r"))

@@ -16,10 +16,10 @@ import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.trajectories import PiecewisePolynomial
-from chasles.trajectories.planning import PlanningError, planner
-from chasles.trajectories.retimed import RetimedTrajectory
-from chasles.trajectories.splines import CubicSpline
-from chasles.trajectories.time_optimal import LimitWarning, time_optimal
+from chasles.trajectories.joint.splines import CubicSpline
+from chasles.trajectories.planning.planners import PlanningError, planner
+from chasles.trajectories.planning.retimed import RetimedTrajectory
+from chasles.trajectories.planning.time_optimal import LimitWarning, time_optimal
 
 pytestmark = pytest.mark.skipif(find_spec("toppra") is None, reason="needs the extra planning")
 PANDA = ch.load("panda")
@@ -205,10 +205,10 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [
-        ([[0.0]], {}, "with two of them at least"),
-        ([0.0, 1.0], {}, r"waypoints must have shape \(k, n\)"),
-        ("path", {}, "a path is a joint trajectory, or waypoints"),
-        ([[0.0], [np.nan]], {}, "waypoint 1 is not finite"),
+        ([[0.0]], {}, "a path needs two waypoints at least"),
+        ([0.0, 1.0], {}, r"waypoints has shape \(2,\); expected \(k, n\)"),
+        ("path", {}, "waypoints must be an array of real numbers, not 'path'"),
+        ([[0.0], [np.nan]], {}, r"waypoints\[1, 0\] is nan; it must be finite"),
         ([[0.0], [1.0], [1.0]], {}, "waypoints 1 and 2 coincide"),
         ([[0.0, 0.0], [1.0, 1.0]], {}, "the path moves 2 joints, but robot 'slider' has 1"),
         (CORNER, {}, r"the path has a corner at s = 1 \(joint 0\)"),
@@ -217,10 +217,10 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
         (PiecewisePolynomial([0.0, 1.0], np.ones((1, 1, 1))), {}, "the path does not move"),
         (ch.PointToPoint([0.0], [0.0], duration=0.0), {}, "the path has no length"),
         ([[0.0], [1.0]], {"acceleration": None}, "nothing limits the acceleration: robot 'slider'"),
-        ([[0.0], [1.0]], {"acceleration": 0.0}, "the acceleration limit of joint 0 must be positive"),
-        ([[0.0], [1.0]], {"velocity": [1.0, 2.0]}, "must be one number or 1"),
+        ([[0.0], [1.0]], {"acceleration": 0.0}, r"acceleration\[0\] is 0\.0; it must be positive"),
+        ([[0.0], [1.0]], {"velocity": [1.0, 2.0]}, r"velocity has shape \(2,\); expected \(1,\) or one number"),
         ([[0.0], [1.0]], {"points": 1}, "points must be a whole number of at least 2"),
-        ([[0.0], [1.0]], {"start_time": np.inf}, "start_time must be a number of seconds from"),
+        ([[0.0], [1.0]], {"start_time": np.inf}, "start_time is inf; it must be finite"),
     ],
 )
 def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) -> None:

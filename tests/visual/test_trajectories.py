@@ -12,7 +12,7 @@ from report_page import decoded
 import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.trajectories import PiecewisePolynomial
-from chasles.trajectories.cartesian import Circle, StraightLine
+from chasles.trajectories.cartesian.path_motions import Circle, StraightLine
 from chasles.visual.trajectories import joint_figure, pose_figure
 
 POSE = np.eye(4)
@@ -128,5 +128,5 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_arguments_are_named(panda: ch.Robot) -> None:
     with pytest.raises(ArgumentError, match="the trajectory moves 1 joints"):
         joint_figure(ch.PointToPoint([0.0], [1.0], duration=1.0), robot=panda)
-    with pytest.raises(ArgumentError, match="dt must be a positive"):
+    with pytest.raises(ArgumentError, match="dt is nan; it must be finite"):
         pose_figure(StraightLine(POSE, POSE, duration=1.0), np.nan)

@@ -14,8 +14,10 @@ from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.simulation.recording import Variable, joint_variable, position_axis
+from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
-from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory, Trajectory
+from chasles.trajectories.trajectory import Trajectory
 
 
 class LoopReference(Protocol):

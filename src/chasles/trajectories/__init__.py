@@ -1,9 +1,11 @@
 """Trajectories: reference motions as functions of time."""
 
-from chasles.trajectories.blends import BlendedWaypoints
-from chasles.trajectories.bsplines import BSpline
-from chasles.trajectories.cartesian import Circle, CircularArc, PathMotion, ScrewMotion, StraightLine
-from chasles.trajectories.cartesian_limits import CartesianLimits
+from chasles.trajectories.cartesian.blends import BlendedWaypoints
+from chasles.trajectories.cartesian.limits import CartesianLimits
+from chasles.trajectories.cartesian.orientations import OrientationSpline, PoseSpline
+from chasles.trajectories.cartesian.path_motions import Circle, CircularArc, PathMotion, ScrewMotion, StraightLine
+from chasles.trajectories.cartesian.pose_pieces import PiecewisePose
+from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.check_report import CheckReport, PeakReport, Violation
 from chasles.trajectories.files import (
     PathData,
@@ -14,23 +16,22 @@ from chasles.trajectories.files import (
     write_path_file,
     write_quaternion_file,
 )
-from chasles.trajectories.following import follow
-from chasles.trajectories.following_attempt import FollowingTrajectory
-from chasles.trajectories.following_report import Finding, FollowingReport
+from chasles.trajectories.following.follow import follow
+from chasles.trajectories.joint.bsplines import BSpline
+from chasles.trajectories.joint.following_report import Finding, FollowingReport, FollowingTrajectory
+from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+from chasles.trajectories.joint.point_to_point import PointToPoint
+from chasles.trajectories.joint.profiles import Profile, fastest_profile
+from chasles.trajectories.joint.recorded import SmoothingSpline
+from chasles.trajectories.joint.scalings import Scaling, TimeScaling, time_scaling
+from chasles.trajectories.joint.splines import CubicSpline, HermiteSpline, QuinticSpline
+from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
-from chasles.trajectories.online import OnlineTrajectory, online_trajectory
-from chasles.trajectories.orientations import OrientationSpline, PoseSpline
-from chasles.trajectories.piecewise import PiecewisePolynomial
-from chasles.trajectories.planning import PlanningError
-from chasles.trajectories.point_to_point import PointToPoint
-from chasles.trajectories.pose_pieces import PiecewisePose
-from chasles.trajectories.profiles import Profile, fastest_profile
-from chasles.trajectories.recorded import SmoothingSpline
-from chasles.trajectories.retimed import RetimedTrajectory
-from chasles.trajectories.scalings import Scaling, TimeScaling, time_scaling
-from chasles.trajectories.splines import CubicSpline, HermiteSpline, QuinticSpline
-from chasles.trajectories.time_optimal import LimitWarning, TimeOptimalTrajectory, time_optimal
-from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory, Samples, Trajectory
+from chasles.trajectories.planning.online import OnlineTrajectory, online_trajectory
+from chasles.trajectories.planning.planners import PlanningError
+from chasles.trajectories.planning.retimed import RetimedTrajectory
+from chasles.trajectories.planning.time_optimal import LimitWarning, TimeOptimalTrajectory, time_optimal
+from chasles.trajectories.trajectory import Samples, Trajectory
 
 __all__ = [
     "BSpline",

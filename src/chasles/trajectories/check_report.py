@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.cached import cached_property
-from chasles.trajectories.tables import batch_dims, load_xarray
+from chasles.errors import import_extra
+from chasles.trajectories.motion import Floats
+from chasles.trajectories.trajectory import batch_dims
 
 if TYPE_CHECKING:
     import xarray
 
 Quantity = Literal["position", "velocity", "acceleration", "jerk", "torque"]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
-Floats = NDArray[np.float64]
-
 _SUFFIXES = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
 _LISTED = 20
 
@@ -51,7 +51,7 @@ class PeakReport:
         parts = [getattr(self, name) for name in QUANTITIES[:4]]
         dims = [*batch_dims(parts[0].largest.shape[:-1]), "quantity", "joint"]
         stacked = {field: np.stack([getattr(part, field) for part in parts], axis=-2) for field in Peak._fields}
-        table: xarray.Dataset = load_xarray("a table of peaks").Dataset(
+        table: xarray.Dataset = import_extra("xarray", "data", "a table of peaks").Dataset(
             {
                 "largest": (dims, stacked["largest"], {"long_name": "largest magnitude"}),
                 "time": (dims, stacked["time"], {"units": "s", "long_name": "time of the largest magnitude"}),
@@ -227,7 +227,7 @@ class CheckReport:
             data[f"violation_{name}"] = ("violation", index)
         for field in ("start", "end", "time", "value"):
             data[f"violation_{field}"] = ("violation", self.broken[field])
-        table: xarray.Dataset = load_xarray("a table of limits").Dataset(
+        table: xarray.Dataset = import_extra("xarray", "data", "a table of limits").Dataset(
             data,
             coords={
                 "quantity": list(QUANTITIES),

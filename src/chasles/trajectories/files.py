@@ -43,13 +43,12 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, line_text, number_text
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.model.record import Record, shortened
-from chasles.trajectories.splines import CubicSpline
-from chasles.trajectories.waypoints import checked_waypoints, increasing_times
+from chasles.trajectories.joint.splines import CubicSpline
+from chasles.trajectories.joint.waypoints import checked_waypoints, increasing_times
+from chasles.trajectories.motion import Floats
 
 if TYPE_CHECKING:
-    from chasles.trajectories.orientations import OrientationSpline, Turning
-
-FloatArray = NDArray[np.float64]
+    from chasles.trajectories.cartesian.orientations import OrientationSpline, Turning
 
 MAX_BYTES = 64_000_000
 MAX_COLUMNS = 1_000
@@ -74,8 +73,8 @@ class PathData(Record):
     """
 
     space: Literal["joint", "cartesian"]
-    times: FloatArray
-    values: FloatArray
+    times: Floats
+    values: Floats
 
     def __post_init__(self) -> None:
         if self.space not in _WORD_OF:
@@ -103,8 +102,8 @@ class QuaternionData(Record):
         Unit quaternions (w, x, y, z), shape (k, 4).
     """
 
-    times: FloatArray
-    quaternions: FloatArray
+    times: Floats
+    quaternions: Floats
 
     def __post_init__(self) -> None:
         times = increasing_times(self.times, least=1, what="knot")
@@ -122,7 +121,7 @@ class QuaternionData(Record):
 
         Its ``turning="roboop"`` gives the orientations of ROBOOP's ``Spl_Quaternion``.
         """
-        from chasles.trajectories.orientations import OrientationSpline
+        from chasles.trajectories.cartesian.orientations import OrientationSpline
 
         lengths = np.linalg.norm(self.quaternions, axis=1, keepdims=True)
         return OrientationSpline(self.times, self.quaternions / lengths, turning=turning, boundary="natural")
@@ -154,7 +153,7 @@ def read_quaternion_file(path: str | Path) -> QuaternionData:
     """
     reader = _reader(path)
     times: list[float] = []
-    quaternions: list[FloatArray] = []
+    quaternions: list[Floats] = []
     while not (times and reader.at_end):
         knot = len(times)
         times.append(reader.number(f"knot {knot}: time"))
@@ -188,7 +187,7 @@ def read_trajectory_file(path: str | Path) -> PathData | QuaternionData:
 
 
 class _Reader(NumberReader):
-    """Numbers with words between them."""
+    """Floats with words between them."""
 
     def keyword(self, what: str, words: tuple[str, ...]) -> str:
         """Take one of these words."""
@@ -207,7 +206,7 @@ def _without_comments(path: str | Path) -> bytes:
     return _COMMENT.sub(b"", read_bytes(path, MAX_BYTES))
 
 
-def _order(reader: _Reader, times: FloatArray, what: str) -> NDArray[np.intp]:
+def _order(reader: _Reader, times: Floats, what: str) -> NDArray[np.intp]:
     """Return the order by time; two equal times are an error."""
     order = np.argsort(times, kind="stable")
     same = np.diff(times[order]) == 0.0
@@ -217,14 +216,14 @@ def _order(reader: _Reader, times: FloatArray, what: str) -> NDArray[np.intp]:
     return order
 
 
-def _table(values: ArrayLike, times: FloatArray, what: str) -> FloatArray:
+def _table(values: ArrayLike, times: Floats, what: str) -> Floats:
     table = checked_waypoints(values, times, what=what)
     if table.ndim != 2:
         raise ArgumentError(f"a file holds one path, of shape ({len(times)}, columns), not {table.shape}")
     return table
 
 
-def _frozen(array: FloatArray) -> FloatArray:
+def _frozen(array: Floats) -> Floats:
     if not (np.abs(array) <= LARGEST_NUMBER).all():
         raise ArgumentError(f"a file holds numbers of at most {LARGEST_NUMBER:g}, not {np.abs(array).max():g}")
     array.flags.writeable = False

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from chasles.geometry.pose_interpolation import PoseMotion
 
-__all__ = ["Motion", "PoseMotion", "Reference"]
+__all__ = ["Floats", "Motion", "PoseMotion", "Reference"]
+
+Floats = NDArray[np.float64]
 
 
 class Motion(NamedTuple):

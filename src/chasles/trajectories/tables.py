@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import verbs
-from chasles.errors import MissingExtraError
+from chasles.errors import import_extra
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import common_unit, joint_units
-from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
+from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.trajectory import batch_dims
 
 if TYPE_CHECKING:
     import xarray
@@ -63,8 +65,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
         data[name] = (dims, values, {"units": common_unit([unit + suffix for unit in units]), "long_name": long_name})
     coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(units))}
     attributes = {"trajectory": repr(trajectory), **({"robot": robot.name} if robot is not None else {})}
-    table: xarray.Dataset = load_xarray("a table of a trajectory").Dataset(data, coords=coordinates, attrs=attributes)
-    return table
+    return _dataset(data, coordinates, attributes)
 
 
 @verbs.to_dataset.register(CartesianTrajectory)
@@ -110,7 +111,12 @@ def pose_dataset(trajectory: CartesianTrajectory, dt: float) -> xarray.Dataset:
     data["quaternion"] = ([*dims, "component"], quaternion, {"units": "1", "long_name": "orientation"})
     coordinates = {"time": _time(times), "axis": ["x", "y", "z"], "component": ["w", "x", "y", "z"]}
     attributes = {"trajectory": repr(trajectory)}
-    table: xarray.Dataset = load_xarray("a table of a trajectory").Dataset(data, coords=coordinates, attrs=attributes)
+    return _dataset(data, coordinates, attributes)
+
+
+def _dataset(data: dict[str, Any], coordinates: dict[str, Any], attributes: dict[str, str]) -> xarray.Dataset:
+    library = import_extra("xarray", "data", "a table of a trajectory")
+    table: xarray.Dataset = library.Dataset(data, coords=coordinates, attrs=attributes)
     return table
 
 
@@ -125,30 +131,6 @@ def continuous(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     signs = np.cumprod(np.where(products < 0.0, -1.0, 1.0), axis=-1)
     first = np.ones((*signs.shape[:-1], 1))
     return np.asarray(quaternions * np.concatenate([first, signs], axis=-1)[..., None])
-
-
-def batch_dims(batch: tuple[int, ...]) -> list[str]:
-    """Names of the axes of a batch of trajectories.
-
-    >>> batch_dims(()), batch_dims((3,)), batch_dims((3, 2))
-    ([], ['trajectory'], ['trajectory_0', 'trajectory_1'])
-    """
-    return ["trajectory"] if len(batch) == 1 else [f"trajectory_{k}" for k in range(len(batch))]
-
-
-def load_xarray(purpose: str) -> Any:
-    """The module xarray.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import xarray
-    except ImportError as error:
-        raise MissingExtraError("xarray", "data", purpose) from error
-    return xarray
 
 
 def along(trajectory: JointTrajectory, times: NDArray[np.float64]) -> list[NDArray[np.float64]]:

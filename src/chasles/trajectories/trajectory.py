@@ -1,24 +1,16 @@
-"""What all trajectories share: times in, motion out; samples, tables, plots and checks."""
+"""`Trajectory`: times in, motion out; the base of joint and Cartesian trajectories."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
+from chasles.arguments import real
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
-from chasles.trajectories.motion import Motion, PoseMotion
-
-if TYPE_CHECKING:
-    import xarray
-
-    from chasles.robot import Robot
-    from chasles.trajectories.check_report import CheckReport, PeakReport
-    from chasles.trajectories.following_attempt import FollowingTrajectory
 
 M = TypeVar("M", bound=NamedTuple)
 #: More samples than this are more likely a slip in dt than a wish.
@@ -94,79 +86,13 @@ class Trajectory(ABC, Generic[M]):
         return type(motion)(*(np.moveaxis(part, 0, len(self.batch)) for part in motion))
 
 
-class JointTrajectory(Trajectory[Motion]):
-    """A motion of joints.
+def batch_dims(batch: tuple[int, ...]) -> list[str]:
+    """Names of the axes of a batch of trajectories.
 
-    Subclasses give `derivatives`; everything else follows from it.
+    >>> batch_dims(()), batch_dims((3,)), batch_dims((3, 2))
+    ([], ['trajectory'], ['trajectory_0', 'trajectory_1'])
     """
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """Number of joints."""
-
-    @abstractmethod
-    def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
-        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
-
-    def __call__(self, t: ArrayLike) -> Motion:
-        """Motion at times of any shape, s; each part has shape (..., n).
-
-        NaN in a time gives NaN for that time alone.
-        """
-        return Motion(*self.derivatives(_times(t))[:3])
-
-    def jerk(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Third derivative at times of any shape, (..., n), rad/s³ (m/s³ for sliding joints)."""
-        return np.asarray(self.derivatives(_times(t))[3])
-
-    def peaks(self, dt: float | None = None) -> PeakReport:
-        """Largest position, velocity, acceleration and jerk of each joint, with the times at which they occur."""
-        found: PeakReport = verbs.peaks(self, dt)
-        return found
-
-    def check(self, robot: Robot, dt: float | None = None, **limits: Any) -> CheckReport:
-        """Violations of a robot's limits of position, velocity, acceleration and torque; see `checks.check`."""
-        found: CheckReport = verbs.check(self, robot, dt, **limits)
-        return found
-
-    def to_dataset(self, dt: float, robot: Robot | None = None) -> xarray.Dataset:
-        """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""
-        table: xarray.Dataset = verbs.to_dataset(self, dt, robot)
-        return table
-
-    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
-        """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
-        return verbs.plot(self, dt, robot)
-
-
-class CartesianTrajectory(Trajectory[PoseMotion]):
-    """A motion of a frame in space.
-
-    Twist and acceleration (its rate) are those of the frame's origin in world axes: ``"world-aligned"``.
-    """
-
-    @abstractmethod
-    def pose_motion(self, t: NDArray[np.float64]) -> PoseMotion:
-        """Pose (..., 4, 4), twist and its rate (..., 6) at times (...)."""
-
-    def __call__(self, t: ArrayLike) -> PoseMotion:
-        """Motion at times of any shape, s: pose (..., 4, 4), twist (..., 6) and its rate (..., 6)."""
-        return self.pose_motion(_times(t))
-
-    def follow(self, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> FollowingTrajectory:
-        """Joint motion along which a robot's frame follows, with a report; see `following.follow`."""
-        found: FollowingTrajectory = verbs.follow(self, robot, q0, **options)
-        return found
-
-    def to_dataset(self, dt: float) -> xarray.Dataset:
-        """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""
-        table: xarray.Dataset = verbs.to_dataset(self, dt)
-        return table
-
-    def plot(self, dt: float | None = None) -> Any:
-        """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""
-        return verbs.plot(self, dt)
+    return ["trajectory"] if len(batch) == 1 else [f"trajectory_{k}" for k in range(len(batch))]
 
 
 def checked_step(dt: float) -> float:
@@ -175,19 +101,11 @@ def checked_step(dt: float) -> float:
     >>> checked_step(-1.0)
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: dt must be a positive number of seconds, not -1.0
+    chasles.errors.ArgumentError: dt is -1.0; it must be positive
     """
-    try:
-        step = float(dt)
-    except (TypeError, ValueError):
-        step = math.nan
-    if not 0.0 < step < math.inf:
-        raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
-    return step
+    return real(dt, "dt", above=0)
 
 
-def _times(t: ArrayLike) -> NDArray[np.float64]:
-    try:
-        return np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"times must be numbers in an array of any shape, not {type(t).__name__}") from None
+def as_times(t: ArrayLike) -> NDArray[np.float64]:
+    """Return times of any shape as doubles; they may be NaN or infinite."""
+    return np.asarray(as_array(t, "", "t"), dtype=np.float64)

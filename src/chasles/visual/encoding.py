@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import MissingExtraError
+from chasles.errors import import_extra
 
 
 def typed_array(values: ArrayLike) -> dict[str, str]:
@@ -60,8 +60,4 @@ def as_plotly(figure: dict[str, Any]) -> Any:
     MissingExtraError
         Plotly is not installed.
     """
-    try:
-        from plotly.graph_objects import Figure
-    except ImportError as error:
-        raise MissingExtraError("plotly", "plot", "plotting") from error
-    return Figure(figure)
+    return import_extra("plotly.graph_objects", "plot", "plotting").Figure(figure)

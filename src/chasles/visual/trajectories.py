@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from chasles import verbs
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import joint_units
-from chasles.trajectories.sampling import check_times
+from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.limits.sampling import check_times
 from chasles.trajectories.tables import along, continuous
-from chasles.trajectories.trajectory import CartesianTrajectory, JointTrajectory
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import (
     COLORS,

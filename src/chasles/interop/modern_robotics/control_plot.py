@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.errors import ArgumentError, import_extra
 from chasles.interop.modern_robotics.checked import numbers
 from chasles.visual.figures import run_plot
 
@@ -46,10 +46,7 @@ def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, d
     >>> len(figure.data)  # of two joints: variable, desired variable, error, force
     8
     """
-    try:
-        import xarray
-    except ImportError as error:
-        raise MissingExtraError("xarray", "plot", "plotting") from error
+    xarray = import_extra("xarray", "plot", "plotting")
     names = "taumat", "thetamat", "thetamatd"
     given = zip(names, (taumat, thetamat, thetamatd), strict=True)
     tau, actual, desired = (numbers(value, "plot_control", name) for name, value in given)

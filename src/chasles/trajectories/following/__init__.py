@@ -1,0 +1,1 @@
+"""Joint motions that follow a motion in space."""

@@ -1,0 +1,165 @@
+"""Joint motions along which a robot follows a motion in space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles import verbs
+from chasles.arguments import reals
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.task import Task
+from chasles.robot import Robot
+from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.following.attempt import Attempt
+from chasles.trajectories.following.tracking import Tracker, tracker_of
+from chasles.trajectories.joint.following_report import FollowingTrajectory
+from chasles.trajectories.motion import Floats
+
+#: Samples to begin with, and how often those around too large deviations are doubled.
+_FIRST_SAMPLES = 65
+_ROUNDS = 12
+#: The motions of a batch share their samples, and the most difficult of them would slow down all others.
+_BATCH_ROUNDS = 3
+#: Configurations at all samples of all trajectories above which no more samples are added.
+_MOST_CONFIGURATIONS = 1_000_000
+#: Knots nearer together than this share of the duration are one.
+_SAME = 1e-9
+#: Starting configurations to try where none is given.
+_MOST_STARTS = 16
+#: Configurations this near to each other, rad or m, are on one branch.
+_SAME_BRANCH = 1e-3
+
+
+def follow(
+    robot: Robot,
+    motion: CartesianTrajectory,
+    q0: ArrayLike | None = None,
+    *,
+    target: str = "tool",
+    mask: str | ArrayLike | None = None,
+    limits: bool = True,
+    dt: float | None = None,
+    tolerance: float | tuple[float, float] = 1e-6,
+    singularity: float = 0.01,
+) -> FollowingTrajectory:
+    """Joint motion along which a frame of a robot follows a motion in space.
+
+    Inverse kinematics is solved at samples, each time on the branch of the sample before, in closed form or by
+    iteration. Velocities and accelerations come from the Jacobian and its derivative; a redundant robot moves with the
+    smallest joint velocities, and with the other joints where one is at its limit. Between the samples the joints move
+    by quintic polynomials, and forward kinematics is compared with the motion there, too.
+
+    Parameters
+    ----------
+    robot
+        Who follows.
+    motion
+        What to follow; a batch of motions gives a batch of joint motions, which share their samples.
+    q0
+        Configuration near which to start, (*batch, n). By default the robot's home; if it cannot follow from there, the
+        other configurations at the first pose are tried (of a single motion).
+    target
+        Name of the link or frame that follows.
+    mask
+        What of the pose counts; see `chasles.inverse_kinematics.InverseKinematics`.
+    limits
+        Whether the joints' limits of position and velocity hold.
+    dt
+        Time between samples, s; the knots of the motion are samples too. By default there are as many samples as
+        the tolerance needs.
+    tolerance
+        Largest deviation of the frame, m and rad, one number or (angle, distance).
+    singularity
+        Conditioning of the Jacobian, between 0 and 1, below which a singularity is reported.
+
+    Returns
+    -------
+    FollowingTrajectory
+        The joint motion with its ``report``. Where the motion cannot be followed it leads through the configurations
+        that come closest, and the report says so.
+
+    Raises
+    ------
+    ArgumentError
+        If arguments do not fit, or the motion takes no time.
+    UnknownNameError
+        If there is no such frame or mask.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> from chasles.trajectories.cartesian.path_motions import StraightLine
+    >>> arm = ch.load("ur5")
+    >>> T_start = arm.forward_kinematics([0.3, -1.2, 1.5, -0.8, 1.2, 0.2])
+    >>> T_end = T_start.copy()
+    >>> T_end[2, 3] += 0.1
+    >>> joints = follow(arm, StraightLine(T_start, T_end, duration=1.0), [0.3, -1.2, 1.5, -0.8, 1.2, 0.2])
+    >>> bool(joints.success)
+    True
+    >>> abs(arm.forward_kinematics(joints(0.37).q) - StraightLine(T_start, T_end, duration=1.0)(0.37).pose).max() < 1e-6
+    np.True_
+    """
+    frame = robot.description.tool if target == "tool" and target not in robot.frame_names else target
+    tracker = tracker_of(robot, frame, Task.of(mask), bool(limits), _tolerance(tolerance))
+    times = _first_times(motion, dt)
+    attempt = Attempt.best(tracker, motion, times, _starts(tracker, motion, times[0], q0))
+    for _ in range(0 if dt is not None else _BATCH_ROUNDS if motion.batch else _ROUNDS):
+        more = attempt.refined_times()
+        if len(more) == len(times) or len(more) * math.prod(motion.batch) > _MOST_CONFIGURATIONS:
+            break
+        times = more
+        attempt = Attempt.of(tracker, motion, times, attempt.walk.q[0])
+    return attempt.result(singularity)
+
+
+@verbs.follow.register(CartesianTrajectory)
+def _follow(
+    motion: CartesianTrajectory, robot: Robot, q0: ArrayLike | None = None, **options: Any
+) -> FollowingTrajectory:
+    return follow(robot, motion, q0, **options)
+
+
+def _first_times(motion: CartesianTrajectory, dt: float | None) -> Floats:
+    """Times of the first samples: evenly spaced, and the knots of the motion."""
+    start, end = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    if not end > start:
+        raise ArgumentError("the motion takes no time; for one pose there is robot.inverse_kinematics")
+    times = np.linspace(start, end, _FIRST_SAMPLES) if dt is None else motion.sample_times(dt)
+    if motion.knots.ndim > 1:
+        return times
+    knots = motion.knots[np.append(True, np.diff(motion.knots) > _SAME * (end - start))]
+    nearest = knots[np.searchsorted(0.5 * (knots[1:] + knots[:-1]), times)]
+    return np.sort(np.concatenate([knots, times[np.abs(times - nearest) > _SAME * (end - start)]]))
+
+
+def _starts(tracker: Tracker, motion: CartesianTrajectory, start: float, q0: ArrayLike | None) -> Iterator[Floats]:
+    """Configurations at the first pose, from the most wanted on."""
+    robot, n = tracker.robot, tracker.robot.n
+    shape = (*motion.batch, n)
+    near = np.broadcast_to(robot.home, shape) if q0 is None else reals(q0, "q0", shape, broadcast=True)
+    goal = motion(start).pose
+    options: dict[str, Any] = {
+        "target": tracker.target,
+        "mask": tracker.task.weights,
+        "limits": tracker.limits,
+        "tolerance": tracker.tolerance,
+    }
+    first = robot.inverse_kinematics(goal, near, **options)
+    yield tracker.solve(goal, first.q)[0]
+    if q0 is None and not motion.batch:
+        solution = robot.inverse_kinematics(goal, near, select="all", **options)
+        others = solution.q[solution.success]
+        distances = np.linalg.norm(others - near, axis=-1)
+        for q in others[np.argsort(distances)][:_MOST_STARTS]:
+            if np.abs(q - first.q).max() > _SAME_BRANCH:
+                yield tracker.solve(goal, q)[0]
+
+
+def _tolerance(tolerance: ArrayLike) -> tuple[float, float]:
+    angle, distance = reals(tolerance, "tolerance", (2,), broadcast=True, above=0).tolist()
+    return angle, distance

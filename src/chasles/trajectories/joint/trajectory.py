@@ -1,0 +1,65 @@
+"""`JointTrajectory`: the base of all motions of joints."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import verbs
+from chasles.trajectories.motion import Motion
+from chasles.trajectories.trajectory import Trajectory, as_times
+
+if TYPE_CHECKING:
+    import xarray
+
+    from chasles.robot import Robot
+    from chasles.trajectories.check_report import CheckReport, PeakReport
+
+
+class JointTrajectory(Trajectory[Motion]):
+    """A motion of joints.
+
+    Subclasses give `derivatives`; everything else follows from it.
+    """
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of joints."""
+
+    @abstractmethod
+    def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
+        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
+
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Motion at times of any shape, s; each part has shape (..., n).
+
+        NaN in a time gives NaN for that time alone.
+        """
+        return Motion(*self.derivatives(as_times(t))[:3])
+
+    def jerk(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Third derivative at times of any shape, (..., n), rad/s³ (m/s³ for sliding joints)."""
+        return np.asarray(self.derivatives(as_times(t))[3])
+
+    def peaks(self, dt: float | None = None) -> PeakReport:
+        """Largest position, velocity, acceleration and jerk of each joint, with the times at which they occur."""
+        found: PeakReport = verbs.peaks(self, dt)
+        return found
+
+    def check(self, robot: Robot, dt: float | None = None, **limits: Any) -> CheckReport:
+        """Violations of a robot's limits of position, velocity, acceleration and torque; see `checks.check`."""
+        found: CheckReport = verbs.check(self, robot, dt, **limits)
+        return found
+
+    def to_dataset(self, dt: float, robot: Robot | None = None) -> xarray.Dataset:
+        """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""
+        table: xarray.Dataset = verbs.to_dataset(self, dt, robot)
+        return table
+
+    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
+        """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
+        return verbs.plot(self, dt, robot)

@@ -1,0 +1,1 @@
+"""Checks of joint motions against the limits of a robot."""

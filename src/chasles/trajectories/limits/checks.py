@@ -1,0 +1,246 @@
+"""What a joint trajectory asks of a robot: its peaks, and the limits that it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import verbs
+from chasles.arguments import reals
+from chasles.errors import ArgumentError
+from chasles.mechanics.plain_coordinates import joint_units
+from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
+from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.limits.extremes import extremes, values_at
+from chasles.trajectories.limits.sampling import Jump, check_times, jumps
+from chasles.trajectories.motion import Floats
+
+if TYPE_CHECKING:
+    from chasles.robot import Robot
+
+__all__ = ["CheckReport", "PeakReport", "check", "peaks"]
+
+_ROUNDING = 1e-9  # of a limit
+_BROKEN = np.dtype(
+    [("trajectory", "i8"), ("row", "i8"), ("side", "i8"), *((f, "f8") for f in ("start", "end", "time", "value"))]
+)
+
+
+@verbs.peaks.register(JointTrajectory)
+def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
+    """Find the largest position, velocity, acceleration and jerk of each joint.
+
+    They are sought on both sides of each knot, at samples between knots, and where a sample stands out, between it and
+    its neighbours; for pieces that are polynomials also at all places where a derivative vanishes.
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory or a batch.
+    dt
+        Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
+        knot to the next.
+
+    Returns
+    -------
+    PeakReport
+        Magnitudes and times, shape (*batch, n). Where a velocity jumps, acceleration and jerk are infinite; where an
+        acceleration jumps, the jerk is.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> found = ch.PointToPoint([0.0, 0.0], [1.0, -2.0], duration=2.0).peaks()
+    >>> found.velocity.largest.round(9), found.velocity.time  # 15/8 of the mean velocity, half way
+    (array([0.9375, 1.875 ]), array([1., 1.]))
+    """
+    n, batch = trajectory.n, trajectory.batch
+    times = check_times(trajectory, batch, dt)
+
+    def signal(t: Floats) -> Floats:
+        own = t.reshape(len(t), *batch)
+        sizes = np.empty((*own.shape, 4, n))
+        for k, part in enumerate(trajectory.derivatives(own)):
+            np.abs(part, out=sizes[..., k, :])
+        return sizes.reshape(*t.shape, 4 * n)
+
+    found = extremes(signal, times, intervals=False)
+    largest, time = (np.moveaxis(part.reshape(*batch, 4, n), -2, 0).copy() for part in (found.largest, found.time))
+    report = {name: Peak(largest[k], time[k]) for k, name in enumerate(QUANTITIES[:4])}
+    for jump in jumps(trajectory, batch):
+        for name in QUANTITIES[jump.order + 1 : 4]:
+            first = np.isfinite(report[name].largest[jump.where])
+            index = tuple(axis[first] for axis in jump.where)
+            report[name].largest[index], report[name].time[index] = np.inf, jump.time[first]
+    return PeakReport(**report)
+
+
+@verbs.check.register(JointTrajectory)
+def check(
+    trajectory: JointTrajectory,
+    robot: Robot,
+    dt: float | None = None,
+    *,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+    vary: Mapping[str, ArrayLike] | None = None,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+) -> CheckReport:
+    """Find all times at which a trajectory breaks a limit of a robot.
+
+    Positions, velocities and torques (by inverse dynamics) are held against the robot's limits, accelerations and jerks
+    against limits that are given. Samples are refined as in `peaks`: a limit that is broken only between two samples is
+    found as well, unless the torque has a spike so narrow that the samples do not show its slopes. A limit may be
+    exceeded by 1e-9 of itself, for rounding.
+
+    Parameters
+    ----------
+    trajectory
+        One trajectory or a batch.
+    robot
+        The robot that is to move.
+    dt
+        Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
+        knot to the next.
+    velocity, acceleration, jerk, torque
+        Largest magnitudes, one number or shape (n,), rad/s, rad/s², rad/s³, N m (m/s, …, N for sliding joints). Those
+        of velocity and torque replace the robot's.
+    vary
+        Values of parameters of the robot, such as ``{"payload.mass": 2.0}``, for its torques. Leading axes are a batch.
+    wrenches
+        Forces of the environment on the robot by frame, for its torques; see `Robot.inverse_dynamics`.
+
+    Returns
+    -------
+    CheckReport
+        ``ok``, ``violations`` with joint, interval, peak and excess, and the smallest margins of all limits.
+
+    Raises
+    ------
+    ArgumentError
+        If the trajectory moves another number of joints than the robot has, a limit is negative, shapes do not fit, or
+        a torque is not a number.
+
+    Notes
+    -----
+    Where a velocity jumps at a knot, the acceleration and the torque are infinite, and where an acceleration jumps the
+    jerk is: this breaks any limit of them. What jumps at the start and the end is not counted: the motion may be a part
+    of a longer one.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda")
+    >>> report = ch.PointToPoint(arm.home, arm.home + 0.5, duration=0.4).check(arm)
+    >>> report.ok, report.violations[0].quantity, report.violations[0].joint
+    (False, 'velocity', 'panda_joint1')
+    """
+    n, units = robot.n, joint_units(robot, trajectory.n)
+    lower, upper = _limits(robot, velocity, acceleration, jerk, torque)
+    parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
+    forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}
+    batch = _batch(trajectory, robot, parameters, forces)
+    times = check_times(trajectory, batch, dt)
+    limited = np.isfinite(lower) | np.isfinite(upper)
+    watched = np.flatnonzero(limited.any(axis=1))
+    slack = _ROUNDING * np.maximum.reduce([np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lower, upper)])
+
+    def motion(t: Floats) -> list[Floats]:
+        """The watched quantities, each (m, *batch, n)."""
+        own = t.reshape(len(t), *batch)
+        parts = list(trajectory.derivatives(own))
+        if QUANTITIES.index("torque") in watched:
+            parts.append(_torques(robot, parts, parameters, forces))
+        return [np.broadcast_to(parts[k], (*own.shape, n)) for k in watched]
+
+    def excess(t: Floats) -> Floats:
+        """How far the watched quantities lie beyond their limits, (m, b, watched * n)."""
+        beyond = np.empty((len(t), *batch, len(watched), n))
+        for place, (k, part) in enumerate(zip(watched, motion(t), strict=True)):
+            np.maximum(part - (upper[k] + slack[k]), (lower[k] - slack[k]) - part, out=beyond[..., place, :])
+        return beyond.reshape(*t.shape, len(watched) * n)
+
+    def value(t: Floats) -> Floats:
+        return np.stack(motion(t), axis=-2).reshape(*t.shape, len(watched) * n)
+
+    found = extremes(excess, times, intervals=True)
+    above, rows = found.above, (watched[:, None] * n + np.arange(n)).ravel()
+    broken = np.empty(len(above), _BROKEN)
+    broken["trajectory"], broken["row"] = above["element"], rows[above["channel"]]
+    broken["value"] = values_at(value, above, above["time"][:, None], times.shape[1])[:, 0]
+    broken["side"] = np.where(broken["value"] > upper.ravel()[broken["row"]], 1, -1)
+    for field in ("start", "end", "time"):
+        broken[field] = above[field]
+    infinite = _infinite(jumps(trajectory, batch), batch, limited)
+    broken = np.concatenate([broken, infinite])
+
+    margin, time = np.full((times.shape[1], limited.size), np.inf), np.full((times.shape[1], limited.size), np.nan)
+    margin[:, rows], time[:, rows] = -found.largest - slack.ravel()[rows], found.time
+    where = infinite["trajectory"], infinite["row"]
+    margin[where], time[where] = -np.inf, infinite["time"]
+    return CheckReport(
+        robot.name,
+        robot.coordinate_names,
+        units,
+        lower,
+        upper,
+        margin.reshape(*batch, *limited.shape),
+        time.reshape(*batch, *limited.shape),
+        float(np.diff(times, axis=0).max(initial=0.0)),
+        broken[np.lexsort((broken["row"], broken["start"], broken["trajectory"]))],
+    )
+
+
+def _torques(
+    robot: Robot, motion: list[Floats], parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
+) -> Floats:
+    tau = np.asarray(robot.inverse_dynamics(*motion[:3], vary=parameters, wrenches=forces))
+    if np.isnan(tau).any():
+        joint = robot.coordinate_names[int(np.argwhere(np.isnan(tau))[0, -1])]
+        raise ArgumentError(f"the torque of joint '{joint}' is not a number")
+    return tau
+
+
+def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.bool_]) -> NDArray[np.void]:
+    """Violations by quantities that are infinite where a lower derivative jumps."""
+    parts = [np.empty(0, _BROKEN)]
+    for jump in found:
+        for k, name in enumerate(QUANTITIES):
+            if k <= jump.order or (name == "torque" and jump.order == 2):
+                continue
+            row = k * limited.shape[1] + jump.where[-1]
+            part = np.empty(len(row), _BROKEN)
+            part["trajectory"] = np.ravel_multi_index(jump.where[:-1], batch) if batch else 0
+            part["row"], part["side"], part["value"] = row, 1, np.inf
+            for field in ("start", "end", "time"):
+                part[field] = jump.time
+            parts.append(part[limited.ravel()[row]])
+    return np.concatenate(parts)
+
+
+def _limits(robot: Robot, *given: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Lower and upper limits, each (quantity, n), from the given magnitudes and the robot."""
+    unlimited = np.full(robot.n, np.inf)
+    known = (robot.velocity_limits, unlimited, unlimited, robot.effort_limits)
+    sizes = [
+        own if limit is None else reals(limit, name, (robot.n,), broadcast=True, at_least=0, infinite=True)
+        for name, limit, own in zip(QUANTITIES[1:], given, known, strict=True)
+    ]
+    return np.stack([robot.lower_limits, *(-size for size in sizes)]), np.stack([robot.upper_limits, *sizes])
+
+
+def _batch(
+    trajectory: JointTrajectory, robot: Robot, parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
+) -> tuple[int, ...]:
+    known = robot.parameters
+    shapes = [value.shape[: value.ndim - len(known.get(name, ()))] for name, value in parameters.items()]
+    shapes += [value.shape[:-1] for value in forces.values()]
+    try:
+        return np.broadcast_shapes(trajectory.batch, *shapes)
+    except ValueError:
+        raise ArgumentError("the batch axes of the trajectory, the varied parameters and wrenches do not fit") from None

@@ -1,0 +1,79 @@
+"""Where a joint trajectory has to be looked at: samples on both sides of each knot, and what jumps there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError
+from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+from chasles.trajectories.limits.stationary import stationary_times
+from chasles.trajectories.motion import Floats
+from chasles.trajectories.trajectory import checked_step
+
+if TYPE_CHECKING:
+    from chasles.trajectories.joint.trajectory import JointTrajectory
+
+_STEPS = 1000  # in a trajectory, where no step is given
+_STEPS_OF_PIECE = 16  # at least, between two knots
+_STATIONARY = 4_000_000  # more places where derivatives vanish are not computed; samples find them, too
+_MOST_SAMPLES = 10_000_000
+_JUMP = 1e-7  # of the largest value nearby; smaller differences at a knot are rounding of coefficients
+
+
+def check_times(trajectory: JointTrajectory, batch: tuple[int, ...], dt: float | None) -> Floats:
+    """Times at which a trajectory is looked at, shape (m, b), b the size of the batch: both sides of each knot too."""
+    count = trajectory.knots.shape[-1]
+    knots = np.broadcast_to(trajectory.knots, (*batch, count)).reshape(-1, count)
+    if not len(knots):
+        return np.empty((1, 0))
+    lengths = np.diff(knots, axis=-1).max(axis=0)
+    duration = float((knots[:, -1] - knots[:, 0]).max())
+    step = duration / _STEPS if dt is None else checked_step(dt)
+    if duration > _MOST_SAMPLES * step:
+        raise ArgumentError(f"{duration:g} s in steps of {step:g} s are more than {_MOST_SAMPLES:,} samples")
+    parts = []
+    for k, length in enumerate(lengths):
+        count = max(_STEPS_OF_PIECE, int(np.ceil(length / step * (1.0 - 1e-12)))) if length > 0.0 else 1
+        start, end = knots[:, k], knots[:, k + 1]
+        part = start + np.linspace(0.0, 1.0, count + 1)[:, None] * (end - start)
+        part[-1] = np.maximum(np.nextafter(end, -np.inf), start)
+        parts.append(np.minimum(part, part[-1]))
+    times = np.concatenate([*parts, knots[None, :, -1]])
+    if isinstance(trajectory, PiecewisePolynomial) and 10 * trajectory.coefficients.size < _STATIONARY:
+        extra = stationary_times(trajectory)
+        extra = extra.reshape(len(extra), *(1,) * (len(batch) - len(trajectory.batch)), *trajectory.batch)
+        extra = np.broadcast_to(extra, (len(extra), *batch)).reshape(len(extra), len(knots))
+        times = np.sort(np.concatenate([times, extra]), axis=0)
+    return times
+
+
+class Jump(NamedTuple):
+    """Where a derivative of some order (0 for the position) jumps at a knot: indices into (*batch, n), and when."""
+
+    order: int
+    where: tuple[NDArray[np.intp], ...]
+    time: Floats
+
+
+def jumps(trajectory: JointTrajectory, batch: tuple[int, ...]) -> list[Jump]:
+    """Jumps of positions, velocities and accelerations at the knots between start and end."""
+    knots = np.moveaxis(np.broadcast_to(trajectory.knots, (*batch, trajectory.knots.shape[-1])), -1, 0)
+    start, end = knots[0], knots[-1]
+    length = np.diff(knots, axis=0)
+    shortest = np.where(length > 0.0, length, np.inf).min(axis=0, initial=np.inf)[..., None]
+    inner = np.where((knots[1:-1] > start) & (knots[1:-1] < end), knots[1:-1], start)
+    left = trajectory.derivatives(np.where(inner > start, np.nextafter(inner, -np.inf), inner))
+    right = trajectory.derivatives(inner)
+    within = trajectory.derivatives(np.concatenate([knots[:-1] + part * length for part in (0.1, 0.3, 0.5, 0.7, 0.9)]))
+    found, position = [], np.zeros(trajectory.n)
+    for order in range(3):
+        sides = [np.broadcast_to(side[order], (*inner.shape, trajectory.n)) for side in (left, right)]
+        size = np.maximum.reduce([np.abs(side).max(axis=0, initial=0.0) for side in (*sides, within[order])])
+        position = size if order == 0 else position
+        rounding = 64.0 * np.finfo(float).eps * position / shortest**order
+        knot, *where = np.nonzero(np.abs(sides[1] - sides[0]) > _JUMP * size + rounding)
+        found.append(Jump(order, tuple(where), inner[(knot, *where[:-1])]))
+    return found

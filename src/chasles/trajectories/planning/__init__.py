@@ -1,0 +1,1 @@
+"""Time-optimal and online motions, by optional packages."""

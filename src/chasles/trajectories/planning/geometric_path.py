@@ -1,0 +1,120 @@
+"""Paths in joint space without time: what may be planned along, and where it is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.arguments import reals
+from chasles.errors import ArgumentError
+from chasles.mechanics import require_plain_coordinates
+from chasles.trajectories.joint.durations import INSTANTS, SHORTEST
+from chasles.trajectories.joint.splines import CubicSpline
+from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.limits.sampling import jumps
+from chasles.trajectories.motion import Floats
+
+if TYPE_CHECKING:
+    from chasles.robot import Robot
+
+_SAMPLES = 2001
+_RESTS = 1e-6  # speed along the path, as a share of the largest, at which it has no tangent
+_MOVES = 1e-3
+_DEVIATION = 1e-7  # of a spline in place of a path that rests, as a share of its length
+_MOST_POINTS = 6400
+
+
+class GeometricPath(NamedTuple):
+    """A path over a parameter s, and its largest distance from the one that was given."""
+
+    path: JointTrajectory
+    deviation: float
+
+
+def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> GeometricPath:
+    """Return the path of a trajectory or through waypoints.
+
+    A path that rests at its ends has no tangent there. If it rests nowhere else, a spline through many of its
+    configurations over the length of the way replaces it.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be planned along with this robot; the message says why.
+    """
+    require_plain_coordinates(robot, "planning along a path")
+    own = path if isinstance(path, JointTrajectory) else _through(path)
+    if own.batch:
+        raise ArgumentError(f"plan for one path at a time; this batch has shape {own.batch}")
+    if own.n != robot.n:
+        raise ArgumentError(f"the path moves {own.n} joints, but robot '{robot.name}' has {robot.n}")
+    if not float(own.duration) > 0.0:
+        raise ArgumentError("the path has no length: start and end are the same")
+    for jump, what in zip(jumps(own, ()), ("a gap", "a corner"), strict=False):
+        if len(jump.time):
+            first = int(np.argmin(jump.time))
+            place, joint = jump.time[first], int(jump.where[-1][first])
+            raise ArgumentError(f"the path has {what} at s = {place:.6g} (joint {joint}); split it there, or round it")
+    speed = np.linalg.norm(own.derivatives(_parameters(own, _SAMPLES))[1], axis=-1)
+    if not speed.any():
+        raise ArgumentError("the path does not move")
+    rests = min(speed[0], speed[-1]) < _RESTS * speed.max()
+    edge = _SAMPLES // 20
+    if rests and speed[edge:-edge].min() > _MOVES * speed.max():
+        return _without_rest(own)
+    return GeometricPath(own, 0.0)
+
+
+def places(path: JointTrajectory, points: int) -> Floats:
+    """Parameters of places on a path: evenly spaced by length and by parameter, and where its curvature jumps."""
+    s = _parameters(path, 20 * points + 1)
+    way = _way(path, s)
+    measure = way / way[-1] + np.linspace(0.0, 1.0, len(s))
+    even = np.interp(np.linspace(0.0, 2.0, points), measure, s)
+    bends = np.unique(np.concatenate([s[[0, -1]], jumps(path, ())[2].time]))
+    close = 1e-3 * (s[-1] - s[0]) / points
+    return np.union1d(bends, even[np.abs(even[:, None] - bends).min(axis=1) > close])
+
+
+def _through(waypoints: ArrayLike) -> CubicSpline:
+    """Natural cubic spline through waypoints, over the length of the way between them."""
+    q = reals(waypoints, "waypoints", ("k", "n"))
+    if len(q) < 2:
+        raise ArgumentError("a path needs two waypoints at least")
+    steps = np.linalg.norm(np.diff(q, axis=0), axis=1)
+    if (steps < max(SHORTEST, INSTANTS * float(np.spacing(steps.sum())))).any():
+        k = int(np.argmin(steps))
+        apart = f"; they are {steps[k]:.3g} apart on a path {steps.sum():.3g} long" if steps[k] else ""
+        raise ArgumentError(f"waypoints {k} and {k + 1} coincide{apart}")
+    return CubicSpline(np.append(0.0, np.cumsum(steps)), q, boundary="natural")
+
+
+def _without_rest(path: JointTrajectory) -> GeometricPath:
+    """Spline through configurations of a path, with as many of them as its deviation asks for."""
+    s = _parameters(path, 20 * _MOST_POINTS + 1)
+    way = _way(path, s)
+    points = 200
+    while True:
+        spline = _through(path(np.interp(np.linspace(0.0, way[-1], points + 1), way, s)).q)
+        between = np.interp(np.linspace(0.0, way[-1], 4 * points + 1), way, s)
+        length = np.interp(np.linspace(0.0, points, 4 * points + 1), np.arange(points + 1), spline.knots)
+        q, tangent, _, _ = spline.derivatives(length)
+        apart = q - path(between).q
+        direction = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
+        across = apart - np.sum(apart * direction, axis=-1, keepdims=True) * direction
+        deviation = float(np.linalg.norm(across, axis=-1).max())
+        if deviation < _DEVIATION * way[-1] or points >= _MOST_POINTS:
+            return GeometricPath(spline, deviation)
+        points *= 2
+
+
+def _way(path: JointTrajectory, s: Floats) -> Floats:
+    """Length of the way to each of the parameters."""
+    speed = np.linalg.norm(path.derivatives(s)[1], axis=-1)
+    return np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(s)))
+
+
+def _parameters(path: JointTrajectory, count: int) -> Floats:
+    return np.linspace(float(path.start_time), float(path.end_time), count)

@@ -1,0 +1,250 @@
+"""Fastest motions from any state to any other under limits of velocity, acceleration and jerk, by ruckig."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import reals
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.trajectories.joint.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
+from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+from chasles.trajectories.joint.soundness import MISS, require_continuity
+from chasles.trajectories.planning.planners import PlanningError, planner, positive_limits
+
+Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
+
+_RUCKIG_NAMES = {"time": "Time", "time-if-necessary": "TimeIfNecessary", "phase": "Phase", "none": "No"}
+_SHORTEST = 1e-12  # s; shorter phases are rounding
+_INSTANT = 1e-9  # s, of a motion that need not move
+_TOO_LONG = "-101"  # ruckig's code of motions that take too long
+_GOAL = 1e-8  # rad or m, by which ruckig may miss the goal
+_REMEDY = "choose limits and states that are more alike in size, or an earlier start_time"
+
+
+class OnlineTrajectory(PiecewisePolynomial):
+    """What `online_trajectory` gives: cubic polynomials between knots.
+
+    Attributes
+    ----------
+    shortest_durations
+        Time that each joint would take alone, shape (n,), s.
+    """
+
+    def __init__(self, knots: ArrayLike, coefficients: ArrayLike, shortest_durations: ArrayLike) -> None:
+        super().__init__(knots, coefficients)
+        self.shortest_durations = np.array(shortest_durations, dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"<OnlineTrajectory of {self.n} joints, {self.start_time:g} to {self.end_time:g} s>"
+
+
+def online_trajectory(
+    start: ArrayLike,
+    goal: ArrayLike | None,
+    *,
+    velocity: ArrayLike,
+    acceleration: ArrayLike,
+    jerk: ArrayLike = math.inf,
+    start_velocity: ArrayLike = 0.0,
+    start_acceleration: ArrayLike = 0.0,
+    goal_velocity: ArrayLike = 0.0,
+    goal_acceleration: ArrayLike = 0.0,
+    synchronization: Synchronization = "time",
+    minimum_duration: float | None = None,
+    cycle: float | None = None,
+    start_time: float = 0.0,
+) -> OnlineTrajectory:
+    """Plan the fastest motion from the present state to a goal.
+
+    A controller may plan anew at any time: the present state is ``motion = trajectory(t)``, and the next trajectory
+    begins with ``start=motion.q, start_velocity=motion.qd, start_acceleration=motion.qdd, start_time=t``.
+
+    Parameters
+    ----------
+    start, start_velocity, start_acceleration
+        State at the start, shape (n,), rad, rad/s, rad/s² (m, … for sliding joints). It may exceed the limits, and is
+        then brought back within them at once.
+    goal
+        Positions at the end, shape (n,), or None to reach only the velocity and acceleration of the goal as soon as
+        possible, wherever that is: with their defaults the quickest stop.
+    velocity, acceleration, jerk
+        Largest magnitudes, positive, one number or shape (n,); infinite where there is no limit.
+    goal_velocity, goal_acceleration
+        At the end, within the limits. After the end the trajectory rests, as all do; plan on before.
+    synchronization
+        ``"time"``: all joints reach the goal at the same time. ``"phase"``: on a straight line in joint space, where
+        the start's and goal's states allow it, and else ``"time"``. ``"time-if-necessary"``: only joints that end
+        moving. ``"none"``: each as soon as it can.
+    minimum_duration
+        Time that the motion takes at least, s.
+    cycle
+        The duration is a multiple of this period, s.
+    start_time
+        Time at which it starts, s.
+
+    Returns
+    -------
+    OnlineTrajectory
+        Its position is continuous, and so are its velocity and acceleration if acceleration and jerk are limited.
+        A motion that need not move lasts 1 ns.
+
+    Raises
+    ------
+    MissingExtraError
+        If ruckig is not installed.
+    ArgumentError
+        If shapes differ, a number is not finite, a limit is not positive, or the goal's velocity or acceleration
+        exceeds its limit; the message names the joint.
+    UnknownNameError
+        For another synchronization.
+    PlanningError
+        If ruckig finds no motion.
+
+    Notes
+    -----
+    Berscheid and Kröger, Jerk-limited Real-time Trajectory Generation with Arbitrary Target States, Robotics: Science
+    and Systems 2021; the package ruckig is theirs. Waypoints on the way are not offered: ruckig's community version
+    has them computed on a server.
+
+    Examples
+    --------
+    >>> move = online_trajectory([0.0, 0.0], [1.0, -0.5], velocity=1.0, acceleration=2.0, jerk=10.0)
+    >>> round(float(move.duration), 6), move(move.end_time).q.round(12)
+    (1.7, array([ 1. , -0.5]))
+    >>> now = move(0.4)
+    >>> stop = online_trajectory(now.q, None, start_velocity=now.qd, start_acceleration=now.qdd,
+    ...                          velocity=1.0, acceleration=2.0, jerk=10.0, start_time=0.4)
+    >>> stop(stop.end_time).qd.round(12) + 0.0
+    array([0., 0.])
+    """
+    ruckig = planner("ruckig", "an online trajectory")
+    q0 = reals(start, "start", ("n",))
+    n = q0.size
+    if n < 1:
+        raise ArgumentError("start has no joints")
+    if synchronization not in get_args(Synchronization):
+        raise UnknownNameError("synchronization", str(synchronization), get_args(Synchronization))
+    limits = {
+        "velocity": positive_limits(velocity, n, "velocity"),
+        "acceleration": positive_limits(acceleration, n, "acceleration"),
+        "jerk": positive_limits(jerk, n, "jerk"),
+    }
+    states = {
+        "current_position": q0,
+        "current_velocity": reals(start_velocity, "start_velocity", (n,), broadcast=True),
+        "current_acceleration": reals(start_acceleration, "start_acceleration", (n,), broadcast=True),
+        "target_position": q0 if goal is None else reals(goal, "goal", (n,)),
+        "target_velocity": _goal_rate(goal_velocity, limits["velocity"], "velocity"),
+        "target_acceleration": _goal_rate(goal_acceleration, limits["acceleration"], "acceleration"),
+    }
+    for name, value in (("minimum_duration", minimum_duration), ("cycle", cycle)):
+        if value is not None and checked_durations(value, name).ndim:
+            raise ArgumentError(f"{name} must be one number of seconds, not {value!r}")
+    begin = checked_start_time(start_time)
+
+    problem = ruckig.InputParameter(n)
+    for name, array in states.items():
+        setattr(problem, name, array.tolist())
+    for name, array in limits.items():
+        setattr(problem, f"max_{name}", array.tolist())
+    problem.synchronization = getattr(ruckig.Synchronization, _RUCKIG_NAMES[synchronization])
+    if goal is None:
+        problem.control_interface = ruckig.ControlInterface.Velocity
+    if minimum_duration is not None:
+        problem.minimum_duration = minimum_duration
+    if cycle is not None:
+        problem.duration_discretization = ruckig.DurationDiscretization.Discrete
+    solution = ruckig.Trajectory(n)
+    try:
+        result = ruckig.Ruckig(n, cycle or 0.001).calculate(problem, solution)
+    except ruckig.RuckigError as error:
+        raise PlanningError(f"ruckig finds no motion: {str(error).strip()}") from None
+    except ValueError as error:  # a result that has no name in Python
+        reason = "it would take longer than 7,600 s" if _TOO_LONG in str(error) else str(error)
+        raise PlanningError(f"ruckig finds no motion: {reason}") from None
+    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
+        raise PlanningError(f"ruckig finds no motion: {result}")
+    motions = [_phases(profile) for profile in solution.profiles[0]]
+    duration = float(solution.duration)
+    if duration <= _SHORTEST:
+        coefficients = np.zeros((1, 4, n))
+        coefficients[0, 0] = q0
+        instant = max(_INSTANT, INSTANTS * float(np.spacing(abs(begin))))
+        return OnlineTrajectory(begin + np.array([0.0, instant]), coefficients, np.zeros(n))
+    resolution = float(np.spacing(abs(begin) + duration))
+    if not INSTANTS * resolution <= duration <= LONGEST:
+        raise PlanningError(
+            f"the motion takes {duration:.3g} s from {begin:g} s on, where double precision tells times apart by "
+            f"{resolution:.3g} s only; choose an earlier start_time"
+        )
+    shortest = max(_SHORTEST, 4.0 * resolution)
+    knots = _knots(motions, duration, shortest)
+    goals = zip(q0, states["target_velocity"], states["target_acceleration"], strict=True)
+    pieces = [_pieces(phases, knots[:-1], shortest, *ends) for phases, ends in zip(motions, goals, strict=True)]
+    motion = OnlineTrajectory(begin + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
+    # Accelerations may jump by what the jerk makes of phases that are too short.
+    smooth = int(np.isfinite(limits["acceleration"]).all())
+    size, fastest = np.abs(motion.coefficients[:, :2]).max(axis=0)
+    require_continuity(motion, smooth, size=size, rates=[fastest], time_error=2.0 * shortest, remedy=_REMEDY)
+    if goal is not None:
+        miss = np.abs(motion(motion.end_time).q - states["target_position"])
+        if not (miss <= _GOAL + MISS * size + 2.0 * shortest * fastest).all():
+            joint = int(np.argmax(miss))
+            raise PlanningError(f"ruckig's motion of joint {joint} misses the goal by {miss[joint]:.3g}; {_REMEDY}")
+    return motion
+
+
+def _phases(profile: Any) -> NDArray[np.float64]:
+    """Times in which the jerk of a joint is constant, rows of duration, jerk, and the state at their begin (a, v, p).
+
+    The joint comes back within its limits, moves in seven phases, and may correct its end.
+    """
+    rows = [
+        row
+        for part in (profile.brake, profile, profile.accel)
+        for row in zip(part.t, part.j, part.a, part.v, part.p, strict=False)
+        if row[0] > _SHORTEST
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, 5)
+
+
+def _knots(motions: list[NDArray[np.float64]], duration: float, shortest: float) -> NDArray[np.float64]:
+    """Times at which the phase of any joint changes, with start and end; phases that are too short are left out."""
+    knots = np.unique(np.concatenate([[0.0, duration], *(np.cumsum(phases[:, 0]) for phases in motions)]))
+    knots = knots[(knots < duration - shortest) | (knots == duration)]
+    return np.asarray(knots[np.append(True, np.diff(knots) > shortest)])
+
+
+def _pieces(
+    phases: NDArray[np.float64],
+    times: NDArray[np.float64],
+    shortest: float,
+    start: float,
+    goal_velocity: float,
+    goal_acceleration: float,
+) -> NDArray[np.float64]:
+    """Coefficients (k, 4) of a joint's positions from each of the times on.
+
+    After its phases it goes on as it arrived; without any it has arrived at the start.
+    """
+    u, j, a, v, p = phases[-1] if len(phases) else (0.0, 0.0, 0.0, 0.0, start)
+    arrived = [np.inf, 0.0, goal_acceleration, goal_velocity, p + u * (v + u * (a / 2.0 + u * j / 6.0))]
+    ends = np.cumsum(phases[:, 0])
+    number = np.searchsorted(ends, times + shortest, side="right")
+    _, j, a, v, p = np.vstack([phases, arrived])[number].T
+    u = times - np.append(0.0, ends)[number]
+    position = p + u * (v + u * (a / 2.0 + u * j / 6.0))
+    return np.stack([position, v + u * (a + u * j / 2.0), (a + u * j) / 2.0, j / 6.0], axis=-1)
+
+
+def _goal_rate(values: ArrayLike, limit: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    rate = reals(values, f"goal_{name}", (len(limit),), broadcast=True)
+    beyond = np.abs(rate) > limit
+    if beyond.any():
+        joint = int(np.argmax(beyond))
+        raise ArgumentError(f"goal_{name} of joint {joint} is {rate[joint]}, beyond its limit {limit[joint]}")
+    return rate

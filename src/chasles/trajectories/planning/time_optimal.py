@@ -1,0 +1,275 @@
+"""Fastest motions along a path within the limits of a robot, by the package toppra."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ArgumentError
+from chasles.trajectories.check_report import QUANTITIES, CheckReport
+from chasles.trajectories.joint.durations import checked_start_time, require_spacing
+from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+from chasles.trajectories.joint.soundness import require_continuity
+from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.limits.checks import check
+from chasles.trajectories.motion import Floats
+from chasles.trajectories.planning.geometric_path import geometric_path, places
+from chasles.trajectories.planning.parametrization import Constraints, fastest_speeds
+from chasles.trajectories.planning.planners import PlanningError, positive_limits
+from chasles.trajectories.planning.retimed import RetimedTrajectory
+
+if TYPE_CHECKING:
+    from chasles.robot import Robot
+
+_FRICTION_ROUNDS = 50
+_LIMIT_ROUNDS = 6
+_SETTLED = 1e-9  # change of friction, as a share of the limit of torque
+_FASTEST = 1e8  # rad²/s², where no limit bounds the speed at a place
+
+
+class LimitWarning(UserWarning):
+    """A planned motion breaks limits; its report says which, when and by how much."""
+
+
+class TimeOptimalTrajectory(RetimedTrajectory):
+    """What `time_optimal` gives: the path, driven along with piecewise constant acceleration.
+
+    Attributes
+    ----------
+    path
+        The path, a trajectory over its parameter s.
+    deviation
+        Largest distance of this path from the given one, rad: 0, but for a given path that rests at its ends, which is
+        replaced by a spline through many of its configurations.
+    progress
+        The parameter s over time.
+    report
+        The motion held against the limits, by samples between the places for which it was planned.
+    """
+
+    def __init__(
+        self, path: JointTrajectory, deviation: float, progress: PiecewisePolynomial, report: CheckReport
+    ) -> None:
+        super().__init__(path, progress)
+        self.deviation = deviation
+        self.report = report
+
+
+def time_optimal(
+    path: JointTrajectory | ArrayLike,
+    robot: Robot,
+    *,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+    points: int = 500,
+    start_time: float = 0.0,
+) -> TimeOptimalTrajectory:
+    """Plan the fastest motion along a path, from rest to rest, within limits of velocity, acceleration and torque.
+
+    The torques are those of the robot's equation of motion, with gravity, friction, motor inertia and payload.
+
+    Parameters
+    ----------
+    path
+        A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, n), to be
+        joined by a natural cubic spline. It must have no corners, and rest at its ends at most.
+    robot
+        The robot that moves; one with a payload is ``robot.with_payload(...)``.
+    velocity, acceleration, torque
+        Largest magnitudes, positive, one number or shape (n,); default the robot's limits of velocity and torque, and
+        none of acceleration. Infinite where there is no limit.
+    points
+        Number of places on the path, at least, between which the acceleration along it is constant. The more, the
+        closer to the optimum.
+    start_time
+        Time at which it starts, s.
+
+    Returns
+    -------
+    TimeOptimalTrajectory
+        Its velocity is continuous, its acceleration and its torques jump. ``report`` holds it against all limits.
+
+    Raises
+    ------
+    MissingExtraError
+        If toppra is not installed.
+    ArgumentError
+        If shapes do not fit, a limit is not positive, the path does not move, has a corner, or nothing limits the
+        accelerations.
+    PlanningError
+        If there is no such motion, for example because the robot cannot hold its weight on the way; the message says
+        where.
+
+    Warns
+    -----
+    LimitWarning
+        If limits are broken after all: positions on the path itself, or others between the points.
+
+    Notes
+    -----
+    Pham and Pham, A New Approach to Time-Optimal Path Parameterization Based on Reachability Analysis, IEEE
+    Transactions on Robotics 34 (2018); the package toppra is theirs. It solves for limits that are linear in the
+    acceleration and the square of the speed along the path; friction depends on the speed in another way and is found
+    by repetition. The result is checked between the points, and where it exceeds a limit, the motion is planned again
+    with that limit lowered by as much.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("panda")
+    >>> fast = time_optimal([arm.home, arm.home + 0.6, arm.home - 0.3], arm, acceleration=15.0)
+    >>> fast.report.ok, bool((fast.report.share > 0.999).any())  # no limit is broken, and some are used to the full
+    (True, True)
+    """
+    route = geometric_path(path, robot)
+    n = robot.n
+    limits = {
+        "velocity": positive_limits(robot.velocity_limits if velocity is None else velocity, n, "velocity"),
+        "acceleration": positive_limits(np.inf if acceleration is None else acceleration, n, "acceleration"),
+        "torque": positive_limits(robot.effort_limits if torque is None else torque, n, "torque"),
+    }
+    if not isinstance(points, int) or points < 2:
+        raise ArgumentError(f"points must be a whole number of at least 2, not {points!r}")
+    begin = checked_start_time(start_time)
+    grid = places(route.path, points)
+    problem = _Problem.along(route.path, robot, grid)
+    problem.refuse_unlimited(robot, limits)
+    problem.refuse_too_heavy(robot, limits["torque"])
+    lowered = {name: limit.copy() for name, limit in limits.items()}
+    for _ in range(_LIMIT_ROUNDS):
+        speed = problem.fastest(robot, lowered)
+        progress = _progress(grid, speed, begin)
+        motion = RetimedTrajectory(route.path, progress)
+        report = check(
+            motion, robot, velocity=limits["velocity"], acceleration=limits["acceleration"], torque=limits["torque"]
+        )
+        if not _lower(lowered, report):
+            break
+    if not report.ok:
+        warnings.warn(f"the planned motion breaks limits: {report}", LimitWarning, stacklevel=2)
+    return TimeOptimalTrajectory(*route, progress, report)
+
+
+def _lower(limits: dict[str, Floats], report: CheckReport) -> bool:
+    """Lower the limits by what the report finds exceeded; say whether there was anything."""
+    exceeded = False
+    for name, limit in limits.items():
+        excess = -report.margin[QUANTITIES.index(name)]
+        broken = excess > 1e-10 * limit
+        limit[broken] -= np.minimum(1.2 * excess[broken], 0.1 * limit[broken])
+        exceeded |= bool(broken.any())
+    return exceeded
+
+
+class _Problem(NamedTuple):
+    """Quantities at places s of a path, each (k, n), that say how its motion loads the robot.
+
+    With the speed v and the acceleration u along the path, joint velocities are ``tangent v``, accelerations
+    ``tangent u + curvature v²`` and torques ``inertia u + coriolis v² + weight + friction``. Curvature and coriolis
+    have the shape (2, k, n): just after a place and just before it, for they may jump where pieces of the path meet.
+    """
+
+    grid: Floats
+    tangent: Floats
+    curvature: Floats
+    inertia: Floats
+    coriolis: Floats
+    weight: Floats
+
+    @classmethod
+    def along(cls, path: JointTrajectory, robot: Robot, grid: Floats) -> _Problem:
+        q, tangent, after, _ = path.derivatives(grid)
+        before = path.derivatives(np.maximum(np.nextafter(grid, -np.inf), grid[0]))[2]
+        curvature = np.stack([after, before])
+        mass = robot.mass_matrix(q)
+        return cls(
+            grid,
+            tangent,
+            curvature,
+            np.einsum("kij,kj->ki", mass, tangent),
+            np.einsum("kij,skj->ski", mass, curvature) + robot.coriolis_vector(q, tangent),
+            np.asarray(robot.gravity_torque(q)),
+        )
+
+    def refuse_unlimited(self, robot: Robot, limits: dict[str, Floats]) -> None:
+        """Without limits of acceleration or torque a motion would start with infinite acceleration."""
+        moves = np.abs(self.tangent).max(axis=0) > 0.0
+        loaded = np.abs(self.inertia).max(axis=0) > 0.0
+        if not (np.isfinite(limits["acceleration"][moves]).any() or np.isfinite(limits["torque"][loaded]).any()):
+            raise ArgumentError(
+                f"nothing limits the acceleration: robot '{robot.name}' has no limits of torque for this path; give "
+                "acceleration=… or torque=…"
+            )
+
+    def refuse_too_heavy(self, robot: Robot, torque: Floats) -> None:
+        """The weight alone may exceed the limits."""
+        excess = np.abs(self.weight) - torque
+        place, joint = np.unravel_index(np.argmax(excess), excess.shape)
+        if excess[place, joint] > 0.0:
+            raise PlanningError(
+                f"robot '{robot.name}' cannot hold its weight at s = {self.grid[place]:.6g} of the path: joint "
+                f"'{robot.coordinate_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
+                f"{robot.effort_units[joint]}"
+            )
+
+    def fastest(self, robot: Robot, limits: dict[str, Floats]) -> Floats:
+        """Largest speeds along the path at all places (k,), with the friction that belongs to them."""
+        friction = np.zeros_like(self.weight)
+        speed = np.zeros(len(self.grid))
+        frictionless = not np.any(robot.friction_torque(np.ones(robot.n)))
+        for _ in range(1 if frictionless else _FRICTION_ROUNDS):
+            speed = self._solve(limits, friction)
+            found = np.asarray(robot.friction_torque(self.tangent * speed[:, None]))
+            if np.abs((found - friction) / limits["torque"]).max() < _SETTLED:
+                break
+            friction = 0.5 * (friction + found) if friction.any() else found
+        return speed
+
+    def _solve(self, limits: dict[str, Floats], friction: Floats) -> Floats:
+        """Speeds for a friction that does not depend on them."""
+        accelerating, loading = (np.isfinite(limits[name]) for name in ("acceleration", "torque"))
+        size = np.concatenate([limits["acceleration"][accelerating], limits["torque"][loading]])
+        # Along its length the speed of the motion is about 1 rad/s, as the solver's tolerances expect.
+        unit = np.abs(self.tangent).max()
+        with np.errstate(divide="ignore"):
+            fastest = (limits["velocity"] * unit / np.abs(self.tangent)).min(axis=1) ** 2
+
+        def rows(of_acceleration: Floats, of_torque: Floats) -> Floats:
+            return np.asarray(
+                np.concatenate([of_acceleration[..., accelerating], of_torque[..., loading]], axis=-1) / size
+            )
+
+        constraints = Constraints(
+            rows(self.tangent, self.inertia) / unit,
+            rows(self.curvature, self.coriolis) / unit**2,
+            rows(np.zeros_like(self.tangent), self.weight + friction),
+            np.minimum(fastest, _FASTEST),
+        )
+        speed = fastest_speeds(constraints, self.grid * unit)
+        if speed is None:
+            raise PlanningError(self._reason(limits, friction))
+        return np.asarray(speed / unit)
+
+    def _reason(self, limits: dict[str, Floats], friction: Floats) -> str:
+        torque = np.abs(self.weight + friction) / limits["torque"]
+        place, joint = np.unravel_index(np.argmax(torque), torque.shape)
+        return (
+            "no motion from rest to rest along the path keeps the limits; weight and friction alone take "
+            f"{100.0 * torque[place, joint]:.0f} % of the torque of joint {joint} at s = {self.grid[place]:.6g}"
+        )
+
+
+def _progress(grid: Floats, speed: Floats, start_time: float) -> PiecewisePolynomial:
+    """The place on the path over time, with constant acceleration between the places of the grid."""
+    steps = 2.0 * np.diff(grid) / (speed[1:] + speed[:-1])
+    acceleration = np.diff(speed**2) / (2.0 * np.diff(grid))
+    knots = start_time + np.append(0.0, np.cumsum(steps))
+    require_spacing(knots, "place on the path")
+    progress = PiecewisePolynomial(knots, np.stack([grid[:-1], speed[:-1], 0.5 * acceleration], axis=-1)[..., None])
+    time_error = 2.0 * float(np.spacing(np.abs(knots).max()))
+    require_continuity(progress, 1, size=np.abs(grid).max(), time_error=time_error, remedy="choose fewer points")
+    return progress
