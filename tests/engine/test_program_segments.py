@@ -8,7 +8,7 @@ from random_programs import random_program, safe_inputs
 
 from chasles.engine import Function, cache
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import functions
+from chasles.engine.targets.native import allocation, functions
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 
@@ -17,7 +17,7 @@ def test_short_functions_compute_what_a_long_one_does(longest: int, monkeypatch:
     """What a call gives stays with the call."""
     monkeypatch.setattr(cache, "load", lambda key: None)
     monkeypatch.setattr(cache, "store", lambda key, code: None)
-    monkeypatch.setattr(functions, "LONGEST_FUNCTION", longest)
+    monkeypatch.setattr(allocation, "LONGEST_FUNCTION", longest)
     monkeypatch.setattr(functions, "LONGEST_MODULE", 2_000 * longest)  # and those functions into modules
     for seed in range(4):
         program = random_program(seed, 30)

@@ -15,15 +15,15 @@ import ctypes
 import logging
 import math
 import sysconfig
-from collections.abc import Callable
-from functools import cache
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from chasles.engine.gufunc import c_api
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel
+from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.writer import Writer, literal
 
@@ -77,17 +77,32 @@ def _layout_differences() -> list[str]:
     return [name for name, holds in checks.items() if not holds]
 
 
-def write_call(kernel: Kernel, module: Module, function: str) -> str:
-    """Return the LLVM assembly of the direct call of a map or solve kernel's program."""
-    w = _CallWriter(kernel, module)
+def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery | None) -> str:
+    """Return the LLVM assembly of the direct call of a map or solve kernel's program.
+
+    Parameters
+    ----------
+    kernel, module
+        The kernel and the module that holds its program.
+    function
+        The function of the program.
+    delivery
+        Where it leaves the results of a map.
+    """
+    w = _CallWriter(kernel, module, delivery)
     return "\n".join([f"@{TABLE} = global [{len(_TABLE)} x ptr] zeroinitializer", *w.shapes(), w.write(function)])
 
 
+#: Gives the address of the vector with an element of an output.
+Place = Callable[[str], str]
+
+
 class _CallWriter(Writer):
-    def __init__(self, kernel: Kernel, module: Module) -> None:
+    def __init__(self, kernel: Kernel, module: Module, delivery: Delivery | None) -> None:
         super().__init__(f"ptr @{ENTRY}(ptr %self, ptr %args, i64 %count, ptr %names)")
         self._kernel = kernel
         self._module = module
+        self._delivery = delivery
 
     def shapes(self) -> list[str]:
         """Return constants with the dimensions of each output."""
@@ -108,14 +123,16 @@ class _CallWriter(Writer):
         if self._kernel.shape == "solve":
             self._require_few_iterations(data[-1])
         given, size = sum(a.size for a in program.inputs), self._module.vector_size
-        vectors = given + len(program.results) + self._module.workspace(program)
+        results = self._delivery.vectors if self._delivery else len(program.results)
+        vectors = given + results + self._module.workspace(program)
         source = self.reserve(vectors * size, lambda: self.emit(f"ret ptr {self._out_of_memory()}"))
-        target, work = self._vector(source, given), self._vector(source, given + len(program.results))
+        target, work = self._vector(source, given), self._vector(source, given + results)
         self._spread(data[: len(program.inputs)], source)
         run = f"call void @{function}(ptr {source}, ptr {target}, ptr {work})"
-        self._deliver(
-            self._mapped(run, target) if self._kernel.shape == "map" else self._solved(run, source, target, data[-1])
-        )
+        if self._delivery:
+            self._deliver(self._mapped(run, source, self._delivery))
+        else:
+            self._deliver(self._solved(run, source, target, data[-1]))
         self.block("general")
         general = self._table("general call")
         result = self.value(f"call ptr {general}(ptr %self, ptr %args, i64 %count, ptr %names)")
@@ -168,7 +185,7 @@ class _CallWriter(Writer):
 
     def _spread(self, data: list[str], target: str) -> None:
         """Put every number into all lanes of its vector."""
-        element, real, lanes = self._module.element, self._module.real, self._module.lanes
+        element, real = self._module.element, self._module.real
         position = 0
         for address, array, argument in zip(data, self._kernel.inputs, self._kernel.program.inputs, strict=False):
             stored = element if array.dims else "double"
@@ -177,20 +194,19 @@ class _CallWriter(Writer):
                 number = self.value(f"load {stored}, ptr {self.address(address, (k, width))}")
                 if stored != element:
                     number = self.value(f"fptrunc double {number} to float")
-                single = self.value(f"insertelement {real} undef, {element} {number}, i32 0")
-                vector = self.value(f"shufflevector {real} {single}, {real} undef, <{lanes} x i32> zeroinitializer")
+                vector = self._module.splat(self, number)
                 place = self.address(target, (self.value(f"add i64 {k}, {position}"), self._module.vector_size))
                 self.emit(f"store {real} {vector}, ptr {place}")
             position += argument.size
 
-    def _mapped(self, run: str, target: str) -> list[str]:
-        """Run the program once and return the addresses of the outputs' vectors."""
+    def _mapped(self, run: str, source: str, delivery: Delivery) -> list[Place]:
+        """Run the program once and return where the outputs are."""
+        delivery.prepare(self, source)
         self.emit(run)
-        first = accumulate((argument.size for argument in self._kernel.program.outputs), initial=0)
-        return [self._vector(target, position) for position in list(first)[:-1]]
+        return [partial(delivery.place, self, source, output) for output in range(len(self._kernel.outputs))]
 
-    def _solved(self, run: str, source: str, target: str, limit_address: str) -> list[str]:
-        """Repeat the step until it is done, without holding the interpreter; return the addresses of the outputs."""
+    def _solved(self, run: str, source: str, target: str, limit_address: str) -> list[Place]:
+        """Repeat the step until it is done, without holding the interpreter; return where the outputs are."""
         element, real = self._module.element, self._module.real
         state = self._kernel.program.inputs[0].size
         limit = self.value(f"load double, ptr {limit_address}")
@@ -215,17 +231,18 @@ class _CallWriter(Writer):
         if element != "double":
             number = self.value(f"fptrunc double {number} to {element}")
         self.emit(f"store {element} {number}, ptr {count}")
-        return [source, count, self._vector(target, state)]
+        done = self._vector(target, state)
+        return [partial(self._vector, first) for first in (source, count, done)]
 
     def _vector(self, buffer: str, position: str | int) -> str:
         return self.address(buffer, (position, self._module.vector_size))
 
-    def _deliver(self, sources: list[str]) -> None:
-        """Make the outputs' arrays, fill them from the first lane of the vectors at some addresses and return them."""
+    def _deliver(self, places: Sequence[Place]) -> None:
+        """Make the outputs' arrays, fill them from the first lane of the vectors of results and return them."""
         element, width = self._module.element, np.dtype(self._module.dtype).itemsize
         dtype = self._table("dtype")
         arrays = []
-        for k, (core, source) in enumerate(zip(self._kernel.outputs, sources, strict=True)):
+        for k, (core, place) in enumerate(zip(self._kernel.outputs, places, strict=True)):
             self.emit(f"call void {self._table('increment')}(ptr {dtype})")
             array = self.value(
                 f"call ptr {self._table('new array')}(i32 {len(core.dims)}, ptr @chasles.shape{k}, ptr {dtype}, i32 0)"
@@ -233,7 +250,7 @@ class _CallWriter(Writer):
             self._require_memory(array)
             data = self._field("ptr", array, _DATA)
             with self.loop(math.prod(dim for dim in core.dims if isinstance(dim, int))) as i:
-                number = self.value(f"load {element}, ptr {self._vector(source, i)}")
+                number = self.value(f"load {element}, ptr {place(i)}")
                 self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
             arrays.append(array if core.dims else self.value(f"call ptr {self._table('scalar')}(ptr {array})"))
         if len(arrays) == 1:

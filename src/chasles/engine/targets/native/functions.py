@@ -16,12 +16,10 @@ import numpy as np
 
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.program import Program
+from chasles.engine.targets.native.allocation import Action, allocate, fused_products
+from chasles.engine.targets.native.machine import registers
 from chasles.engine.targets.native.mathematics import LIBRARY
 from chasles.engine.targets.native.writer import Writer, literal
-from chasles.engine.targets.segments import Frame, cut
-
-#: A function of more instructions is cut: what the compiler's register allocation takes grows faster than the length.
-LONGEST_FUNCTION = 1_000
 
 #: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
 LONGEST_MODULE = 100_000
@@ -67,16 +65,38 @@ class Module:
 
     def constant(self, value: float) -> str:
         """Return a vector with the same number in every lane."""
-        return f"splat ({self.element} {literal(float(np.dtype(self.dtype).type(value)))})"
+        return f"splat ({self.element} {literal(self.rounded(value))})"
 
-    def add_program(self, program: Program) -> str:
-        """Write a program and those it calls, once each; return the name of its function."""
+    def rounded(self, value: float) -> float:
+        """Return the number of the kernel's type that is nearest to a value."""
+        return float(np.dtype(self.dtype).type(value))
+
+    def splat(self, w: Writer, number: str) -> str:
+        """Return a vector with a number that is only known when the code runs in every lane."""
+        single = w.value(f"insertelement {self.real} undef, {self.element} {number}, i32 0")
+        order = f"<{self.lanes} x i32> zeroinitializer"
+        return w.value(f"shufflevector {self.real} {single}, {self.real} undef, {order}")
+
+    def add_program(self, program: Program, positions: Mapping[int, int] | None = None) -> str:
+        """Write a program and those it calls, once each; return the name of its function.
+
+        Parameters
+        ----------
+        program
+            The program.
+        positions
+            Where its function stores values; default all results, one after the other.
+        """
         name = self.names.get(program.digest)
         if name is None:
             for called in program.programs:
                 self.add_program(called)
             name = self.names[program.digest] = f"chasles.program{len(self.names)}"
-            self.texts += write_program(self, program, name)
+            if positions is None:
+                stores = [(value, position) for position, value in enumerate(program.results)]
+            else:
+                stores = list(positions.items())
+            self.texts += write_program(self, program, name, stores)
         return name
 
     def workspace(self, program: Program) -> int:
@@ -142,15 +162,16 @@ def _visible(body: str) -> str:
 _PARAMETERS = "ptr noalias %in, ptr noalias %out, ptr noalias %work"
 
 
-def write_program(module: Module, program: Program, name: str) -> list[str]:
+def write_program(module: Module, program: Program, name: str, stores: Sequence[tuple[int, int]]) -> list[str]:
     """Return the LLVM function of a program, after the functions of its segments if it is long.
 
-    Its working memory begins with the frame of values that segments leave for later ones, then the arguments and
-    results of the programs that it calls, then their own working memory.
+    Its working memory begins with the frame in which values wait, then the arguments and results of the programs that
+    it calls, then their own working memory. It stores values as pairs of value and position say.
     """
-    segments = cut(program, LONGEST_FUNCTION)
-    frame = Frame(program, segments) if len(segments) > 1 else None
-    size = frame.size if frame else 0
+    positions = {value: position for value, position in reversed(stores) if not _is_known(program, value)}
+    fused = fused_products(program)
+    allocation = allocate(program, fused, positions, registers())
+    size = allocation.size
     buffers: dict[str, tuple[int, int]] = {}
     for called in program.programs:
         if called.digest not in buffers:
@@ -158,25 +179,35 @@ def write_program(module: Module, program: Program, name: str) -> list[str]:
             buffers[called.digest] = size, size + given
             size += given + len(called.results)
     module.workspaces[program.digest] = size + max(map(module.workspace, program.programs), default=0)
-
-    def write(segment: range, own: str) -> str:
-        return _SegmentWriter(module, program, f"{own}({_PARAMETERS})", frame, buffers, size).write(segment)
-
-    if frame is None:
-        return [write(segments[0], name)]
-    main = Writer(f"internal void @{name}({_PARAMETERS})")
+    count = len(allocation.segments)
+    names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
+    runs: dict[int, list[tuple[int, int]]] = {}
+    for start, length in _runs(stores):
+        runs.setdefault(stores[start][0], []).append((stores[start][1], length))
+    known = [(value, run) for value, places in runs.items() if _is_known(program, value) for run in places]
     texts = []
-    for number, segment in enumerate(segments):
-        texts.append(write(segment, f"{name}.{number}"))
-        main.emit(f"call void @{name}.{number}(ptr %in, ptr %out, ptr %work)")
+    for number, (own, actions) in enumerate(zip(names, allocation.segments, strict=True)):
+        w = _SegmentWriter(module, program, f"{own}({_PARAMETERS})", fused, runs, buffers, size)
+        # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
+        texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
+    if count == 1:
+        return texts
+    main = Writer(f"internal void @{name}({_PARAMETERS})")
+    for segment in names:
+        main.emit(f"call void @{segment}(ptr %in, ptr %out, ptr %work)")
     main.emit("ret void")
     return [*texts, main.text()]
 
 
-def _runs(results: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _is_known(program: Program, value: int) -> bool:
+    """Whether a value needs no computing."""
+    return program.instructions[value][0] in ("constant", "input")
+
+
+def _runs(stores: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Start and length of the stretches of equal results; matrices of trees hold many zeros."""
     start = 0
-    for _, stretch in groupby(results):
+    for _, stretch in groupby(value for value, _ in stores):
         count = sum(1 for _ in stretch)
         yield start, count
         start += count
@@ -190,52 +221,71 @@ class _SegmentWriter(Writer):
         module: Module,
         program: Program,
         signature: str,
-        frame: Frame | None,
+        fused: Mapping[int, int],
+        runs: Mapping[int, Sequence[tuple[int, int]]],
         buffers: Mapping[str, tuple[int, int]],
         called_workspace: int,
     ) -> None:
         super().__init__(f"internal void @{signature}")
         self._module = module
         self._program = program
-        self._frame = frame
+        self._fused = fused
+        self._runs = runs
         self._buffers = buffers
         self._called_workspace = called_workspace
         self._values: dict[int, str] = {}
-        self._sincos: dict[str, str] = {}
+        self._sincos: dict[int, str] = {}
 
-    def write(self, segment: range) -> str:
-        instructions, results = self._program.instructions, self._program.results
-        for index in segment:
-            operation, *rest = instructions[index]
-            if operation in ("constant", "input"):
-                continue  # written where it is used
-            if operation == "call":
-                self._values[index] = self._call(rest[0], [self._value(k) for k in rest[1:]])
-            elif operation == "item":
-                self._values[index] = self._load(self._values[rest[0]], rest[1])
+    def write(self, actions: Sequence[Action], known: Sequence[tuple[int, tuple[int, int]]]) -> str:
+        """Return the function of a segment, which also stores some values that need no computing."""
+        for kind, index, place in actions:
+            if kind == "compute":
+                self._values[index] = self._computed(index)
+                for start, count in self._runs.get(index, ()):
+                    self._store_run(self._values[index], start, count)
+            elif kind == "keep":
+                self._store(self._values[index], "%work", place, self._type(index))
             else:
-                self._values[index] = self._operation(operation, [self._value(k) for k in rest])
-            if self._frame and index in self._frame.slot:
-                self._store(self._values[index], "%work", self._frame.slot[index], self._type(index))
-        for start, count in _runs(results):
-            # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
-            free = instructions[results[start]][0] in ("constant", "input")
-            if (start * len(instructions) // len(results) if free else results[start]) in segment:
-                self._store_run(self._value(results[start]), start, count)
+                self._values[index] = self._fetched(index, place)
+        for index, (start, count) in known:
+            operation, number = self._program.instructions[index]
+            value = self._module.constant(number) if operation == "constant" else self._load("%in", number)
+            self._store_run(value, start, count)
         self.emit("ret void")
         return self.text()
 
+    def _computed(self, index: int) -> str:
+        operation, *rest = self._program.instructions[index]
+        if operation == "call":
+            return self._call(rest[0], [self._value(k) for k in rest[1:]])
+        if operation == "item":
+            return self._load(self._values[rest[0]], rest[1])
+        if index in self._fused:
+            return self._fused_sum(operation, rest, self._fused[index])
+        if operation in ("sin", "cos"):
+            return self._sine_or_cosine(operation, rest[0])
+        return self._operation(operation, [self._value(k) for k in rest])
+
+    def _fused_sum(self, operation: str, terms: Sequence[int], product: int) -> str:
+        """Write a sum with a product that may be rounded with it: both stand together, so that they always are."""
+        v = self._module.real
+        a, b = (self._value(k) for k in self._program.instructions[product][1:])
+        self._values[product] = self.value(f"fmul contract {v} {a}, {b}")
+        x, y = (self._value(k) for k in terms)
+        return self.value(f"{_ARITHMETIC[operation]} contract {v} {x}, {y}")
+
+    def _fetched(self, index: int, place: int) -> str:
+        operation, *rest = self._program.instructions[index]
+        if operation == "input":
+            return self._load("%in", rest[0])
+        if place < 0:
+            return self._load("%out", self._runs[index][0][0])
+        return self._load("%work", place, self._type(index))
+
     def _value(self, index: int) -> str:
-        """Name of a value, fetched on its first use here if this segment does not compute it."""
-        if index not in self._values:
-            operation, *rest = self._program.instructions[index]
-            if operation == "constant":
-                self._values[index] = self._module.constant(rest[0])
-            elif operation == "input":
-                self._values[index] = self._load("%in", rest[0])
-            elif self._frame:
-                self._values[index] = self._load("%work", self._frame.slot[index], self._type(index))
-        return self._values[index]
+        """Name of a value that is present."""
+        operation, *rest = self._program.instructions[index]
+        return self._module.constant(rest[0]) if operation == "constant" else self._values[index]
 
     def _type(self, index: int) -> str:
         operation = OPERATIONS.get(self._program.instructions[index][0])
@@ -276,7 +326,7 @@ class _SegmentWriter(Writer):
     def _operation(self, operation: str, x: list[str]) -> str:
         v, lanes = self._module.real, self._module.lanes
         if operation in _ARITHMETIC:
-            return self.value(f"{_ARITHMETIC[operation]} contract {v} {x[0]}, {x[1]}")
+            return self.value(f"{_ARITHMETIC[operation]} {v} {x[0]}, {x[1]}")
         if operation == "neg":
             return self.value(f"fneg {v} {x[0]}")
         if operation in _PREDICATES:
@@ -310,16 +360,18 @@ class _SegmentWriter(Writer):
         is_nan = self.value(f"fcmp uno {v} {a}, {a}")
         return self.value(f"select {truth} {self.value(f'or {truth} {better}, {is_nan}')}, {v} {a}, {v} {b}")
 
+    def _sine_or_cosine(self, operation: str, argument: int) -> str:
+        """Both come from one call."""
+        wide = f"<{self._module.lanes} x double>"
+        if argument not in self._sincos:
+            self._module.need("sincos")
+            x = self._widened(self._value(argument))
+            self._sincos[argument] = self.value(f"call {{{wide}, {wide}}} @chasles.sincos({wide} {x})")
+        part = ("sin", "cos").index(operation)
+        return self._narrowed(self.value(f"extractvalue {{{wide}, {wide}}} {self._sincos[argument]}, {part}"))
+
     def _library(self, operation: str, x: list[str]) -> str:
         """Call a function of the library, which works in doubles whatever the kernel's type."""
-        if operation in ("sin", "cos"):
-            part = ("sin", "cos").index(operation)
-            wide = f"<{self._module.lanes} x double>"
-            if x[0] not in self._sincos:
-                self._module.need("sincos")
-                argument = self._widened(x[0])
-                self._sincos[x[0]] = self.value(f"call {{{wide}, {wide}}} @chasles.sincos({wide} {argument})")
-            return self._narrowed(self.value(f"extractvalue {{{wide}, {wide}}} {self._sincos[x[0]]}, {part}"))
         self._module.need(operation)
         wide = f"<{self._module.lanes} x double>"
         arguments = ", ".join(f"{wide} {self._widened(operand)}" for operand in x)

@@ -7,29 +7,34 @@ batch.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.native import calls, transposition
+from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.writer import Writer
 
 ENTRY = "chasles_kernel"
-_CACHE_LINE = 64
-_PREFETCHED = 512  # bytes of a sample; what is longer the processor itself sees coming
 
 
 def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
     """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of its direct call."""
     module = Module(dtype, lanes)
-    function = module.add_program(kernel.program)
-    writer = _KernelWriter(kernel, module, function)
-    {"map": _write_map, "scan": _write_scan, "solve": _write_solve}[kernel.shape](writer)
-    direct = calls.write_call(kernel, module, function) if has_direct_call(kernel) else ""
+    tables: list[str] = []
+    if kernel.shape == "map":
+        delivery = Delivery(kernel, module)
+        function = module.add_program(kernel.program, delivery.position)
+        loop = _MapWriter(kernel, module, delivery).write(function)
+        tables = delivery.tables()
+    else:
+        delivery = None
+        function = module.add_program(kernel.program)
+        loop = {"scan": _write_scan, "solve": _write_solve}[kernel.shape](kernel, module, function)
+    direct = calls.write_call(kernel, module, function, delivery) if has_direct_call(kernel) else ""
     declared = [*_DECLARATIONS, *_FLAG_FUNCTIONS[is_x86()], *transposition.declarations(module)]
-    return module.parts([*declared, writer.finish(), direct])
+    return module.parts([*declared, *tables, loop, direct])
 
 
 def has_direct_call(kernel: Kernel) -> bool:
@@ -56,12 +61,11 @@ _AARCH64_ALL_EXCEPTIONS = 0x1F
 class _KernelWriter(Writer):
     """What the three loops share: NumPy's arguments, and moving samples between its arrays and vectors."""
 
-    def __init__(self, kernel: Kernel, module: Module, function: str) -> None:
+    def __init__(self, kernel: Kernel, module: Module, results: int, scratch: int = 0) -> None:
         super().__init__(f"void @{ENTRY}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
         self.kernel = kernel
         self.module = module
         self.lanes = module.lanes
-        self.function = function
         self.inputs = kernel.inputs
         self.outputs = kernel.outputs
         arrays = (*self.inputs, *self.outputs)
@@ -79,11 +83,12 @@ class _KernelWriter(Writer):
             dim: dim if isinstance(dim, int) else self._argument("i64", "%dims", 1 + k)
             for k, dim in enumerate(kernel.symbols)
         }
-        given, results = sum(a.size for a in kernel.program.inputs), len(kernel.program.results)
-        vectors = given + results + module.workspace(kernel.program)
+        given, work = sum(a.size for a in kernel.program.inputs), module.workspace(kernel.program)
+        vectors = given + results + work + scratch
         self.input_buffer = self.reserve(vectors * module.vector_size, self._leave_without_memory)
         self.output_buffer = self.vector_at(self.input_buffer, given)
         self._work = self.vector_at(self.input_buffer, given + results)
+        self.scratch = self.vector_at(self.input_buffer, given + results + work)
 
     def _argument(self, kind: str, array: str, index: int) -> str:
         return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {array}, i64 {8 * index}')}")
@@ -115,10 +120,10 @@ class _KernelWriter(Writer):
         """Return the size of a core dimension."""
         return self._sizes[dim]
 
-    def run(self) -> None:
-        """Run the program from the input buffer to the output buffer."""
+    def run(self, function: str) -> None:
+        """Run a program, or a segment of it, from the input buffer to the output buffer."""
         arguments = (self.input_buffer, self.output_buffer, self._work)
-        self.emit(f"call void @{self.function}({', '.join(f'ptr {a}' for a in arguments)})")
+        self.emit(f"call void @{function}({', '.join(f'ptr {a}' for a in arguments)})")
 
     def vector_at(self, buffer: str, position: str | int) -> str:
         """Return the address of a vector of a buffer."""
@@ -180,7 +185,7 @@ class _KernelWriter(Writer):
             place = self.vector_at(self.input_buffer, self.value(f"add i64 {element}, {position}"))
             self.emit(f"store {self.module.real} {vector}, ptr {place}")
 
-        size, dense = self._density(array, skip)
+        size, dense = self.density(array, skip)
         with self.when(dense):
             transposition.load(self, self.module, rows, size, self.input_buffer, position)
         with self.unless(dense):
@@ -196,13 +201,13 @@ class _KernelWriter(Writer):
                 number = self.value(f"extractelement {self.module.real} {vector}, i32 {lane}")
                 self.emit(f"store {self.module.element} {number}, ptr {address}, align 1")
 
-        size, dense = self._density(array, skip)
+        size, dense = self.density(array, skip)
         with self.when(dense):
             transposition.store(self, self.module, rows, size, buffer, position)
         with self.unless(dense):
             self.each_element(array, rows, one_by_one, skip)
 
-    def _density(self, array: CoreArray, skip: int) -> tuple[int, str]:
+    def density(self, array: CoreArray, skip: int = 0) -> tuple[int, str]:
         """Number of elements after the first ``skip`` dimensions, and whether they are neighbours in memory."""
         size, dense = 1, self.value("or i1 true, true")
         strides = self._core[self._position[id(array)]]
@@ -213,15 +218,6 @@ class _KernelWriter(Writer):
             dense = self.value(f"and i1 {dense}, {expected}")
             size *= dim
         return size, dense
-
-    def prefetch(self, array: CoreArray, samples: Sequence[str], *, to_write: bool) -> None:
-        """Have samples fetched into the cache while others are computed; batches seldom are there already."""
-        size = math.prod(dim for dim in array.dims if isinstance(dim, int)) * self.module.item_size
-        for sample in samples:
-            row = self.row(array, sample)
-            for line in range(0, min(size, _PREFETCHED), _CACHE_LINE):
-                address = self.value(f"getelementptr i8, ptr {row}, i64 {line}")
-                self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(to_write)}, i32 3, i32 1)")
 
     def positive_lanes(self, position: int) -> str:
         """Return a whole number with a bit for each lane in which a number of the output buffer is positive."""
@@ -237,27 +233,67 @@ class _KernelWriter(Writer):
             self.emit(f"store {self.module.real} {vector}, ptr {self.vector_at(self.input_buffer, k)}")
 
 
-def _write_map(w: _KernelWriter) -> None:
-    with w.loop(w.count, w.lanes) as first:
-        samples = w.lane_samples(first)
-        following = w.lane_samples(w.value(f"add i64 {first}, {w.lanes}"))
-        for array in w.inputs:
-            w.prefetch(array, following, to_write=False)
-        for array in w.outputs:
-            w.prefetch(array, following, to_write=True)
-        position = 0
-        for array, argument in zip(w.inputs, w.kernel.program.inputs, strict=True):
-            w.load(array, [w.row(array, sample) for sample in samples], position)
-            position += argument.size
-        w.run()
-        position = 0
-        for array, argument in zip(w.outputs, w.kernel.program.outputs, strict=True):
-            w.store(array, [w.row(array, sample) for sample in samples], w.output_buffer, position)
-            position += argument.size
+class _MapWriter(_KernelWriter):
+    """Writer of the loop of a map."""
+
+    def __init__(self, kernel: Kernel, module: Module, delivery: Delivery) -> None:
+        results = sum(argument.size for argument in kernel.program.outputs)
+        super().__init__(kernel, module, delivery.vectors, scratch=results)
+        self._delivery = delivery
+        self._rows = self.value(f"alloca [{max(1, len(self.outputs) * self.lanes)} x ptr]")
+        self._dense = [self.density(array)[1] for array in self.outputs]
+
+    def write(self, function: str) -> str:
+        """Return the text of the kernel with the function of its program."""
+        self._delivery.prepare(self, self.input_buffer)
+        with self.loop(self.count, self.lanes) as first:
+            samples = self.lane_samples(first)
+            position = 0
+            for array, argument in zip(self.inputs, self.kernel.program.inputs, strict=True):
+                self.load(array, [self.row(array, sample) for sample in samples], position)
+                position += argument.size
+            self._choose_rows(samples)
+            self.run(function)
+            self._delivery.deliver(self, self.input_buffer, self._rows)
+            self._scatter(samples)
+        return self.finish()
+
+    def _places_in_scratch(self, output: int) -> list[str]:
+        """Addresses of dense rows of an output, one a lane."""
+        before = sum(argument.size for argument in self.kernel.program.outputs[:output])
+        size = self.kernel.program.outputs[output].size
+        item = self.module.item_size
+        offsets = [item * (before * self.lanes + size * lane) for lane in range(self.lanes)]
+        return [self.value(f"getelementptr i8, ptr {self.scratch}, i64 {offset}") for offset in offsets]
+
+    def _choose_rows(self, samples: Sequence[str]) -> None:
+        """Let results go to the rows of their arrays, or to scratch where numbers of a row are no neighbours."""
+        for output, (array, dense) in enumerate(zip(self.outputs, self._dense, strict=True)):
+            for lane, (sample, scratch) in enumerate(zip(samples, self._places_in_scratch(output), strict=True)):
+                chosen = self.value(f"select i1 {dense}, ptr {self.row(array, sample)}, ptr {scratch}")
+                place = self.value(f"getelementptr i8, ptr {self._rows}, i64 {8 * (output * self.lanes + lane)}")
+                self.emit(f"store ptr {chosen}, ptr {place}")
+
+    def _scatter(self, samples: Sequence[str]) -> None:
+        """Move results from scratch to their places."""
+        element = self.module.element
+        for output, (array, dense) in enumerate(zip(self.outputs, self._dense, strict=True)):
+            with self.unless(dense):
+                rows = self._places_in_scratch(output)
+
+                def visit(addresses: list[str], flat: str | int, rows: Sequence[str] = rows) -> None:
+                    for address, row in zip(addresses, rows, strict=True):
+                        number = self.value(
+                            f"load {element}, ptr {self.address(row, (flat, self.module.item_size))}, align 1"
+                        )
+                        self.emit(f"store {element} {number}, ptr {address}, align 1")
+
+                self.each_element(array, [self.row(array, sample) for sample in samples], visit)
 
 
-def _write_scan(w: _KernelWriter) -> None:
-    program = w.kernel.program
+def _write_scan(kernel: Kernel, module: Module, function: str) -> str:
+    program = kernel.program
+    w = _KernelWriter(kernel, module, len(program.results))
     state, given, *parameters = w.inputs
     final_state, *recorded = w.outputs
     size = program.inputs[0].size
@@ -272,7 +308,7 @@ def _write_scan(w: _KernelWriter) -> None:
         rows_given = [w.row(given, sample) for sample in samples]
         with w.loop(w.size("S")) as i, w.loop(w.size("k")) as j:
             w.load(given, w.offset_rows(given, rows_given, i, j), size, skip=2)
-            w.run()
+            w.run(function)
             w.copy_state(size)
             with w.when(w.value(f"icmp eq i64 {j}, 0")):
                 position = size
@@ -283,15 +319,17 @@ def _write_scan(w: _KernelWriter) -> None:
             if again is not None:
                 w.emit(f"store i64 {w.positive_lanes(size)}, ptr {again}")
                 with w.loop_while_positive(again):
-                    w.run()
+                    w.run(function)
                     w.copy_state(size)
                     w.emit(f"store i64 {w.positive_lanes(size)}, ptr {again}")
         w.store(final_state, [w.row(final_state, sample) for sample in samples], w.input_buffer, 0)
+    return w.finish()
 
 
-def _write_solve(w: _KernelWriter) -> None:
+def _write_solve(kernel: Kernel, module: Module, function: str) -> str:
     """Repeat a step in every lane; a lane that is done takes the next waiting sample, so none waits for another."""
-    program = w.kernel.program
+    program = kernel.program
+    w = _KernelWriter(kernel, module, len(program.results))
     state = program.inputs[0].size
     *arrays, max_iterations = w.inputs
     final_state, iterations, done = w.outputs
@@ -335,7 +373,7 @@ def _write_solve(w: _KernelWriter) -> None:
         with w.when(idle):  # an idle lane steps along with the others, and nobody looks at it
             w.emit(f"store i64 -1, ptr {w.address(sample_of, (lane, 8))}")
     with w.loop_while_positive(remaining):
-        w.run()
+        w.run(function)
         w.copy_state(state)
         with w.loop(w.lanes) as lane:
             sample = w.value(f"load i64, ptr {w.address(sample_of, (lane, 8))}")
@@ -356,3 +394,4 @@ def _write_solve(w: _KernelWriter) -> None:
                     with w.when(w.value(f"icmp slt i64 {following}, {w.count}")):
                         fill(lane, following)
                         w.emit(f"store i64 {w.value(f'add i64 {following}, 1')}, ptr {waiting}")
+    return w.finish()

@@ -50,6 +50,14 @@ def lanes(dtype: str) -> int:
     return width // np.dtype(dtype).itemsize
 
 
+@functools.cache
+def registers() -> int:
+    """Return how many vectors a program may hold in registers; the compiler needs the others for constants."""
+    features = llvm.get_host_cpu_features()
+    has_many = not is_x86() or (features.get("avx512f") and features.get("avx512dq"))
+    return 24 if has_many else 12
+
+
 def compiler_lock() -> contextlib.AbstractContextManager[object]:
     """Return the lock that llvmlite holds during each call of LLVM."""
     lock: contextlib.AbstractContextManager[object] = getattr(llvm.ffi.lib, "_lock", contextlib.nullcontext())

@@ -26,12 +26,12 @@ def declarations(module: Module) -> list[str]:
     ]
 
 
-def transposed(w: Writer, module: Module, rows: Sequence[str]) -> list[str]:
-    """Transpose a square block of vectors: 2 × 2 blocks of size 1, 2, 4, … change places in turn."""
+def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None = None) -> list[str]:
+    """Transpose a square block of vectors: 2 × 2 blocks of size 1, 2, 4, … below ``up_to`` change places in turn."""
     lanes, v = module.lanes, module.real
     block = list(rows)
     size = 1
-    while size < lanes:
+    while size < (up_to or lanes):
         for i in range(lanes):
             if i & size:
                 continue
@@ -43,6 +43,25 @@ def transposed(w: Writer, module: Module, rows: Sequence[str]) -> list[str]:
                 block[place] = w.value(f"shufflevector {v} {a}, {v} {b}, <{lanes} x i32> <{order}>")
         size *= 2
     return block
+
+
+def gathered(w: Writer, module: Module, places: Sequence[str]) -> list[str]:
+    """Return the transpose of the square block of vectors at some addresses.
+
+    The largest blocks change places while they are read: joining halves from memory takes no shuffle.
+    """
+    half = module.lanes // 2
+    part = f"<{half} x {module.element}>"
+    order = ", ".join(f"i32 {k}" for k in range(module.lanes))
+    block = []
+    for offset in (0, half * module.item_size):
+        halves = []
+        for place in places:
+            address = w.value(f"getelementptr i8, ptr {place}, i64 {offset}")
+            halves.append(w.value(f"load {part}, ptr {address}"))
+        for lower, upper in zip(halves[:half], halves[half:], strict=True):
+            block.append(w.value(f"shufflevector {part} {lower}, {part} {upper}, <{module.lanes} x i32> <{order}>"))
+    return transposed(w, module, block, half)
 
 
 def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
@@ -103,6 +122,23 @@ def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str
             w.emit(f"store {module.element} {number}, ptr {address}, align 1")
 
     _in_blocks(w, size, lanes, block, single)
+
+
+def store_few(w: Writer, module: Module, rows: Sequence[str], places: Sequence[str]) -> None:
+    """Write the vectors at some addresses, fewer than there are lanes, to as many neighbouring numbers of each row."""
+    lanes, v, item = module.lanes, module.real, module.item_size
+    vectors = [w.value(f"load {v}, ptr {place}") for place in places]
+    if len(vectors) >= _WORTH_A_BLOCK:
+        intrinsic = f"@llvm.masked.store.v{lanes}f{8 * item}.p0"
+        block = transposed(w, module, [*vectors, *["undef"] * (lanes - len(vectors))])
+        for row, numbers in zip(rows, block, strict=True):
+            w.emit(f"call void {intrinsic}({v} {numbers}, ptr {row}, i32 1, {_mask(lanes, len(vectors))})")
+        return
+    for k, vector in enumerate(vectors):
+        for lane, row in enumerate(rows):
+            number = w.value(f"extractelement {v} {vector}, i32 {lane}")
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {k * item}")
+            w.emit(f"store {module.element} {number}, ptr {address}, align 1")
 
 
 def _in_blocks(

@@ -1,0 +1,191 @@
+"""Which values of a program are in registers and which wait in memory: what the compiler would have to find out.
+
+A program of thousands of operations has hundreds of values in use at a time, a processor some dozens of registers. A
+compiler that must find out what waits where takes longer than for everything else, stores twice as much as is needed,
+and spreads it over more memory than the nearest cache has. Here the order of operations is known, so that the rule of
+Belady (A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5, 1966) can be applied:
+the value that is used again latest makes room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from chasles.engine.operations import OPERATIONS
+from chasles.engine.program import Program, operands
+
+#: A function of more operations is cut: what compiling it takes grows faster than its length.
+LONGEST_FUNCTION = 1_000
+
+#: Operations that are calls of functions, during which no value stays in a register.
+CALLS = frozenset(
+    ("call", "power", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh")
+)
+
+
+class Action(NamedTuple):
+    """A step of a function: compute a value, keep it in a place of the frame, or fetch it from where it waits."""
+
+    kind: Literal["compute", "keep", "fetch"]
+    value: int
+    place: int = -1
+
+
+@dataclass
+class Allocation:
+    """The functions into which a program is cut.
+
+    Attributes
+    ----------
+    segments
+        The actions of each.
+    size
+        Number of places in the frame, the memory in which values wait.
+    """
+
+    segments: list[list[Action]] = field(default_factory=list)
+    size: int = 0
+
+
+def fused_products(program: Program) -> dict[int, int]:
+    """Return the product that each sum or difference can be rounded together with: one that nothing else uses."""
+    count = [0] * len(program.instructions)
+    for instruction in program.instructions:
+        for operand in operands(instruction):
+            count[operand] += 1
+    for result in program.results:
+        count[result] += 1
+    fused = {}
+    for index, (operation, *rest) in enumerate(program.instructions):
+        if operation in ("add", "sub"):
+            for operand in rest:
+                if program.instructions[operand][0] == "mul" and count[operand] == 1:
+                    fused[index] = operand
+                    break
+    return fused
+
+
+def allocate(program: Program, fused: Mapping[int, int], results: Mapping[int, int], registers: int) -> Allocation:
+    """Decide what waits in memory, and when.
+
+    Parameters
+    ----------
+    program
+        The program.
+    fused
+        Products that are computed together with the sum that uses them; see `fused_products`.
+    results
+        Computed values that are stored as results, from where they can be fetched again.
+    registers
+        Number of vectors that may be in registers.
+    """
+    return _Allocator(program, fused, results, registers).run()
+
+
+class _Allocator:
+    def __init__(self, program: Program, fused: Mapping[int, int], results: Mapping[int, int], registers: int) -> None:
+        self._instructions = program.instructions
+        self._fused, self._results, self._registers = fused, results, registers
+        products = set(fused.values())
+        self._order = [
+            index
+            for index, (operation, *_) in enumerate(self._instructions)
+            if operation not in ("constant", "input") and index not in products
+        ]
+        self._uses: dict[int, list[int]] = {}
+        for time, index in reversed(list(enumerate(self._order))):
+            for operand in set(self._sources(index)):
+                self._uses.setdefault(operand, []).append(time)
+        self._present: dict[int, None] = {}
+        self._conditions: dict[int, None] = {}
+        self._place: dict[int, int] = {}
+        self._free: list[int] = []
+        self._allocation = Allocation()
+        self._actions: list[Action] = []
+
+    def run(self) -> Allocation:
+        count = -(-len(self._order) // LONGEST_FUNCTION) or 1
+        length = -(-len(self._order) // count) or 1
+        since = 0
+        halves: set[int] = set()  # arguments whose sine and cosine have been computed
+        for index in self._order:
+            operation = self._instructions[index][0]
+            if since >= length and operation != "item":
+                self._leave({**self._present, **self._conditions})
+                self._present.clear()
+                self._conditions.clear()
+                halves.clear()
+                self._end_segment()
+                since = 0
+            since += 1
+            self._compute(index, operation, halves)
+        self._end_segment()
+        return self._allocation
+
+    def _end_segment(self) -> None:
+        self._allocation.segments.append(self._actions)
+        self._actions = []
+
+    def _sources(self, index: int) -> list[int]:
+        """The values that computing one reads from registers."""
+        instruction = self._instructions[index]
+        if instruction[0] == "item":
+            return []
+        read = list(operands(instruction))
+        if index in self._fused:
+            product = self._fused[index]
+            read.remove(product)
+            read += operands(self._instructions[product])
+        return [operand for operand in read if self._instructions[operand][0] != "constant"]
+
+    def _compute(self, index: int, operation: str, halves: set[int]) -> None:
+        sources = dict.fromkeys(self._sources(index))
+        for source in sources:
+            if source not in self._present and source not in self._conditions:
+                self._actions.append(Action("fetch", source, self._place.get(source, -1)))
+                self._hold(source)
+        is_call = operation in CALLS and not (operation in ("sin", "cos") and not halves.isdisjoint(sources))
+        if is_call:
+            lost = {value: None for value in self._present if value not in sources or len(self._uses[value]) > 1}
+            self._leave(lost)
+            self._present = {value: None for value in self._present if value in sources}
+        self._actions.append(Action("compute", index))
+        if operation in ("sin", "cos"):
+            halves.update(sources)
+        for source in sources:
+            self._uses[source].pop()
+            if not self._uses[source]:
+                self._forget(source)
+        if is_call:
+            self._present = {}
+        if self._uses.get(index) and operation != "call":
+            self._hold(index)
+        while len(self._present) > self._registers:
+            latest = max(self._present, key=lambda value: self._uses[value][-1])
+            self._leave({latest: None})
+            del self._present[latest]
+
+    def _hold(self, value: int) -> None:
+        operation = OPERATIONS.get(self._instructions[value][0])
+        kept = self._conditions if operation and operation.gives == "c" else self._present
+        kept[value] = None
+
+    def _forget(self, value: int) -> None:
+        self._present.pop(value, None)
+        self._conditions.pop(value, None)
+        if value in self._place:
+            self._free.append(self._place.pop(value))
+
+    def _leave(self, values: Mapping[int, None]) -> None:
+        """Keep values that are used again and cannot be fetched from elsewhere."""
+        for value in values:
+            fetchable = value in self._place or value in self._results or self._instructions[value][0] == "input"
+            if not self._uses[value] or fetchable:
+                continue
+            if not self._free:
+                self._free.append(self._allocation.size)
+                self._allocation.size += 1
+            self._place[value] = self._free.pop()
+            self._actions.append(Action("keep", value, self._place[value]))

@@ -1,0 +1,79 @@
+"""Results leave as square blocks: rows of all sizes, results that repeat, arrays whose numbers are no neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_programs import random_program, safe_inputs
+
+from chasles.engine import Function, Program, cache, trace
+from chasles.engine.kernels import Kernel
+from chasles.engine.targets.native import functions, machine
+from chasles.engine.targets.numpy import compile_kernel as compile_numpy
+
+GUARD = 123.0
+
+
+def rows(size: int) -> Program:
+    """A program with rows of computed, repeated, constant and given numbers."""
+
+    def compute(x):
+        row = [(-x[0], 2.0, x[1], x[0] * x[1], 0.0, -x[0])[k % 6] for k in range(size)]
+        return np.array(row, dtype=object), np.array([*row[::-1], x[0] + size], dtype=object)
+
+    return trace(compute, {"x": (2,)}, name="rows", outputs=["row", "reversed"])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 300])
+def test_rows_of_all_sizes_arrive_and_nothing_around_them_changes(size: int, dtype: str) -> None:
+    function = Function(rows(size), dtype=dtype)
+    reference = compile_numpy(Kernel(rows(size)), dtype)
+    for count in (1, 7, 8, 9, 17):
+        x = np.random.default_rng(size).normal(size=(count, 2)).astype(dtype)
+        expected = reference(x)
+        for name, out, around in guarded_outputs(count, size, dtype):
+            function(x, out=out)
+            for array, truth in zip(out, expected, strict=True):
+                np.testing.assert_array_equal(array, truth, err_msg=name)
+                array[...] = GUARD
+            assert all((memory == GUARD).all() for memory in around), name
+
+
+def guarded_outputs(count: int, size: int, dtype: str) -> list[tuple[str, tuple[np.ndarray, ...], list[np.ndarray]]]:
+    """Arrays for the results inside larger ones: dense rows, rows apart, numbers apart, and numbers in reverse."""
+    cuts = {
+        "dense": lambda width: np.full((count + 2, width), GUARD, dtype)[1:-1],
+        "rows apart": lambda width: np.full((count + 2, width + 3), GUARD, dtype)[1:-1, 1:-2],
+        "numbers apart": lambda width: np.full((count + 2, 2 * width), GUARD, dtype)[1:-1, ::2],
+        "in reverse": lambda width: np.full((count + 2, width), GUARD, dtype)[-2:0:-1, ::-1],
+        "turned": lambda width: np.full((width, count + 2), GUARD, dtype)[:, 1:-1].T,
+    }
+    made = []
+    for name, cut in cuts.items():
+        out = tuple(cut(width) for width in (size, size + 1))
+        made.append((name, out, [array.base for array in out]))
+    return made
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_narrower_vectors_deliver_the_same(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(13, 2))
+    expected = Function(rows(21))(x)
+    monkeypatch.setattr(machine, "lanes", lambda dtype: lanes)
+    for result, truth in zip(Function(rows(21))(x), expected, strict=True):
+        np.testing.assert_array_equal(result, truth)
+
+
+@pytest.mark.parametrize("registers", [3, 5, 9])
+def test_values_wait_in_memory_unharmed(registers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few registers nearly everything is kept and fetched again."""
+    monkeypatch.setattr(cache, "load", lambda key: None)
+    monkeypatch.setattr(cache, "store", lambda key, code: None)
+    monkeypatch.setattr(functions, "registers", lambda: registers)
+    for seed in range(6):
+        program = random_program(seed, 60)
+        arguments = safe_inputs(program, 20, seed)
+        expected = compile_numpy(Kernel(program), "float64")(*arguments)
+        for ours, theirs in zip(Function(program)(*arguments), expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
