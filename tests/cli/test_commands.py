@@ -334,6 +334,11 @@ def test_convert_writes_the_same_robot(options, name, same, tmp_path):
     np.testing.assert_allclose(again.inverse_dynamics(q, q, q), robot.inverse_dynamics(q, q, q), rtol=1e-12)
 
 
+def test_convert_to_mjcf(tmp_path):
+    assert run("convert", "panda", str(tmp_path / "panda.xml")).exit_code == 0
+    assert (tmp_path / "panda.xml").read_text() == ch.load("panda").to_mjcf()
+
+
 def test_convert_prints():
     assert "[[modified_dh]]" in run("convert", "panda", "-", "--to", "modified-dh").stdout
 
@@ -362,7 +367,7 @@ def test_convert_from_mjcf(tmp_path):
         "</worldbody></mujoco>"
     )
     result = run("convert", str(path), str(tmp_path / "door.urdf"))
-    assert "Warning: robot 'door' goes without what no description can hold: springs" in result.stderr
+    assert "Warning: robot 'door': ignored (not supported): springs" in result.stderr
     assert ch.load(tmp_path / "door.urdf").joint_names == ("hinge",)
 
 

@@ -85,6 +85,10 @@ class Formats(Described):
         """Text of a URDF file of this robot; see `chasles.model.to_urdf`."""
         return model.to_urdf(self.description)
 
+    def to_mjcf(self) -> str:
+        """Text of an MJCF file of this robot for MuJoCo; see `chasles.model.to_mjcf`."""
+        return model.to_mjcf(self.description)
+
     def to_toml(self, form: model.TomlForm = "links") -> str:
         """Text of a TOML file from which this robot can be read; see `chasles.model.to_toml`."""
         return model.to_toml(self.description, form)

@@ -18,6 +18,7 @@ class Form(StrEnum):
     """Descriptions that can be written."""
 
     URDF = "urdf"
+    MJCF = "mjcf"
     TOML = "toml"
     DH = "dh"
     MODIFIED_DH = "modified-dh"
@@ -29,14 +30,17 @@ def convert(
         str, typer.Argument(metavar="IN", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
     ],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, or .toml for all others. `-` prints it.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File to write: .urdf, .xml (MJCF), or .toml for all others. `-` prints it."
+        ),
     ],
     to: Annotated[
         Form | None,
         typer.Option(
             "--to",
-            help="**urdf**; **toml**, links and joints, exact to the last bit; **dh** or **modified-dh**, a "
-            "Denavit-Hartenberg table; **screws**, screw axes. Default: what the name of OUT ends with.",
+            help="**urdf**; **mjcf**, MuJoCo's format; **toml**, links and joints, exact to the last bit; **dh** or "
+            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: what the name of OUT ends with.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT if it is there.")] = False,
@@ -55,11 +59,9 @@ def convert(
         chasles convert puma560 - --to screws
     """
     form = to or _form(out)
-    if str(out) != "-" and out.suffix.lower() != (".urdf" if form is Form.URDF else ".toml"):
-        kind = "URDF" if form is Form.URDF else "TOML"
-        raise ArgumentError(
-            f"OUT: what is written is {kind}, so its name must end with .{kind.lower()}, not '{out.name}'"
-        )
+    suffix = _SUFFIXES.get(form, ".toml")
+    if str(out) != "-" and out.suffix.lower() != suffix:
+        raise ArgumentError(f"OUT: the name of a file for {form} must end with {suffix}, not '{out.name}'")
     text = written(model.load(robot), form)
     if str(out) == "-":
         say(text.rstrip("\n"))
@@ -81,6 +83,8 @@ def written(description: Description, form: Form) -> str:
     """
     if form is Form.URDF:
         return model.to_urdf(description)
+    if form is Form.MJCF:
+        return model.to_mjcf(description)
     forms: dict[Form, model.TomlForm] = {
         Form.TOML: "links",
         Form.DH: "dh",
@@ -90,10 +94,13 @@ def written(description: Description, form: Form) -> str:
     return model.to_toml(description, forms[form])
 
 
+_SUFFIXES = {Form.URDF: ".urdf", Form.MJCF: ".xml"}
+_FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML}
+
+
 def _form(out: Path) -> Form:
-    suffix = out.suffix.lower().removeprefix(".")
-    if suffix not in ("urdf", "toml"):
-        raise ArgumentError(
-            f"OUT: say with --to what to write; the name '{out.name}' ends neither with .urdf nor .toml"
-        )
-    return Form(suffix)
+    form = _FORMS.get(out.suffix.lower())
+    if form is None:
+        known = ", ".join(_FORMS)
+        raise ArgumentError(f"OUT: say with --to what to write; the name '{out.name}' ends with none of {known}")
+    return form

@@ -14,6 +14,7 @@ from chasles.model.formats.screws import from_screws
 from chasles.model.formats.sdf import from_sdf, parse_sdf
 from chasles.model.formats.spacelib import from_spacelib
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
+from chasles.model.formats.to_mjcf import to_mjcf
 from chasles.model.formats.to_screws import ScrewTable, to_screws
 from chasles.model.formats.to_toml import TomlForm, to_toml
 from chasles.model.formats.to_urdf import to_urdf
@@ -43,6 +44,7 @@ __all__ = [
     "parse_urdf",
     "read",
     "to_dh",
+    "to_mjcf",
     "to_modified_dh",
     "to_screws",
     "to_toml",

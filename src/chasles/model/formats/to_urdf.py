@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from chasles.errors import ModelError
 from chasles.model.description import STANDARD_GRAVITY, Description
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
-from chasles.model.formats.xml import quoted
+from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits
 from chasles.model.link import Link
 from chasles.model.placement import FloatArray, compose
-from chasles.model.record import shortened
 
 #: Other readers do not know infinity; ours takes what is beyond 1e9 for it.
 NO_LIMIT = 1e16
-_UNSAYABLE = "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 TYPES = {kind: name for name, kind in JOINT_TYPES.items()}
 
 
@@ -58,15 +53,15 @@ def to_urdf(description: Description) -> str:
     links, joints = _with_urdf_frames(description)
     own = {"tool": description.tool}
     if description.nq:
-        own["home"] = _numbers(description.home)
+        own["home"] = numbers_text(description.home)
     if description.gravity.tolist() != list(STANDARD_GRAVITY):
-        own["gravity"] = _numbers(description.gravity)
+        own["gravity"] = numbers_text(description.gravity)
     if description.source:
         own["source"] = description.source
     lines = [
         '<?xml version="1.0"?>',
-        f"<robot{_attributes({'name': description.name})}>",
-        f"  {_element('chasles', own)}",
+        f"<robot{attributes_text({'name': description.name})}>",
+        f"  {element_text('chasles', own)}",
     ]
     for link in links:
         lines += _link(link)
@@ -109,15 +104,15 @@ def _with_urdf_frames(description: Description) -> tuple[list[Link], list[Joint]
 
 def _link(link: Link) -> list[str]:
     if link.inertia == Inertia():
-        return [f"  {_element('link', {'name': link.name})}"]
+        return [f"  {element_text('link', {'name': link.name})}"]
     matrix = link.inertia.matrix
     moments = {f"i{'xyz'[row]}{'xyz'[column]}": matrix[row, column] for row in range(3) for column in range(row, 3)}
     return [
-        f"  <link{_attributes({'name': link.name})}>",
+        f"  <link{attributes_text({'name': link.name})}>",
         "    <inertial>",
-        f"      {_element('origin', {'xyz': _numbers(link.inertia.center_of_mass)})}",
-        f"      {_element('mass', {'value': _number(link.inertia.mass)})}",
-        f"      {_element('inertia', {key: _number(value) for key, value in moments.items()})}",
+        f"      {element_text('origin', {'xyz': numbers_text(link.inertia.center_of_mass)})}",
+        f"      {element_text('mass', {'value': number_text(link.inertia.mass)})}",
+        f"      {element_text('inertia', {key: number_text(value) for key, value in moments.items()})}",
         "    </inertial>",
         "  </link>",
     ]
@@ -125,34 +120,36 @@ def _link(link: Link) -> list[str]:
 
 def _joint(joint: Joint) -> list[str]:
     parts = [
-        _element("parent", {"link": joint.parent}),
-        _element("child", {"link": joint.child}),
-        _element("origin", _origin(joint.T_parent_joint)),
+        element_text("parent", {"link": joint.parent}),
+        element_text("child", {"link": joint.child}),
+        element_text("origin", _origin(joint.T_parent_joint)),
     ]
     if joint.kind not in ("fixed", "free"):
-        parts.append(_element("axis", {"xyz": _numbers(joint.axis)}))
+        parts.append(element_text("axis", {"xyz": numbers_text(joint.axis)}))
     default = Joint("default", "fixed", "a", "b")
     own = {
-        name: _number(getattr(joint, name)) for name in OWN_PARAMETERS if getattr(joint, name) != getattr(default, name)
+        name: number_text(getattr(joint, name))
+        for name in OWN_PARAMETERS
+        if getattr(joint, name) != getattr(default, name)
     }
     if joint.kind in ("revolute", "prismatic"):
-        limits = {name: _number(_finite(getattr(joint.limits, name))) for name in Limits.field_names()}
-        parts.append(_element("limit", limits))
+        limits = {name: number_text(_finite(getattr(joint.limits, name))) for name in Limits.field_names()}
+        parts.append(element_text("limit", limits))
     elif joint.kind == "continuous" and joint.limits != Limits():
-        limits = {name: _number(_finite(getattr(joint.limits, name))) for name in ("velocity", "effort")}
-        parts.append(_element("limit", limits))
+        limits = {name: number_text(_finite(getattr(joint.limits, name))) for name in ("velocity", "effort")}
+        parts.append(element_text("limit", limits))
     elif joint.limits != Limits():
         own |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
     if joint.viscous_friction or joint.coulomb_friction:
-        friction = {"damping": _number(joint.viscous_friction), "friction": _number(joint.coulomb_friction)}
-        parts.append(_element("dynamics", friction))
+        friction = {"damping": number_text(joint.viscous_friction), "friction": number_text(joint.coulomb_friction)}
+        parts.append(element_text("dynamics", friction))
     if joint.mimic is not None:
         mimic = joint.mimic
-        rule = {"joint": mimic.joint, "multiplier": _number(mimic.ratio), "offset": _number(mimic.offset)}
-        parts.append(_element("mimic", rule))
+        rule = {"joint": mimic.joint, "multiplier": number_text(mimic.ratio), "offset": number_text(mimic.offset)}
+        parts.append(element_text("mimic", rule))
     if own:
-        parts.append(_element("chasles", own))
-    head = _attributes({"name": joint.name, "type": TYPES[joint.kind]})
+        parts.append(element_text("chasles", own))
+    head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
     return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
 
 
@@ -174,9 +171,9 @@ def roll_pitch_yaw(R: FloatArray) -> tuple[float, float, float]:
 
 
 def _origin(T: FloatArray) -> dict[str, str]:
-    origin = {"xyz": _numbers(T[:3, 3])}
+    origin = {"xyz": numbers_text(T[:3, 3])}
     if (T[:3, :3] != np.eye(3)).any():
-        origin["rpy"] = _numbers(roll_pitch_yaw(T[:3, :3]))
+        origin["rpy"] = numbers_text(roll_pitch_yaw(T[:3, :3]))
     return origin
 
 
@@ -185,26 +182,4 @@ def _finite(limit: float) -> float:
 
 
 def _bounds(bound: float | Iterable[float]) -> str:
-    return _numbers([_finite(value) for value in np.atleast_1d(np.array(bound)).tolist()])
-
-
-def _number(value: float) -> str:
-    return repr(float(value) + 0.0)
-
-
-def _numbers(values: ArrayLike) -> str:
-    return " ".join(_number(value) for value in np.asarray(values, dtype=np.float64).tolist())
-
-
-def _element(tag: str, attributes: Mapping[str, str]) -> str:
-    return f"<{tag}{_attributes(attributes)}/>"
-
-
-def _attributes(attributes: Mapping[str, str]) -> str:
-    return "".join(f" {name}={_quoted(text)}" for name, text in attributes.items())
-
-
-def _quoted(text: str) -> str:
-    if re.search(_UNSAYABLE, text):
-        raise ModelError(f"XML cannot hold the text {shortened(text)}")
-    return quoted(text)
+    return numbers_text([_finite(value) for value in np.atleast_1d(np.array(bound)).tolist()])

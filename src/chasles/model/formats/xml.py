@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -195,3 +197,34 @@ def quoted(text: str) -> str:
     from xml.sax.saxutils import quoteattr  # brings much of the standard library along
 
     return quoteattr(text, {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
+
+
+#: What XML cannot hold.
+_UNSAYABLE = "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+
+
+def element_text(tag: str, attributes: Mapping[str, str]) -> str:
+    """Return an element without content.
+
+    >>> element_text("mass", {"value": number_text(2)})
+    '<mass value="2.0"/>'
+    """
+    return f"<{tag}{attributes_text(attributes)}/>"
+
+
+def attributes_text(attributes: Mapping[str, str]) -> str:
+    """Return attributes as they stand behind a tag; a ModelError names a text that XML cannot hold."""
+    for text in attributes.values():
+        if re.search(_UNSAYABLE, text):
+            raise ModelError(f"XML cannot hold the text {shortened(text)}")
+    return "".join(f" {name}={quoted(text)}" for name, text in attributes.items())
+
+
+def numbers_text(values: Iterable[float]) -> str:
+    """Return numbers with a space between, each exact to the last bit."""
+    return " ".join(map(number_text, values))
+
+
+def number_text(value: float) -> str:
+    """Return a number, exact to the last bit."""
+    return repr(float(value) + 0.0)

@@ -1,0 +1,233 @@
+"""Writing robots as MJCF, the model format of MuJoCo. See `chasles.model.formats.mjcf` for what is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from chasles.errors import ModelError
+from chasles.geometry.quaternion_rotations import quaternion_from_rotation
+from chasles.model.description import Description
+from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
+from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
+from chasles.model.freedoms import JointKind
+from chasles.model.inertia import Inertia
+from chasles.model.joint import Joint
+from chasles.model.link import Link
+from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
+from chasles.model.record import shortened
+
+TYPES: dict[JointKind, str] = {
+    "revolute": "hinge",
+    "continuous": "hinge",
+    "prismatic": "slide",
+    "spherical": "ball",
+    "free": "free",
+    "fixed": "",
+}
+#: In place of an infinite end of a range with one finite end: beyond 1e9 readers of Chasles take it for none.
+NO_LIMIT = 1e10
+#: MuJoCo refuses smaller principal moments of inertia, such as those of point masses, kg·m².
+SMALLEST_MOMENT = 1e-12
+
+
+def to_mjcf(description: Description) -> str:
+    """Return the text of an MJCF file of a robot, for MuJoCo.
+
+    Masses, joints, limits of position and torque, viscous and Coulomb friction, rotor inertias (as armature), mimic
+    joints (as equality constraints, which MuJoCo keeps softly), frames (as sites), gravity and the home configuration
+    (as key frame "home") are written. Universal, cylindrical and planar joints are several joints of one body.
+
+    MJCF has no place for limits of velocity, the velocity at which Coulomb friction sets in, the tool and the source.
+    The coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below
+    1e-12 kg·m², which MuJoCo refuses, are written as 1e-12.
+
+    Raises
+    ------
+    ModelError
+        What MuJoCo cannot simulate: a moving link without mass, a helical joint, a free joint on a moving
+        link. The message names it.
+
+    Examples
+    --------
+    >>> from chasles.model import load, parse_mjcf
+    >>> arm = load("planar2r")
+    >>> parse_mjcf(to_mjcf(arm)).joint_names == arm.joint_names
+    True
+    """
+    return _Writer(description).text()
+
+
+class _Writer:
+    """The bodies of a robot, nested; joints in the order in which MuJoCo numbers their coordinates."""
+
+    def __init__(self, description: Description) -> None:
+        description = with_single_freedoms(description)
+        require_kinds(description, tuple(TYPES), "MJCF")
+        self.description = description
+        self.written: list[Joint] = []
+        self.joints: dict[str, list[Joint]] = {}
+        for joint in description.ordered_joints:
+            self.joints.setdefault(joint.parent, []).append(joint)
+        self.links = {link.name: link for link in description.links}
+        self.framed = {frame.link for frame in description.frames} | {description.frame(description.tool).link}
+        self.names = set(description.frame_names)
+
+    def text(self) -> str:
+        """The whole file."""
+        robot = self.description
+        free = [joint for joint in self.joints.get(robot.root, []) if joint.kind == "free"]
+        self.joints[robot.root] = [joint for joint in self.joints.get(robot.root, []) if joint.kind != "free"]
+        if robot.root != "world" or (robot.T_world_base != np.eye(4)).any():
+            root = self._body(self.links[robot.root], robot.T_world_base, [])
+        else:
+            root = self._inside("world")
+        for joint in free:
+            root += self._moved(joint)
+        equalities = [_equality(joint) for joint in self.written if joint.mimic is not None]
+        lines = [
+            f"<mujoco{attributes_text({'model': robot.name})}>",
+            '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
+            f"  {element_text('option', {'gravity': numbers_text(robot.gravity)})}",
+            "  <worldbody>",
+            *(f"    {line}" for line in root),
+            "  </worldbody>",
+        ]
+        if equalities:
+            lines += ["  <equality>", *(f"    {line}" for line in equalities), "  </equality>"]
+        if self.written:
+            home = numbers_text(self._home())
+            lines += ["  <keyframe>", f"    {element_text('key', {'name': 'home', 'qpos': home})}", "  </keyframe>"]
+        return "\n".join([*lines, "</mujoco>", ""])
+
+    def _body(self, link: Link, T: FloatArray, joints: Sequence[tuple[Joint, FloatArray]]) -> list[str]:
+        """A body with its joints, each with its frame in that of the body, and all that hangs on it."""
+        if joints and link.inertia.mass <= 0.0:
+            raise ModelError(
+                f"link {shortened(link.name)} moves and has no mass: MuJoCo cannot simulate it; give it inertial "
+                "parameters, or lock its joint"
+            )
+        parts = [_joint(joint, T_body_joint) for joint, T_body_joint in joints]
+        if link.inertia != Inertia():
+            parts.insert(0, _inertial(link.inertia))
+        self.written += [joint for joint, _ in joints]
+        inside = [*parts, *self._inside(link.name)]
+        return [
+            f"<body{attributes_text({'name': link.name} | _pose(T))}>",
+            *(f"  {line}" for line in inside),
+            "</body>",
+        ]
+
+    def _inside(self, name: str) -> list[str]:
+        """The sites and bodies on a link."""
+        robot = self.description
+        lines = [
+            element_text("site", {"name": frame.name} | _pose(frame.T_link_frame))
+            for frame in robot.frames
+            if frame.link == name
+        ]
+        tool = robot.frame(robot.tool)
+        if tool.link == name and not robot.payload.is_massless:
+            payload = Link(unused_name("payload", self.names), robot.payload)
+            lines += self._body(payload, tool.T_link_frame, [])
+        for joint in self.joints.get(name, []):
+            lines += self._moved(joint)
+        return lines
+
+    def _moved(self, joint: Joint) -> list[str]:
+        """The body behind a joint, and behind those that follow it on links that are nothing but places of joints."""
+        chain = [joint]
+        while self._is_only_a_place(chain[-1]):
+            chain += self.joints[chain[-1].child]
+        T = np.eye(4)
+        T_parent_joints = []
+        for member in chain:
+            T_parent_joints.append(compose(T, member.T_parent_joint))
+            T = compose(T_parent_joints[-1], member.T_joint_child)
+        moving = [
+            (member, compose(inverse(T), T_parent_joint))
+            for member, T_parent_joint in zip(chain, T_parent_joints, strict=True)
+            if member.moves
+        ]
+        if any(member.kind == "free" for member, _ in moving):
+            if len(moving) > 1 or joint.parent != self.description.root:
+                raise ModelError(
+                    f"joint {shortened(joint.name)} is free, but not on the root: MuJoCo has no such joint"
+                )
+            T = compose(self.description.T_world_base, T)  # its body stands in the world
+        return self._body(self.links[chain[-1].child], T, moving)
+
+    def _is_only_a_place(self, joint: Joint) -> bool:
+        following = self.joints.get(joint.child, [])
+        massless = self.links[joint.child].inertia.is_massless and joint.child not in self.framed
+        return joint.moves and joint.kind != "free" and massless and len(following) == 1 and following[0].moves
+
+    def _home(self) -> list[float]:
+        """Positions of all joints at home in MuJoCo's order, those that follow others included."""
+        robot, qpos = self.description, []
+        for joint in self.written:
+            leader, ratio, offset = robot.mimics[joint.name]
+            start = robot.starts[leader][0]
+            q = robot.home[start : start + len(joint.coordinate_names)].tolist()
+            if joint.kind == "free":
+                T_home = compose(
+                    robot.T_world_base,
+                    joint.T_parent_joint,
+                    from_position_and_quaternion(q[4:], q[:4]),
+                    joint.T_joint_child,
+                )
+                qpos += [*T_home[:3, 3], *_quaternion(T_home)]
+            elif joint.kind == "spherical":
+                turned = compose(
+                    inverse(joint.T_joint_child), from_position_and_quaternion(None, q), joint.T_joint_child
+                )
+                qpos += _quaternion(turned)
+            else:
+                qpos.append(ratio * q[0] + offset)
+        return qpos
+
+
+def _joint(joint: Joint, T_body_joint: FloatArray) -> str:
+    attributes = {"name": joint.name, "type": TYPES[joint.kind]}
+    if joint.kind != "free":
+        attributes["pos"] = numbers_text(T_body_joint[:3, 3])
+    if attributes["type"] in ("hinge", "slide"):
+        attributes["axis"] = numbers_text(T_body_joint[:3, :3] @ joint.axis)
+        (lower,), (upper,) = joint.position_limits
+        if (lower, upper) != (-math.inf, math.inf):
+            attributes["range"] = numbers_text([max(lower, -NO_LIMIT), min(upper, NO_LIMIT)])
+        (effort,) = joint.limits.each("effort", 1)
+        if math.isfinite(effort):
+            attributes["actuatorfrcrange"] = numbers_text([-effort, effort])
+    armature = joint.gear_ratio**2 * joint.motor_inertia
+    values = {"damping": joint.viscous_friction, "frictionloss": joint.coulomb_friction, "armature": armature}
+    return element_text("joint", attributes | {name: number_text(value) for name, value in values.items() if value})
+
+
+def _inertial(inertia: Inertia) -> str:
+    moments, axes = np.linalg.eigh(inertia.matrix)
+    m = inertia.matrix if moments[0] >= SMALLEST_MOMENT else axes * np.maximum(moments, SMALLEST_MOMENT) @ axes.T
+    full = [m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]]
+    attributes = {"pos": numbers_text(inertia.center_of_mass), "mass": number_text(inertia.mass)}
+    return element_text("inertial", attributes | {"fullinertia": numbers_text(full)})
+
+
+def _equality(joint: Joint) -> str:
+    if joint.mimic is None:
+        return ""
+    coefficients = numbers_text([joint.mimic.offset, joint.mimic.ratio, 0.0, 0.0, 0.0])
+    return element_text("joint", {"joint1": joint.name, "joint2": joint.mimic.joint, "polycoef": coefficients})
+
+
+def _pose(T: FloatArray) -> dict[str, str]:
+    pose = {"pos": numbers_text(T[:3, 3])} if T[:3, 3].any() else {}
+    if (T[:3, :3] != np.eye(3)).any():
+        pose["quat"] = numbers_text(_quaternion(T))
+    return pose
+
+
+def _quaternion(T: FloatArray) -> list[float]:
+    quaternion: list[float] = np.asarray(quaternion_from_rotation.formula(T[:3, :3])).tolist()
+    return quaternion
