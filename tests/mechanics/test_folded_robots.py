@@ -12,7 +12,7 @@ from tests.oracles.example_robots import example, with_complete_digits_of_pi
 import chasles as ch
 from chasles import algorithms
 from chasles.errors import ModelError
-from chasles.model import Description, Inertia, Joint, Link, build_tree, from_urdf, load
+from chasles.model import Description, Inertia, Joint, Link, build_tree, from_urdf, load, with_payload
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.editing import attach
 from chasles.model.locking import lock_joints
@@ -252,7 +252,7 @@ def test_an_attached_tool_is_a_payload() -> None:
     q, qd, qdd = rng.normal(size=(3, 6))
     for frame in ("tool", "link3"):
         held = attach(arm, hammer, frame)
-        loaded = arm.with_payload(2.0, [0.1, 0.0, 0.2], matrix, frame=frame)
+        loaded = with_payload(arm, 2.0, [0.1, 0.0, 0.2], matrix, frame=frame)
         tau = [algorithms.inverse_dynamics(build_tree(robot), q, qd, qdd) for robot in (held, loaded)]
         assert close(tau[0], tau[1])
         assert held.tool == ("head" if frame == "tool" else "tool")

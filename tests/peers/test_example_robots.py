@@ -101,7 +101,7 @@ def test_every_robot(
     assert len(quantities) == QUANTITIES - (0 if pair.is_invertible else 4), sorted(quantities)
 
 
-@pytest.mark.filterwarnings("ignore::chasles.model.inertia.InertiaWarning")
+@pytest.mark.filterwarnings("ignore::chasles.model.inertia.ModelWarning")
 def test_every_file_is_read_or_refused_for_a_known_reason() -> None:
     refused: dict[str, str] = {}
     for path in FILES:

@@ -40,7 +40,7 @@ def convert(
         typer.Option(
             "--to",
             help="**urdf**; **mjcf**, MuJoCo's format; **toml**, links and joints, exact to the last bit; **dh** or "
-            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: what the name of OUT ends with.",
+            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: as OUT ends.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT if it is there.")] = False,
