@@ -14,7 +14,7 @@ import pytest
 import chasles as ch
 from chasles.engine import Function, Program, floor, sin, sqrt, trace, where
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import calls, machine
+from chasles.engine.targets.native import machine, objects
 from chasles.engine.targets.native.compiler import compile_kernel as compile_native
 from chasles.engine.targets.native.kernels import write_kernel
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
@@ -407,16 +407,16 @@ def test_only_real_types_are_offered() -> None:
         Function(mixed(), dtype="int32")
 
 
-@pytest.mark.parametrize("place", ["_DATA", "_RANK", "_DIMENSIONS", "_DTYPE", "_FLAGS", "_FLOAT_VALUE"])
+@pytest.mark.parametrize("place", ["DATA", "RANK", "DIMENSIONS", "DTYPE", "FLAGS", "FLOAT_VALUE"])
 def test_direct_calls_step_aside_where_objects_are_laid_out_differently(
     place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    known = getattr(calls, place)
-    monkeypatch.setattr(calls, place, known - 8)
-    calls.supported.cache_clear()
+    known = getattr(objects, place)
+    monkeypatch.setattr(objects, place, known - 8)
+    objects.supported.cache_clear()
     try:
-        with caplog.at_level("DEBUG", logger=calls.__name__):
-            assert not calls.supported()
+        with caplog.at_level("DEBUG", logger=objects.__name__):
+            assert not objects.supported()
         assert "objects differ" in caplog.text
         function = Function(mixed())
         x, A = np.ones(3), np.eye(3)
@@ -425,7 +425,7 @@ def test_direct_calls_step_aside_where_objects_are_laid_out_differently(
             for found, truth in zip(function(x, A, 2.0), expected, strict=True):
                 np.testing.assert_allclose(found, truth, rtol=1e-14)
     finally:
-        calls.supported.cache_clear()
+        objects.supported.cache_clear()
     monkeypatch.undo()
-    assert calls.supported()
-    calls.supported.cache_clear()
+    assert objects.supported()
+    objects.supported.cache_clear()

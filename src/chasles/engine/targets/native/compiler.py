@@ -11,7 +11,7 @@ import numpy as np
 from chasles.cached import cached_property
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import calls, machine
+from chasles.engine.targets.native import calls, machine, objects
 from chasles.engine.targets.native.kernels import ENTRY, has_direct_call, write_kernel
 
 
@@ -40,7 +40,7 @@ class CompiledKernel:
         """Address of the direct call for single samples, if there is one."""
         if not has_direct_call(self.kernel):
             return None
-        calls.fill_table(self.code.address_of_data(calls.TABLE), self.dtype, self.result)
+        calls.fill_table(self.code.address_of_data(objects.TABLE), self.dtype, self.result)
         return self.code.address(calls.ENTRY)
 
     def direct_call(self, general: Callable[..., Any]) -> Any:

@@ -2,8 +2,8 @@
 
 ``arm.jacobian(q, frame="body")`` chooses one of several programs by its keywords. Looking that up in Python takes
 longer than the Jacobian. A dispatcher compares the keywords of a call, by identity, with those of the calls it has
-seen, and goes straight to the direct call that belongs to them; it leaves everything it does not know to the general
-call.
+seen, and goes straight to the direct call that belongs to them, with ``out`` if it is given; it leaves everything it
+does not know to the general call.
 """
 
 from __future__ import annotations
@@ -13,58 +13,76 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chasles.engine.targets.native import calls, machine
+from chasles.engine.targets.native.objects import OUT, PARAMETERS
 from chasles.engine.targets.native.writer import Writer
 
 _ENTRY = "chasles_dispatch"
 _TABLE = "chasles_choices"
-_MOST_KEYWORDS = 2
+_MOST_KEYWORDS = 2  # beside `out`
+_MOST_ARGUMENTS = 16  # beside keywords
 _MOST_CHOICES = 16
-_HEAD = 4  # number of choices, then three functions of CPython
+_HEAD = ("choices", "tuple size", "tuple item", "general call", "out", "only out")
 _CHOICE = 2 * _MOST_KEYWORDS + 2  # names and values, then the direct call and its general call
 
 
 def _assembly() -> str:
-    w = Writer(f"ptr @{_ENTRY}(ptr %self, ptr %args, i64 %count, ptr %names)")
+    w = Writer(f"ptr @{_ENTRY}({PARAMETERS})")
 
-    def word(kind: str, base: str, position: int) -> str:
-        return w.value(f"load {kind}, ptr {w.value(f'getelementptr i8, ptr {base}, i64 {8 * position}')}")
+    def word(kind: str, base: str, position: int | str) -> str:
+        return w.value(f"load {kind}, ptr {w.address(base, (position, 8))}")
 
-    given = w.value("alloca i64")
-    places = [w.value("alloca ptr") for _ in range(2 * _MOST_KEYWORDS)]
-    w.emit(f"store i64 0, ptr {given}")
-    for place in places:
-        w.emit(f"store ptr null, ptr {place}")
+    def head(name: str, kind: str = "ptr") -> str:
+        return word(kind, f"@{_TABLE}", _HEAD.index(name))
+
+    seen = w.value(f"alloca [{2 * _MOST_KEYWORDS} x ptr]")
+    out, options = w.value("alloca ptr"), w.value("alloca i64")
+    for k in range(2 * _MOST_KEYWORDS):
+        w.emit(f"store ptr null, ptr {w.address(seen, (k, 8))}")
+    w.emit(f"store ptr null, ptr {out}")
+    w.emit(f"store i64 0, ptr {options}")
     with w.when(w.value("icmp ne ptr %names, null")):
-        size = w.value(f"call i64 {word('ptr', f'@{_TABLE}', 1)}(ptr %names)")
-        w.emit(f"store i64 {size}, ptr {given}")
-        for k in range(_MOST_KEYWORDS):
-            with w.when(w.value(f"icmp slt i64 {k}, {size}")):
-                name = w.value(f"call ptr {word('ptr', f'@{_TABLE}', 2)}(ptr %names, i64 {k})")
-                w.emit(f"store ptr {name}, ptr {places[2 * k]}")
-                value = w.address("%args", (w.value(f"add i64 %count, {k}"), 8))
-                w.emit(f"store ptr {w.value(f'load ptr, ptr {value}')}, ptr {places[2 * k + 1]}")
-    w.go_on_if(w.value(f"icmp sle i64 {w.value(f'load i64, ptr {given}')}, {_MOST_KEYWORDS}"), "general")
-    seen = [w.value(f"load ptr, ptr {place}") for place in places]
-    with w.loop(word("i64", f"@{_TABLE}", 0)) as i:
-        first = w.value(f"getelementptr i8, ptr @{_TABLE}, i64 {8 * _HEAD}")
+        size = w.value(f"call i64 {head('tuple size')}(ptr %names)")
+        w.go_on_if(w.value(f"icmp sle i64 {size}, {_MOST_KEYWORDS + 1}"), "general")
+        with w.loop(size) as keyword:
+            name = w.value(f"call ptr {head('tuple item')}(ptr %names, i64 {keyword})")
+            value = word("ptr", "%args", w.value(f"add i64 %count, {keyword}"))
+            is_out = w.value(f"icmp eq ptr {name}, {head('out')}")
+            with w.when(is_out):
+                w.emit(f"store ptr {value}, ptr {out}")
+            with w.unless(is_out):
+                found = w.value(f"load i64, ptr {options}")
+                w.go_on_if(w.value(f"icmp slt i64 {found}, {_MOST_KEYWORDS}"), "general")
+                pair = w.address(seen, (found, 16))
+                w.emit(f"store ptr {name}, ptr {pair}")
+                w.emit(f"store ptr {value}, ptr {w.value(f'getelementptr i8, ptr {pair}, i64 8')}")
+                w.emit(f"store i64 {w.value(f'add i64 {found}, 1')}, ptr {options}")
+    given = [word("ptr", seen, k) for k in range(2 * _MOST_KEYWORDS)]
+    result_array = w.value(f"load ptr, ptr {out}")
+    with w.loop(head("choices", "i64")) as i:
+        first = w.value(f"getelementptr i8, ptr @{_TABLE}, i64 {8 * len(_HEAD)}")
         choice = w.address(first, (i, 8 * _CHOICE))
         same = "true"
-        for k, value in enumerate(seen):
+        for k, value in enumerate(given):
             equal = w.value(f"icmp eq ptr {value}, {word('ptr', choice, k)}")
             same = w.value(f"and i1 {same}, {equal}")
         with w.when(same):
             function, general = (word("ptr", choice, 2 * _MOST_KEYWORDS + k) for k in (0, 1))
-            result = w.value(f"call ptr {function}(ptr {general}, ptr %args, i64 %count, ptr null)")
-            w.return_if("true", f"ptr {result}")
+            with w.when(w.value(f"icmp eq ptr {result_array}, null"), returns=True):
+                w.emit(f"ret ptr {w.value(f'call ptr {function}(ptr {general}, ptr %args, i64 %count, ptr null)')}")
+            # The direct call knows no keyword but this, which stands right behind the arguments.
+            w.go_on_if(w.value(f"icmp sle i64 %count, {_MOST_ARGUMENTS}"), "general")
+            arguments = w.value(f"alloca [{_MOST_ARGUMENTS + 1} x ptr]")
+            with w.loop("%count") as place:
+                w.emit(f"store ptr {word('ptr', '%args', place)}, ptr {w.address(arguments, (place, 8))}")
+            w.emit(f"store ptr {result_array}, ptr {w.address(arguments, ('%count', 8))}")
+            call = f"call ptr {function}(ptr {general}, ptr {arguments}, i64 %count, ptr {head('only out')})"
+            w.return_if("true", f"ptr {w.value(call)}")
     w.emit("br label %general")
     w.block("general")
-    result = w.value(f"call ptr {word('ptr', f'@{_TABLE}', 3)}(ptr %self, ptr %args, i64 %count, ptr %names)")
+    result = w.value(f"call ptr {head('general call')}({PARAMETERS})")
     w.emit(f"ret ptr {result}")
-    words = _HEAD + _CHOICE * _MOST_CHOICES
+    words = len(_HEAD) + _CHOICE * _MOST_CHOICES
     return f"@{_TABLE} = global [{words} x ptr] zeroinitializer\n{w.text()}"
-
-
-supported = calls.supported
 
 
 class Dispatcher:
@@ -78,12 +96,14 @@ class Dispatcher:
 
     def __init__(self, general: Callable[..., Any], name: str) -> None:
         self._code = machine.loaded("dispatch", [_ENTRY], lambda: [_assembly()])
-        words = _HEAD + _CHOICE * _MOST_CHOICES
+        words = len(_HEAD) + _CHOICE * _MOST_CHOICES
         self._table = (ctypes.c_void_p * words).from_address(self._code.address_of_data(_TABLE))
         api = ctypes.pythonapi
         for position, function in enumerate((api.PyTuple_Size, api.PyTuple_GetItem, api.PyObject_Vectorcall), 1):
             self._table[position] = ctypes.cast(function, ctypes.c_void_p).value
-        self._kept: list[object] = [self._code]
+        only_out = (OUT,)
+        self._table[_HEAD.index("out")], self._table[_HEAD.index("only out")] = id(OUT), id(only_out)
+        self._kept: list[object] = [self._code, only_out]
         self.call = calls.python_function(self._code.address(_ENTRY), general, name, self._kept)
 
     def add(self, keywords: Mapping[str, object], address: int, general: Callable[..., Any], code: object) -> None:
@@ -105,7 +125,7 @@ class Dispatcher:
             return
         compared = [item for pair in keywords.items() for item in pair]
         self._kept += [*compared, general, code]
-        start = _HEAD + _CHOICE * count
+        start = len(_HEAD) + _CHOICE * count
         for k, item in enumerate(compared):
             self._table[start + k] = id(item)
         self._table[start + 2 * _MOST_KEYWORDS] = address

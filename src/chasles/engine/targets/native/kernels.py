@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chasles.engine.kernels import CoreArray, Kernel
-from chasles.engine.targets.native import calls, transposition
+from chasles.engine.targets.native import batches, calls, objects, transposition
 from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.writer import Writer
 
-ENTRY = "chasles_kernel"
+ENTRY = batches.KERNEL
 
 
 def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
@@ -39,7 +39,7 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
 
 def has_direct_call(kernel: Kernel) -> bool:
     """Whether a kernel comes with a direct call for single samples; see `chasles.engine.targets.native.calls`."""
-    return kernel.shape in ("map", "solve") and calls.supported()
+    return kernel.shape in ("map", "solve") and objects.supported()
 
 
 _FLAG_FUNCTIONS = {

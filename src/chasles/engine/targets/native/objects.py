@@ -1,0 +1,147 @@
+"""Python's and NumPy's objects in machine code: their layout, and what functions with CPython's calling convention do.
+
+The layouts are part of the binary interfaces of CPython and NumPy 2: the head of an object, the fields of an array, the
+value of a float.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import math
+import sys
+import sysconfig
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.writer import Writer
+
+TABLE = "chasles_table"
+
+# Places in the table that Python fills with addresses after loading: they differ from process to process.
+PLACES = (
+    "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
+    "new tuple", "set item", "release", "acquire", "out of memory",
+    "tuple type", "plain tuple type", "tuple size", "tuple item", "out", "error",
+)  # fmt: skip
+TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
+CONTIGUOUS_AND_ALIGNED, AND_WRITABLE = 0x101, 0x501
+OUT = sys.intern("out")  # as the names of keywords in compiled code are
+
+
+@cache
+def supported() -> bool:
+    """Whether this interpreter's objects have the layout that the direct call knows; looked at once a process."""
+    is_64_bit = ctypes.sizeof(ctypes.c_void_p) == 8
+    if not is_64_bit or sysconfig.get_config_var("Py_GIL_DISABLED") or sysconfig.get_config_var("Py_TRACE_REFS"):
+        return False
+    differences = _layout_differences()
+    if differences:
+        logging.getLogger(__name__).debug("no direct calls, objects differ in: %s", ", ".join(differences))
+    return not differences
+
+
+def _layout_differences() -> list[str]:
+    """Compare what the direct call would read of an array and of a float with what NumPy and Python say."""
+
+    def at(kind: Any, thing: object, offset: int) -> Any:
+        return kind.from_address(id(thing) + offset).value
+
+    pointer, integer = ctypes.c_void_p, ctypes.c_int
+    plain, turned = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3).T
+    checks = {"float": at(ctypes.c_double, 1.5, FLOAT_VALUE) == 1.5 and at(pointer, 1.5, TYPE) == id(float)}
+    checks["NumPy's float"] = at(ctypes.c_double, np.float64(2.5), FLOAT_VALUE) == 2.5
+    for name, array in (("array", plain), ("transposed array", turned)):
+        same_head = at(pointer, array, TYPE) == id(np.ndarray) and at(pointer, array, DATA) == array.ctypes.data
+        checks[f"head of an {name}"] = same_head and at(integer, array, RANK) == array.ndim
+        dimensions, strides = (at(pointer, array, DIMENSIONS + k) or 0 for k in (0, 8))
+        # NumPy keeps strides right behind dimensions; where it does not, the pointer may be none.
+        is_pointer = strides == dimensions + 8 * array.ndim
+        sizes = (ctypes.c_ssize_t * array.ndim).from_address(dimensions) if is_pointer else ()
+        checks[f"dimensions of an {name}"] = tuple(sizes) == array.shape
+        checks[f"type of an {name}"] = at(pointer, array, DTYPE) == id(array.dtype)
+        checks[f"flags of an {name}"] = at(integer, array, FLAGS) == array.flags.num
+    return [name for name, holds in checks.items() if not holds]
+
+
+def core_size(core: CoreArray) -> int:
+    """Return how many numbers a sample of an array has."""
+    return math.prod(dim for dim in core.dims if isinstance(dim, int))
+
+
+#: Parameters of functions with CPython's calling convention.
+PARAMETERS = "ptr %self, ptr %args, i64 %count, ptr %names"
+
+
+class ObjectWriter(Writer):
+    """Writer of a function with CPython's calling convention that leaves calls it does not know to another."""
+
+    def __init__(self, name: str, kernel: Kernel, module: Module) -> None:
+        super().__init__(f"ptr @{name}({PARAMETERS})")
+        self.kernel, self.module = kernel, module
+
+    def end(self, function: str = "") -> str:
+        """Return the text, with the block that hands a call on to a function, or to the general call."""
+        self.block("otherwise")
+        another = f"@{function}" if function else self.table("general call")
+        self.emit(f"ret ptr {self.value(f'call ptr {another}({PARAMETERS})')}")
+        return self.text()
+
+    def require(self, condition: str) -> None:
+        """Go on if the condition holds, else leave the call to another way."""
+        self.go_on_if(condition, "otherwise")
+
+    def field(self, kind: str, pointer: str, offset: int) -> str:
+        """Return what stands at some bytes from an address."""
+        return self.value(f"load {kind}, ptr {self.value(f'getelementptr i8, ptr {pointer}, i64 {offset}')}")
+
+    def table(self, name: str) -> str:
+        """Return an entry of the table of addresses."""
+        return self.field("ptr", f"@{TABLE}", 8 * PLACES.index(name))
+
+    def require_plain_array(self, argument: str, flags: int) -> None:
+        """Check that an argument is an array of the kernel's type with certain flags."""
+        self.require(self.value(f"icmp eq ptr {self.field('ptr', argument, TYPE)}, {self.table('array type')}"))
+        self.require(self.value(f"icmp eq ptr {self.field('ptr', argument, DTYPE)}, {self.table('dtype')}"))
+        present = self.value(f"and i32 {self.field('i32', argument, FLAGS)}, {flags}")
+        self.require(self.value(f"icmp eq i32 {present}, {flags}"))
+
+    def is_number(self, argument: str) -> str:
+        """Whether an argument is a float, Python's or NumPy's."""
+        kind = self.field("ptr", argument, TYPE)
+        python = self.value(f"icmp eq ptr {kind}, {self.table('float type')}")
+        numpy = self.value(f"icmp eq ptr {kind}, {self.table('float64 type')}")
+        return self.value(f"or i1 {python}, {numpy}")
+
+    def new_array(self, rank: str, dimensions: str) -> str:
+        """Return a new array of the kernel's type."""
+        dtype = self.table("dtype")
+        self.emit(f"call void {self.table('increment')}(ptr {dtype})")
+        array = self.value(f"call ptr {self.table('new array')}(i32 {rank}, ptr {dimensions}, ptr {dtype}, i32 0)")
+        self.require_memory(array)
+        return array
+
+    def give(self, arrays: Sequence[str]) -> None:
+        """Return one array, or several in a tuple."""
+        if len(arrays) == 1:
+            self.release()
+            self.emit(f"ret ptr {arrays[0]}")
+            return
+        kind = self.table("tuple type")
+        result = self.value(f"call ptr {self.table('new tuple')}(ptr {kind}, i64 {len(arrays)})")
+        self.require_memory(result)
+        for k, array in enumerate(arrays):
+            self.value(f"call i32 {self.table('set item')}(ptr {result}, i64 {k}, ptr {array})")
+        self.release()
+        self.emit(f"ret ptr {result}")
+
+    def require_memory(self, created: str) -> None:
+        """Return to Python, which has raised `MemoryError`, if an object could not be created."""
+        with self.when(self.value(f"icmp eq ptr {created}, null"), returns=True):
+            self.release()
+            self.emit("ret ptr null")
