@@ -176,7 +176,11 @@ def assert_same(robot: Description, other: Description, tolerance: float = 1e-12
         assert getattr(other, quantity).tolist() == getattr(robot, quantity).tolist(), quantity
     assert (other.name, other.source) == (robot.name, robot.source)
     worst = differences(robot, other)
-    assert max(worst.values()) < tolerance, worst
+    # Nearly parallel axes have their common normal far away, and an inertia loses digits with the square of that.
+    reach = max(
+        [1.0, *(float(np.abs(T[:3, 3]).max()) for j in other.joints for T in (j.T_parent_joint, j.T_joint_child))]
+    )
+    assert max(worst.values()) < tolerance * max(1.0, (reach / 10.0) ** 2), (worst, reach)
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
@@ -208,6 +212,7 @@ def test_arms_of_the_example_robots(path: str) -> None:
 @given(st.integers(0, 10**9), st.integers(1, 5))
 @hypothesis.example(622092495, 4)  # the first axis passes the origin, but for rounding
 @hypothesis.example(52, 2)
+@hypothesis.example(60865430, 2)  # axes half a degree apart, their common normal at 20 m
 def test_random_chains(seed: int, n: int) -> None:
     robot = other = random_chain(seed, n)
     for conversion in CONVERSIONS.values():

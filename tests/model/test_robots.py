@@ -16,7 +16,7 @@ import pytest
 from tests.oracles.example_robots import example
 
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model import build_tree, load, parse_toml, shipped, shipped_path
+from chasles.model import ModelWarning, build_tree, load, parse_toml, shipped, shipped_path
 
 
 def test_the_promised_robots_are_there() -> None:
@@ -182,6 +182,36 @@ def test_the_tool_can_be_named(write: Callable[[str, str | bytes], Path]) -> Non
     assert (load(path).tool, load(path, tool="a").tool) == ("b", "a")
     with pytest.raises(ModelError, match=r"robot.urdf: .*the tool 'c' is not the name of a link or frame"):
         load(path, tool="c")
+
+
+ENDS = """<robot name="tree"><link name="base"/><link name="left"/><link name="right"/>
+<joint name="l" type="fixed"><parent link="base"/><child link="left"/></joint>
+<joint name="r" type="fixed"><parent link="base"/><child link="right"/></joint>{more}</robot>"""
+MORE = """<link name="{name}"/>
+<joint name="m" type="fixed"><parent link="{parent}"/><child link="{name}"/></joint>"""
+
+
+def test_the_tool_of_several_ends_is_said(write: Callable[[str, str | bytes], Path]) -> None:
+    path = write("tree.urdf", ENDS.format(more=""))
+    with pytest.warns(ModelWarning, match=r"of 2 possible tools 'left' is the one .*others: 'right'.*tool=…"):
+        assert load(path).possible_tools == ("left", "right")
+    assert load(path, tool="right").possible_tools == ("right",)
+    assert load(path, check=False).tool == "left"
+
+
+@pytest.mark.parametrize(
+    "name", ["right_tcp", "panda_grasptarget", "tool0", "tool_link", "ee_link", "end_effector", "flange"]
+)
+def test_named_frames_of_tools_come_before_the_longest_chain(
+    name: str, write: Callable[[str, str | bytes], Path]
+) -> None:
+    assert load(write("tree.urdf", ENDS.format(more=MORE.format(name=name, parent="base")))).tool == name
+
+
+@pytest.mark.parametrize("name", ["toolbox_lid", "wheel", "knee", "coffee"])
+def test_names_that_only_look_like_tools(name: str, write: Callable[[str, str | bytes], Path]) -> None:
+    more = MORE.format(name=name, parent="base") + MORE.format(name="tip", parent="left").replace('"m"', '"n"')
+    assert load(write("tree.urdf", ENDS.format(more=more))).tool == "tip"
 
 
 def test_arguments_of_macros_belong_to_xacro_files() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -25,6 +26,14 @@ from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+#: Names that files give to the frames of tools, the best first.
+_TOOL_NAMES = (
+    r"(^|_)tcp($|_)",
+    r"(^|_)grasp",
+    r"(^|_)tool0?($|_(frame|link|tip)$)",
+    r"(^|_)(eef?|end_?effector)($|_(frame|link)$)",
+    r"(^|_)flange($|_(frame|link)$)",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +51,9 @@ class Description(Record):
     T_world_base
         Placement of the root link in the world, shape (4, 4).
     tool
-        The frame or link that is meant when no frame is named. Empty: the frame or link named "tool", else the link at
-        the end of the longest chain.
+        Frame or link that is meant when no frame is named. Empty: the one named "tool", else one named as a tool centre
+        point, grasp, tool, end effector or flange, in this order, else the link at the end of the longest chain; the
+        first of several (see `possible_tools`).
     home
         Default configuration, shape (nq,). None: zero where the limits allow it, else the middle of the limits; no turn
         of spherical and free joints. Quaternions are made unit.
@@ -91,7 +101,8 @@ class Description(Record):
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
         self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
-        self._set(tool=self.tool or self._default_tool())
+        self._set(_possible_tools=(self.tool,) if self.tool else self._default_tools())
+        self._set(tool=self.possible_tools[0])
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
         home = self._default_home() if self.__dict__["home"] is None else self.home
@@ -108,6 +119,12 @@ class Description(Record):
         """Name of the link that no joint moves."""
         root: str = self.__dict__["_root"]
         return root
+
+    @property
+    def possible_tools(self) -> tuple[str, ...]:
+        """Names of the frames that have equal claim to be the tool, if none was chosen; else the chosen one alone."""
+        tools: tuple[str, ...] = self.__dict__["_possible_tools"]
+        return tools
 
     @property
     def ordered_joints(self) -> tuple[Joint, ...]:
@@ -254,13 +271,18 @@ class Description(Record):
         """Make a copy with this acceleration of gravity in the world frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
 
-    def _default_tool(self) -> str:
+    def _default_tools(self) -> tuple[str, ...]:
         if "tool" in self.frame_names:
-            return "tool"
+            return ("tool",)
+        for pattern in _TOOL_NAMES:
+            named = tuple(name for name in self.frame_names if re.search(pattern, name.lower()))
+            if named:
+                return named
         depth = {self.root: 0}
         for joint in self.ordered_joints:
             depth[joint.child] = depth[joint.parent] + 1
-        return max(depth, key=lambda link: depth[link])
+        deepest = max(depth.values())
+        return tuple(link for link in depth if depth[link] == deepest)
 
     def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
         return np.array([b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from chasles.errors import ArgumentError, ModelError
+from chasles.errors import ArgumentError, ModelError, warn
 from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
@@ -22,6 +22,7 @@ from chasles.model.formats.toml import from_toml, parse_toml
 from chasles.model.formats.urdf import from_urdf, parse_urdf
 from chasles.model.formats.xacro import from_xacro
 from chasles.model.formats.xml import MAX_BYTES, root_tag
+from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
 from chasles.model.tools import with_tool_named
 
@@ -105,8 +106,17 @@ def read(
     else:
         known = ", ".join(sorted([*_READERS, ".mjcf", ".xacro", ".xml"]))
         raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
-    with naming(str(path)):
-        return with_tool_named(description, tool) if tool else description
+    if tool:
+        with naming(str(path)):
+            return with_tool_named(description, tool)
+    if check and len(description.possible_tools) > 1:
+        others = ", ".join(f"'{name}'" for name in description.possible_tools[1:4])
+        warn(
+            f"robot '{description.name}': of {len(description.possible_tools)} possible tools '{description.tool}' is "
+            f"the one that calls without target=… mean (others: {others}); choose one with load(…, tool=…)",
+            ModelWarning,
+        )
+    return description
 
 
 def _format_of_xml(path: str | Path) -> str:
