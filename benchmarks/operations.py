@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from chasles.algorithms.wrenches import inertial_wrench, transmitted_wrenches
 
 from benchmarks.tables import Table
 from chasles.algorithms import mass_matrix
@@ -21,7 +22,6 @@ from chasles.algorithms.mass_moments import (
     seen_from_parent,
 )
 from chasles.algorithms.spatial import Wrench
-from chasles.algorithms.wrenches import inertial_wrench, transmitted_wrenches
 from chasles.engine import Program, trace
 from chasles.geometry.elementary import cross
 from chasles.model import Tree, build_tree, load

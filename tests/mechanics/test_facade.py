@@ -154,7 +154,7 @@ def test_names_and_representations(panda: ch.Robot) -> None:
     assert "inverse_dynamics(q, qd, qdd)" in repr(panda.inverse_dynamics)
     assert panda.inverse_dynamics.__name__ == "inverse_dynamics"
     for function in (panda.inverse_dynamics, ch.Robot.inverse_dynamics, panda.inverse_dynamics.specialize()):
-        assert "Joint torques" in (function.__doc__ or "")
+        assert "joint torques" in (function.__doc__ or "")
     assert len(panda.joint_names) == panda.n == len(panda.home)
     for limits in (panda.lower_limits, panda.upper_limits, panda.velocity_limits, panda.effort_limits):
         assert limits.shape == (7,)

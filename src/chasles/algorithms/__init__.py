@@ -45,22 +45,28 @@ from chasles.algorithms.forward_dynamics import (
 )
 from chasles.algorithms.grouping import Grouping, group_columns, preferred_columns, regroup
 from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, friction_torque, gravity_torque, inverse_dynamics
-from chasles.algorithms.jacobian import jacobian, jacobian_derivative, pose_and_jacobian
+from chasles.algorithms.jacobian import PoseAndJacobian, jacobian, jacobian_derivative, pose_and_jacobian
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
-from chasles.algorithms.linearization import inverse_dynamics_derivatives, linearize
+from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
 from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
 from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
 from chasles.algorithms.reference_motion import (
+    MomentumAndDrift,
     momentum_and_drift,
     momentum_drift_regressor,
     passivity_regressor,
     passivity_torque,
 )
-from chasles.algorithms.regressors import energy_regressor, momentum_regressor, torque_regressor
+from chasles.algorithms.regressors import EnergyRegressors, energy_regressor, momentum_regressor, torque_regressor
 
 __all__ = [
+    "EnergyRegressors",
     "Grouping",
+    "Linearization",
+    "MomentumAndDrift",
+    "PoseAndJacobian",
     "PowerBalance",
+    "TorqueDerivatives",
     "accelerations_by_mass_matrix",
     "all_frames",
     "articulated_body_accelerations",

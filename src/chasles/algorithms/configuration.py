@@ -58,19 +58,21 @@ def quaternion_joints(tree: Tree) -> list[QuaternionJoint]:
 
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
-    """Configuration after the displacement v: where the constant velocity v leads in unit time.
+    """Return the configuration after a displacement: where the constant velocity v leads in unit time.
 
     Parameters
     ----------
-    tree, q
-        The robot and its configuration (nq,).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,).
     v
-        Displacement (n,), rad and m: the velocity of each joint times the time.
+        Displacement, shape (n,), rad and m: the velocity times the time that it lasts.
 
     Returns
     -------
-    ndarray
-        Shape (nq,); its quaternions have unit length.
+    q_next
+        Shape (nq,), with quaternions of unit length; NaN for a quaternion of zeros.
 
     Notes
     -----
@@ -79,7 +81,8 @@ def integrate(tree: Tree, q: Array, v: Array) -> Array:
     Examples
     --------
     >>> from chasles.model import build_tree, load
-    >>> integrate(build_tree(load("planar2r")), np.array([0.1, 0.2]), np.array([0.5, -0.2]))
+    >>> tree = build_tree(load("planar2r"))
+    >>> integrate(tree, np.array([0.1, 0.2]), np.array([0.5, -0.2]))
     array([0.6, 0. ])
     """
     result = _plain(tree, q, lambda position, velocity: q[position] + v[velocity])
@@ -94,22 +97,26 @@ def integrate(tree: Tree, q: Array, v: Array) -> Array:
 
 
 def difference(tree: Tree, q0: Array, q1: Array) -> Array:
-    """Displacement from one configuration to another: `integrate(q0, difference(q0, q1))` is q1.
+    """Return the displacement from one configuration to another, the inverse of `integrate`.
 
     Parameters
     ----------
-    tree, q0, q1
-        The robot and its configurations (nq,).
+    tree
+        Kinematic tree of the robot.
+    q0, q1
+        Configurations, shape (nq,).
 
     Returns
     -------
-    ndarray
-        Shape (n,), rad and m; turns of spherical and free joints are the shorter way round, at most pi.
+    v
+        Shape (n,), rad and m: ``integrate(q0, v)`` is q1, up to the signs of quaternions. Spherical and free joints
+        rotate the shorter way, by at most π.
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
-    >>> difference(build_tree(load("planar2r")), np.array([0.1, 0.2]), np.array([0.6, 0.0]))
+    >>> tree = build_tree(load("planar2r"))
+    >>> difference(tree, np.array([0.1, 0.2]), np.array([0.6, 0.0]))
     array([ 0.5, -0.2])
     """
     result: list[Any] = [0.0] * tree.n
@@ -127,23 +134,26 @@ def difference(tree: Tree, q0: Array, q1: Array) -> Array:
 
 
 def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
-    """Rate of change of the elements of q: qd itself, but for quaternions and positions of free joints.
+    """Return the rates of the elements of q: qd itself, except for quaternions and positions of free joints.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its configuration (nq,) and velocity (n,).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,).
 
     Returns
     -------
-    ndarray
+    q_rate
         Shape (nq,): half the product of a quaternion with its angular velocity, and the velocity in the axes in which
         the position is given.
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
-    >>> configuration_rate(build_tree(load("planar2r")), np.zeros(2), np.array([0.5, -0.2]))
+    >>> tree = build_tree(load("planar2r"))
+    >>> configuration_rate(tree, np.array([0.1, 0.2]), np.array([0.5, -0.2]))
     array([ 0.5, -0.2])
     """
     result = _plain(tree, q, lambda position, velocity: qd[velocity])
@@ -155,17 +165,25 @@ def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
 
 
 def normalize(tree: Tree, q: Array) -> Array:
-    """The same configuration with quaternions of unit length, from which numerical integration drifts.
+    """Return the same configuration with quaternions of unit length, from which numerical integration drifts.
 
     Parameters
     ----------
-    tree, q
-        The robot and its configuration (nq,).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,).
+
+    Returns
+    -------
+    q_unit
+        Shape (nq,); NaN for a quaternion of zeros.
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
-    >>> normalize(build_tree(load("planar2r")), np.array([0.5, -0.2]))
+    >>> tree = build_tree(load("planar2r"))
+    >>> normalize(tree, np.array([0.5, -0.2]))
     array([ 0.5, -0.2])
     """
     result = list(q)

@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 
 
 def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
-    """Kinetic energy of the bodies and of the motors' rotors: qd^T M(q) qd / 2, armature included.
+    """Return the kinetic energy of the links and of the motors' rotors: qdᵀ M(q) qd / 2, armature included.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    float
-        J.
+    energy
+        Shape (), J.
 
     Notes
     -----
@@ -47,11 +49,11 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
 
     Examples
     --------
-    The stretched arm turns as one body of M_11 = 10 * 0.5^2 / 3 + 5 * (0.625^2 + 0.25^2 / 12) = 2.8125 kg m^2.
+    The stretched arm turns as one body of M₁₁ = 10 · 0.5²/3 + 5 (0.625² + 0.25²/12) = 2.8125 kg·m².
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> round(float(kinetic_energy(tree, np.zeros(2), np.array([2.0, 0.0]))), 6)  # 2^2 * 2.8125 / 2
+    >>> round(float(kinetic_energy(tree, np.zeros(2), np.array([2.0, 0.0]))), 6)  # 2² · 2.8125 / 2
     5.625
     """
     rates = joint_rates(tree, qd)
@@ -66,21 +68,23 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
 
 
 def potential_energy(tree: Tree, q: Array) -> Any:
-    """Potential energy of the moving bodies in the uniform gravity field, zero at the world's origin.
+    """Return the potential energy of the moving links' weight, zero at the height of the world's origin.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    float
-        J.
+    energy
+        Shape (), J.
 
     Examples
     --------
-    Upright, with the rods' centres 0.25 m and 0.625 m high: (10 * 0.25 + 5 * 0.625) * 9.80621.
+    Upright, with the rods' centres 0.25 m and 0.625 m high: (10 · 0.25 + 5 · 0.625) · 9.80621.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -111,24 +115,27 @@ class PowerBalance(NamedTuple):
 def power_balance(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> PowerBalance:
-    """Powers at one moment, for the acceleration that the torques cause.
+    """Return where the work of motors and environment goes, for the acceleration that the torques cause.
 
-    The energies' rates are summed up body by body, and the work of the torques joint by joint: that the two are equal
-    is a check on everything between.
+    The energies' rates are summed up body by body, and the work of the torques joint by joint: their agreement checks
+    everything between.
 
     Parameters
     ----------
-    tree, q, qd, tau, wrenches
+    tree
+        Kinematic tree of the robot.
+    q, qd, tau, wrenches
         As for `forward_dynamics`, and with its errors.
 
     Returns
     -------
-    PowerBalance
-        Powers in W.
+    motors, environment, kinetic, potential, friction
+        Shape () each, W: work of torques and of wrenches per time, rates of change of the energies, and heat of
+        friction; motors + environment = kinetic + potential + friction.
 
     Examples
     --------
-    The arm falls from the level at 2 rad/s: its weight of 5.625 kg m gives up 5.625 * 9.80621 * 2 W.
+    The arm falls from the level at 2 rad/s: its weight of 5.625 kg·m gives up 5.625 · 9.80621 · 2 W.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -157,20 +164,22 @@ def power_balance(
 
 
 def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
-    """Matrix A with A qd = (angular momentum about the centre of mass, linear momentum), in world axes.
+    """Return the matrix that takes velocities to the momentum about the centre of mass.
 
     Column i is the momentum of all bodies beyond joint i when that joint alone moves with unit rate.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (nq,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (6, n), kg m^2/s and kg m/s per unit of qd. Links of the fixed base and the motors' rotors have no part
-        in it. NaN for a robot without mass.
+    A
+        Shape (6, n): A qd is `centroidal_momentum`. Links of the fixed base and the motors' rotors have no part in it.
+        NaN for a robot without mass.
 
     Notes
     -----
@@ -180,10 +189,11 @@ def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
 
     Examples
     --------
-    Stretched out, with its 15 kg centred at 0.375 m, the arm turns about its first joint: 15 * 0.375 kg m/s along y.
+    Stretched out, with its 15 kg centred at 0.375 m, the arm turns about its first joint: 15 · 0.375 kg·m/s along y.
 
     >>> from chasles.model import build_tree, load
-    >>> centroidal_momentum_matrix(build_tree(load("planar2r")), np.zeros(2))[4].round(6)
+    >>> tree = build_tree(load("planar2r"))
+    >>> centroidal_momentum_matrix(tree, np.zeros(2))[4].round(6)
     array([5.625, 0.625])
     """
     positions = joint_positions(tree, q)
@@ -202,53 +212,60 @@ def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
 
 
 def centroidal_momentum(tree: Tree, q: Array, qd: Array) -> Array:
-    """Angular momentum about the centre of mass and linear momentum of all moving bodies, in world axes.
+    """Return the angular momentum about the centre of mass and the linear momentum, in world axes.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates (nq,) and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (6,), kg m^2/s and kg m/s. NaN for a robot without mass.
+    momentum
+        Shape (6,), kg·m²/s and kg·m/s, of all moving links. NaN for a robot without mass.
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
-    >>> centroidal_momentum(build_tree(load("planar2r")), np.zeros(2), np.array([2.0, 0.0]))[4].round(6)
-    np.float64(11.25)
+    >>> tree = build_tree(load("planar2r"))
+    >>> float(centroidal_momentum(tree, np.zeros(2), np.array([2.0, 0.0]))[4].round(6))
+    11.25
     """
     momentum: Array = centroidal_momentum_matrix(tree, q) @ qd
     return momentum
 
 
 def centroidal_momentum_rate(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
-    """Rate of change of `centroidal_momentum` along a motion.
+    """Return the rate of change of `centroidal_momentum` along a motion.
 
     By Newton and Euler it is the sum, about the centre of mass, of all forces from outside: those of the fixed base on
     the first joints, of gravity and of the environment.
 
     Parameters
     ----------
-    tree, q, qd, qdd
-        The robot, its coordinates (nq,), their rates and accelerations (n,), rad, rad/s, rad/s^2 (m, ... for sliding
-        joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd
+        Configuration, shape (nq,), velocity and acceleration, shape (n,), rad, rad/s, rad/s² (m, m/s, m/s² for
+        prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (6,), N m and N: A qdd + dA/dt qd with the `centroidal_momentum_matrix` A. NaN for a robot without mass.
+    momentum_rate
+        Shape (6,), in world axes, N·m and N: A qdd + dA/dt qd with the `centroidal_momentum_matrix` A. NaN for a robot
+        without mass.
 
     Examples
     --------
-    Its centre at 0.375 m is accelerated towards the first joint with 2^2 * 0.375 m/s^2:
+    The centre of mass at 0.375 m is accelerated towards the first joint with 2² · 0.375 m/s²:
 
     >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
     >>> rest = np.zeros(2)
-    >>> centroidal_momentum_rate(build_tree(load("planar2r")), rest, np.array([2.0, 0.0]), rest)[3].round(6)
-    np.float64(-22.5)
+    >>> float(centroidal_momentum_rate(tree, rest, np.array([2.0, 0.0]), rest)[3].round(6))
+    -22.5
     """
     poses = poses_in_parent(tree, joint_positions(tree, q))
     accelerations = body_accelerations(tree, poses, joint_rates(tree, qd), joint_rates(tree, qdd), np.zeros(3))

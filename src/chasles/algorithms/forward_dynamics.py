@@ -40,24 +40,26 @@ ARTICULATED_BODY_FROM_DEPTH = 6.0
 
 
 def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
-    """Accelerations under torques, the inverse of inverse dynamics.
+    """Return the accelerations that torques cause, the inverse of `inverse_dynamics`.
 
-    By the mass matrix where the tree is shallow (a serial arm of up to ten joints) or has mimic joints, else by the
-    articulated-body algorithm.
+    Computed with the mass matrix where the tree is shallow (a serial arm of up to ten joints) or has mimic joints, else
+    with the articulated-body algorithm.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
     tau
-        Torques of the motors (n,), N m (N for sliding joints).
+        Motor torques, shape (n,), N·m (N for prismatic joints).
     wrenches
-        As for `inverse_dynamics`, and with its error.
+        As for `inverse_dynamics`, and with its errors.
 
     Returns
     -------
-    ndarray
-        qdd (n,), rad/s^2 (m/s^2 for sliding joints).
+    qdd
+        Shape (n,), rad/s² (m/s² for prismatic joints).
 
     Raises
     ------
@@ -66,15 +68,14 @@ def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapp
 
     Examples
     --------
-    With the rods at a right angle M = [[21, 1], [1, 1]] * 5/48, so that 1 N m at the second joint, beyond what holds
-    the weight, causes -0.48 and 21 * 0.48 rad/s^2.
+    With the rods at a right angle M = [[21, 1], [1, 1]] · 5/48, so that 1 N·m at the second joint, beyond what holds
+    the weight, causes -0.48 and 21 · 0.48 rad/s².
 
-    >>> import numpy as np
-    >>> from chasles.algorithms import gravity_torque
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> q = np.array([0.0, np.pi / 2])
-    >>> forward_dynamics(tree, q, np.zeros(2), gravity_torque(tree, q) + [0.0, 1.0]).round(6)
+    >>> tau = [49.03105, 1.0]  # the weight is 49.03105 N·m and 0
+    >>> forward_dynamics(tree, q, np.zeros(2), np.array(tau)).round(6)
     array([-0.48, 10.08])
     """
     if not has_mimic_joints(tree) and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
@@ -134,17 +135,19 @@ def mean_depth(tree: Tree) -> float:
 
 
 def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
-    """Inverse of the mass matrix: accelerations per unit torque.
+    """Return the inverse of the mass matrix: accelerations per unit torque.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (n, n), 1/(kg m^2) (1/kg for sliding joints), exactly symmetric.
+    M_inverse
+        Shape (n, n), 1/(kg·m²) (1/kg for prismatic joints), exactly symmetric.
 
     Raises
     ------
@@ -153,9 +156,8 @@ def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
 
     Examples
     --------
-    The inverse of M = [[21, 1], [1, 1]] * 5/48, the arm at a right angle:
+    The inverse of M = [[21, 1], [1, 1]] · 5/48, the arm at a right angle:
 
-    >>> import numpy as np
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> inverse_mass_matrix(tree, np.array([0.0, np.pi / 2])).round(6)

@@ -21,20 +21,23 @@ if TYPE_CHECKING:
 
 
 def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
-    """Torques of a motion: M qdd + c + g + friction + armature * qdd - J^T w.
+    """Return the joint torques of a motion: M qdd + c + g + friction + armature qdd - Jᵀ w.
 
     Parameters
     ----------
-    tree, q, qd, qdd
-        The robot, its coordinates, their rates and accelerations (n,), rad, rad/s, rad/s^2 (m, ... for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd
+        Configuration, shape (nq,), velocity and acceleration, shape (n,), rad, rad/s, rad/s² (m, m/s, m/s² for
+        prismatic joints).
     wrenches
-        Maps names of frames to wrenches (m, f) (6,) that act on the robot there, about the frame's origin and in its
-        axes, N m and N.
+        Wrenches (m, f) of the environment on the robot, by the name of the frame at which they act: shape (6,), about
+        the frame's origin and in its axes, N·m and N.
 
     Returns
     -------
-    ndarray
-        tau (n,), N m (N for sliding joints).
+    tau
+        Shape (n,), N·m (N for prismatic joints).
 
     Raises
     ------
@@ -43,13 +46,13 @@ def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapp
 
     Examples
     --------
-    At rest and level, with 10 N downward at the tool, 0.75 m and 0.25 m from the joints. To the weight of 5.625 kg m
-    and 0.625 kg m times 9.80621 m/s^2 this adds 7.5 N m and 2.5 N m.
+    At rest and level, with 10 N downward at the tool, 0.75 m and 0.25 m from the joints. To the weight of 5.625 kg·m
+    and 0.625 kg·m times 9.80621 m/s² this adds 7.5 N·m and 2.5 N·m.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> rest, load = np.zeros(2), np.array([0.0, 0.0, 0.0, 0.0, -10.0, 0.0])
-    >>> inverse_dynamics(tree, rest, rest, rest, {"tool": load}).round(5)
+    >>> inverse_dynamics(tree, rest, rest, rest, wrenches={"tool": load}).round(5)
     array([62.65993,  8.62888])
     """
     rigid = newton_euler(tree, q, qd, qdd, tree.gravity, wrenches)
@@ -57,46 +60,50 @@ def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapp
 
 
 def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
-    """Inverse dynamics at zero acceleration: c + g + friction - J^T w.
+    """Return the torques of a motion without acceleration: c + g + friction - Jᵀ w.
 
     Parameters
     ----------
-    tree, q, qd, wrenches
-        As for `inverse_dynamics`, and with its error.
+    tree
+        Kinematic tree of the robot.
+    q, qd, wrenches
+        As for `inverse_dynamics`, and with its errors.
 
     Returns
     -------
-    ndarray
-        Shape (n,), N m (N for sliding joints).
+    h
+        Shape (n,), N·m (N for prismatic joints).
 
     Examples
     --------
-    With the rods at a right angle the second has no lever arm: (10 * 0.25 + 5 * 0.5) * 9.80621, and 0.
+    With the rods at a right angle the second has no lever arm: (10 · 0.25 + 5 · 0.5) · 9.80621, and 0.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> bias(tree, np.array([0.0, np.pi / 2]), np.zeros(2)).round(5)
+    >>> bias(tree, np.array([0.0, np.pi / 2]), np.zeros(2)).round(5) + 0.0
     array([49.03105,  0.     ])
     """
     return inverse_dynamics(tree, q, qd, np.zeros(tree.n), wrenches)
 
 
 def gravity_torque(tree: Tree, q: Array) -> Array:
-    """Torques that hold the robot against gravity.
+    """Return the torques that hold the robot against gravity, the gradient of `potential_energy`.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        g(q) (n,), N m (N for sliding joints).
+    g
+        Shape (n,), N·m (N for prismatic joints).
 
     Examples
     --------
-    Stretched out level: (10 * 0.25 + 5 * 0.625) * 9.80621 and 5 * 0.125 * 9.80621.
+    Stretched out level: (10 · 0.25 + 5 · 0.625) · 9.80621 and 5 · 0.125 · 9.80621.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -107,21 +114,23 @@ def gravity_torque(tree: Tree, q: Array) -> Array:
 
 
 def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:
-    """Centrifugal and Coriolis torques, without gravity and friction.
+    """Return the centrifugal and Coriolis torques, without gravity and friction.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
-        c = C(q, qd) qd (n,), N m (N for sliding joints).
+    c
+        C(q, qd) qd, shape (n,), N·m (N for prismatic joints).
 
     Examples
     --------
-    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125: -h (2 qd_1 qd_2 + qd_2^2) and h qd_1^2.
+    With h = m₂ l₁ l₂/2 sin q₂ = 0.3125: -h (2 qd₁ qd₂ + qd₂²) and h qd₁².
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -218,24 +227,25 @@ def joint_friction_derivative(body: Body, rate: Any) -> Any:
 
 
 def friction_torque(tree: Tree, qd: Array) -> Array:
-    """Friction torques at given rates: what the motors must add to keep the motion.
+    """Return the torques that viscous and Coulomb friction of the joints take up.
 
     Parameters
     ----------
-    tree, qd
-        The robot and its coordinate rates (n,), rad/s (m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    qd
+        Velocity, shape (n,), rad/s (m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (n,), N m (N for sliding joints).
+    tau_friction
+        Shape (n,), N·m (N for prismatic joints), in the direction of qd.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from chasles.model import build_tree, load, with_friction
     >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
-    >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 * 1 + 2 and -0.5 * 4 - 2
+    >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
     array([ 2.5, -4. ])
     """
     rates = joint_rates(tree, qd)

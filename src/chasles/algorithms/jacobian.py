@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
+class PoseAndJacobian(NamedTuple):
+    """Pose of a frame in the world, shape (..., 4, 4), and its Jacobian, shape (..., 6, n)."""
+
+    T_world_frame: Array
+    J: Array
+
+
 class _Chain(NamedTuple):
     """The bodies that carry a target, from the base outward, and their joints' screws in a reference frame."""
 
@@ -31,78 +38,89 @@ class _Chain(NamedTuple):
 
 
 def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
-    """Jacobian of a named frame or link, angular part first.
+    """Return the Jacobian of a frame, angular part first.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
     target
-        Name of the frame or link whose twist it gives.
+        Name of the link or frame whose twist J qd is.
     frame
-        Reference frame of that twist: ``"space"``, ``"body"`` or ``"world-aligned"``; see the module.
+        Reference frame of that twist. ``"space"``: world axes, about the world's origin. ``"body"``: the target's axes,
+        about its origin. ``"world-aligned"``: world axes, about the target's origin.
 
     Returns
     -------
-    ndarray
-        J (6, n) with J qd = (omega, v), rad/s and m/s.
+    J
+        Shape (6, n): J qd is the twist (ω, v) of the target, in rad/s and m/s.
 
     Raises
     ------
     UnknownNameError
-        For an unknown target or reference frame.
+        If the target or the reference frame does not exist.
 
     Examples
     --------
-    A unit turn of a joint about z moves the tool, at (0.75, 0, 0), along y by its distance from that joint:
+    With the tool at (0.75, 0, 0), a unit rate of a joint about z moves it along y by its distance from that joint:
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> jacobian(tree, np.zeros(2), "tool", "world-aligned")[4]
+    >>> jacobian(tree, np.zeros(2), target="tool", frame="world-aligned")[4]
     array([0.75, 0.25])
     """
     return _sum_of_columns(tree, _chain(tree, q, target, frame))
 
 
-def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> tuple[Array, Array]:
-    """Pose and Jacobian of a frame, sharing their work.
+def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> PoseAndJacobian:
+    """Return the pose and the Jacobian of a frame, which costs little more than either.
 
     Parameters
     ----------
-    tree, q, target, frame
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
+    target, frame
         As for `jacobian`, and with its errors.
 
     Returns
     -------
-    T_world_target, J
-        Shapes (4, 4) and (6, n).
+    T_world_frame
+        Shape (4, 4).
+    J
+        Shape (6, n).
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> T_world_tool, J = pose_and_jacobian(tree, np.zeros(2), "tool")
+    >>> T_world_tool, J = pose_and_jacobian(tree, np.zeros(2), target="tool", frame="space")
     >>> T_world_tool[:3, 3], J[2]  # both joints turn about z
     (array([0.75, 0.  , 0.  ]), array([1., 1.]))
     """
     chain = _chain(tree, q, target, frame)
-    return chain.T_world_target, _sum_of_columns(tree, chain)
+    return PoseAndJacobian(chain.T_world_target, _sum_of_columns(tree, chain))
 
 
 def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:
-    """Time derivative of the Jacobian in its reference frame, along a motion.
+    """Return the time derivative of the Jacobian along a motion, in its reference frame.
 
     Parameters
     ----------
-    tree, q, target, frame
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
+    target, frame
         As for `jacobian`, and with its errors.
-    qd
-        Coordinate rates (n,), rad/s (m/s for sliding joints).
 
     Returns
     -------
-    ndarray
-        Shape (6, n): J qdd + Jdot qd is the rate of change of the twist's components.
+    Jdot
+        Shape (6, n): J qdd + Jdot qd is the rate of change of the twist's components in that frame.
 
     Notes
     -----
@@ -113,12 +131,12 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
 
     Examples
     --------
-    The stretched arm turns about its first joint at 2 rad/s. The tool's acceleration points to that joint: -2^2 * 0.75.
+    The stretched arm turns about its first joint at 2 rad/s. The tool's acceleration points to that joint: -2² · 0.75.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> qd = np.array([2.0, 0.0])
-    >>> float((jacobian_derivative(tree, np.zeros(2), qd, "tool", "world-aligned") @ qd)[3])
+    >>> q, qd = np.zeros(2), np.array([2.0, 0.0])
+    >>> float((jacobian_derivative(tree, q, qd, target="tool", frame="world-aligned") @ qd)[3])
     -3.0
     """
     chain = _chain(tree, q, target, frame)

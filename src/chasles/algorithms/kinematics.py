@@ -90,19 +90,21 @@ def frame_pose(placement: Placement, poses: list[Pose]) -> Pose:
 
 
 def forward_kinematics(tree: Tree, q: Array, target: str) -> Array:
-    """Pose of a named frame or link in the world.
+    """Return the pose of a frame in the world.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
     target
-        Name of the frame or link.
+        Name of a link or frame.
 
     Returns
     -------
-    ndarray
-        T_world_frame (4, 4), lengths in m.
+    T_world_frame
+        Shape (4, 4): the frame's axes in world axes, and its origin in m.
 
     Raises
     ------
@@ -120,31 +122,32 @@ def forward_kinematics(tree: Tree, q: Array, target: str) -> Array:
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> forward_kinematics(tree, np.array([0.0, np.pi / 2]), "tool")[:3, 3]
+    >>> forward_kinematics(tree, np.array([0.0, np.pi / 2]), target="tool")[:3, 3]
     array([0.5 , 0.25, 0.  ])
     """
     return pose(*frame_pose(placement_of(tree, target), body_poses(tree, q)))
 
 
 def all_frames(tree: Tree, q: Array) -> Array:
-    """Poses of all frames and links of the robot in the world.
+    """Return the poses of all links and frames in the world.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (frames, 4, 4), in the order of `tree.frames`, lengths in m.
+    T_world_frames
+        Shape (frames, 4, 4), in the order of the robot's `frame_names`; origins in m.
 
     Examples
     --------
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
-    >>> poses = dict(zip(tree.frames, all_frames(tree, np.zeros(2)), strict=True))
-    >>> poses["tool"][:3, 3]  # stretched out: 0.5 m + 0.25 m
+    >>> all_frames(tree, np.zeros(2))[-1, :3, 3]  # the tool of the stretched arm: 0.5 m + 0.25 m
     array([0.75, 0.  , 0.  ])
     """
     poses = body_poses(tree, q)
@@ -152,21 +155,23 @@ def all_frames(tree: Tree, q: Array) -> Array:
 
 
 def center_of_mass(tree: Tree, q: Array) -> Array:
-    """Centre of mass of all moving bodies.
+    """Return the centre of mass of all moving links.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        p_world_center (3,), m; NaN for a robot without mass.
+    p_world_center
+        Shape (3,), in the world, m; NaN for a robot without mass.
 
     Examples
     --------
-    Rods of 10 kg and 5 kg, with their centres at 0.25 m and 0.625 m: (10 * 0.25 + 5 * 0.625) / 15 = 0.375.
+    Rods of 10 kg and 5 kg, with their centres at 0.25 m and 0.625 m: (10 · 0.25 + 5 · 0.625) / 15 = 0.375.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,24 +38,41 @@ if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
+class TorqueDerivatives(NamedTuple):
+    """Derivatives of the joint torques by q, qd and qdd, each of shape (..., n, n)."""
+
+    dtau_dq: Array
+    dtau_dqd: Array
+    dtau_dqdd: Array
+
+
+class Linearization(NamedTuple):
+    """Matrices of dx/dt = A x + B u for deviations x of (q, qd), shapes (..., 2n, 2n) and (..., 2n, n)."""
+
+    A: Array
+    B: Array
+
+
 def inverse_dynamics_derivatives(
     tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
-) -> tuple[Array, Array, Array]:
-    """Derivatives of the inverse dynamics by q, qd and qdd.
+) -> TorqueDerivatives:
+    """Return the derivatives of the inverse dynamics by q, qd and qdd.
 
     Where q holds quaternions, the derivative by q is that by the displacement v of `integrate(q, v)`, at v = 0.
 
     Parameters
     ----------
-    tree, q, qd, qdd, wrenches
-        As for `inverse_dynamics`, and with its error. The wrenches are constant in the axes of their frames, so they
-        turn with them.
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd, wrenches
+        As for `inverse_dynamics`, and with its errors. The wrenches are constant in the axes of their frames, so they
+        rotate with them.
 
     Returns
     -------
     dtau_dq, dtau_dqd, dtau_dqdd
-        Each of shape (n, n), row i for torque i; the last is the mass matrix. Friction's derivative leaves out the jump
-        of sign(qd).
+        Shape (n, n) each, row i for torque i; the last is the mass matrix. The derivative of friction leaves out the
+        jump of sign(qd).
 
     Notes
     -----
@@ -68,16 +85,17 @@ def inverse_dynamics_derivatives(
     - dtau_i/dq_j = S_i (2 B_i dS_j + I_i ddS_j) and dtau_j/dq_i = S_j (2 B_i dS_i + I_i ddS_i + S_i x* f_i);
     - dtau_i/dqd_j = S_i (2 B_i S_j + I_i (dS_j + dS'_j)) and dtau_j/dqd_i = S_j (2 B_i S_i + I_i (dS_i + dS'_i)).
 
-    Between freedoms of one spherical or free joint the term S_i x* f_i is missing: its screws move together.
+    Between the velocity coordinates of one spherical or free joint the term S_i x* f_i is missing: its screws move
+    together.
 
     Examples
     --------
-    The hanging arm: its weight pulls it back with 5.625 kg m and 0.625 kg m times 9.80621 m/s^2 per rad.
+    The hanging arm: its weight pulls it back with 5.625 kg·m and 0.625 kg·m times 9.80621 m/s² per rad.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> rest = np.zeros(2)
-    >>> inverse_dynamics_derivatives(tree, np.array([-np.pi / 2, 0.0]), rest, rest)[0].round(5)
+    >>> inverse_dynamics_derivatives(tree, np.array([-np.pi / 2, 0.0]), rest, rest).dtau_dq.round(5)
     array([[55.15993,  6.12888],
            [ 6.12888,  6.12888]])
     """
@@ -120,31 +138,35 @@ def inverse_dynamics_derivatives(
             by_qd[i][j] = S_drag @ screw(carrier).angular + S_inertia.power(rates_of_screws[j])
             by_qd[j][i] = along_joint(carrier, rate_change)
             by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
-    return matrix_of_coordinates(tree, by_q), matrix_of_coordinates(tree, by_qd), matrix_of_coordinates(tree, by_qdd)
+    return TorqueDerivatives(*(matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd)))
 
 
 def linearize(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
-) -> tuple[Array, Array]:
-    """Matrices of the linearised dynamics d/dt (q, qd) = f((q, qd), tau).
+) -> Linearization:
+    """Return the exact linear model of the dynamics, δẋ = A δx + B δτ with x = (q, q̇).
 
-    From M d(qdd) = d(tau) - dtau/dq dq - dtau/dqd dqd, at the acceleration that tau causes. Where q holds quaternions,
-    the state's displacement is that of `difference`, which the motion itself carries along: dq' = dqd - qd x dq.
+    It follows from M δq̈ = δτ - ∂τ/∂q δq - ∂τ/∂q̇ δq̇, at the acceleration that tau causes. Where q holds quaternions, the
+    state's displacement is that of `difference`, which the motion itself carries along: δq' = δq̇ - q̇ x δq.
 
     Parameters
     ----------
-    tree, q, qd, tau, wrenches
-        As for `forward_dynamics`, and with its errors: the state and the torques about which the model is linear.
+    tree
+        Kinematic tree of the robot.
+    q, qd, tau, wrenches
+        State and torques about which the model is linear, as for `forward_dynamics`, and with its errors.
 
     Returns
     -------
-    A, B
-        Shapes (2n, 2n) and (2n, n).
+    A
+        Shape (2n, 2n).
+    B
+        Shape (2n, n).
 
     Examples
     --------
     The first rod is held level and the second balanced upright. It falls as a rod of length l = 0.25 m does, with
-    3 g / (2 l) = 6 * 9.80621 per s^2, and the torques act by the inverse mass matrix.
+    3 g / (2 l) = 6 · 9.80621 / s², and the torques act by the inverse mass matrix.
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -158,4 +180,4 @@ def linearize(
     zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
     lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
     A = np.concatenate([np.concatenate([transport_of_displacement(tree, qd), one], axis=1), lower])
-    return A, np.concatenate([zero, M_inverse])
+    return Linearization(A, np.concatenate([zero, M_inverse]))

@@ -43,32 +43,33 @@ if TYPE_CHECKING:
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
-    """Mass matrix, symmetric and full, with the motors' armature on its diagonal.
+    """Return the mass matrix, symmetric and full, with the motors' armature on its diagonal.
 
     Column i is the wrench that gives the bodies beyond joint i a unit acceleration of that joint, felt at the joints
     that carry it.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
 
     Returns
     -------
-    ndarray
-        M (n, n), kg m^2 (kg for sliding joints).
+    M
+        Shape (n, n), kg·m² (kg for prismatic joints).
 
     Notes
     -----
-    Walker & Orin, "Efficient dynamic computer simulation of robotic mechanisms" (1982); Featherstone, Rigid Body
-    Dynamics Algorithms (2008), section 6.2, The Composite-Rigid-Body Algorithm.
+    The composite-rigid-body algorithm: Walker & Orin, "Efficient dynamic computer simulation of robotic mechanisms"
+    (1982); Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2.
 
     Examples
     --------
-    Rods of m_1 = 10 kg, l_1 = 0.5 m and m_2 = 5 kg, l_2 = 0.25 m at a right angle: M_22 = M_12 = m_2 l_2^2 / 3 and
-    M_11 = m_1 l_1^2 / 3 + m_2 l_1^2 + M_22.
+    Rods of m₁ = 10 kg, l₁ = 0.5 m and m₂ = 5 kg, l₂ = 0.25 m at a right angle: M₂₂ = M₁₂ = m₂ l₂²/3 and
+    M₁₁ = m₁ l₁²/3 + m₂ l₁² + M₂₂.
 
-    >>> import numpy as np
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> mass_matrix(tree, np.array([0.0, np.pi / 2])).round(4)
@@ -118,17 +119,19 @@ def massless(joint: str) -> ArgumentError:
 
 
 def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
-    """Coriolis matrix of the Christoffel symbols; friction has no part in it.
+    """Return the Coriolis matrix of the Christoffel symbols; friction has no part in it.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
-        C (n, n): C qd is `coriolis_vector`, and dM/dt - 2 C is skew-symmetric.
+    C
+        Shape (n, n), N·m·s: C qd is `coriolis_vector`, and dM/dt - 2 C is skew-symmetric.
 
     Notes
     -----
@@ -139,9 +142,8 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
 
     Examples
     --------
-    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125 of the planar arm: [[-h qd_2, -h (qd_1 + qd_2)], [h qd_1, 0]].
+    With h = m₂ l₁ l₂/2 sin q₂ = 0.3125: [[-h qd₂, -h (qd₁ + qd₂)], [h qd₁, 0]].
 
-    >>> import numpy as np
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
     >>> coriolis_matrix(tree, np.array([0.0, np.pi / 2]), np.array([1.0, 2.0])).round(6) + 0.0

@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 
 def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
-    """Acceleration of a frame per unit wrench on it: J M^-1 J^T.
+    """Return the acceleration of a frame per unit wrench on it: J M⁻¹ Jᵀ.
 
     Parameters
     ----------
-    tree, q
-        The robot and its coordinates (nq,), rad (m for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
     target, frame
-        The frame and the reference frame of its twists, as for `jacobian`.
+        As for `jacobian`, and with its errors.
 
     Returns
     -------
-    ndarray
-        Shape (6, 6), symmetric; singular where the frame cannot be moved in some direction.
+    mobility
+        Shape (6, 6), symmetric. It exists for every robot and configuration; singular where the frame cannot be moved
+        in some direction.
 
     Raises
     ------
@@ -43,7 +46,8 @@ def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "
 
     >>> import numpy as np
     >>> from chasles.model import build_tree, load
-    >>> mobility = operational_space_mobility(build_tree(load("planar2r")), np.zeros(2), "tool")
+    >>> tree = build_tree(load("planar2r"))
+    >>> mobility = operational_space_mobility(tree, np.zeros(2), target="tool", frame="world-aligned")
     >>> mobility[3:5, 3:5].round(4)
     array([[0.    , 0.    ],
            [0.    , 0.6545]])
@@ -54,28 +58,30 @@ def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "
 
 
 def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
-    """Wrench on a frame per unit of its acceleration: (J M^-1 J^T)^-1.
+    """Return the wrench on a frame per unit of its acceleration: (J M⁻¹ Jᵀ)⁻¹.
 
     Parameters
     ----------
-    tree, q, target, frame
-        As for `operational_space_mobility`, and with its error.
+    tree
+        Kinematic tree of the robot.
+    q, target, frame
+        As for `operational_space_mobility`, and with its errors.
 
     Returns
     -------
-    ndarray
-        Shape (6, 6), symmetric, kg m^2, kg m and kg. Where the frame cannot be moved in some direction, as in a
-        singular configuration, it does not exist: its elements are then not finite, or as large as rounding leaves
-        them. Arms with fewer than six joints never have it; for these use `operational_space_mobility` and invert the
-        part that matters.
+    Lambda
+        Shape (6, 6), symmetric, kg·m², kg·m and kg. Where the frame cannot be moved in some direction, as in a singular
+        configuration, it does not exist: its elements are then not finite, or as large as rounding leaves them. Arms
+        with fewer than six joints never have it; use `operational_space_mobility` and invert the part that matters.
 
     Examples
     --------
     >>> import numpy as np
     >>> from chasles.model import build_tree, load
     >>> tree, q = build_tree(load("ur5")), np.array([0.0, -1.0, 1.0, 0.5, 1.0, 0.0])
-    >>> inertia = operational_space_inertia(tree, q, "tool")
-    >>> bool(np.allclose(inertia @ operational_space_mobility(tree, q, "tool"), np.eye(6)))
+    >>> inertia = operational_space_inertia(tree, q, target="tool", frame="world-aligned")
+    >>> mobility = operational_space_mobility(tree, q, target="tool", frame="world-aligned")
+    >>> bool(np.allclose(inertia @ mobility, np.eye(6)))
     True
     """
     return inverse(factor(operational_space_mobility(tree, q, target, frame)))

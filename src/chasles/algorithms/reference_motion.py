@@ -93,34 +93,37 @@ def reference_accelerations(
 
 
 def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
-    """Torques M qdd_r + C(q, qd) qd_r + g + friction(qd) + armature * qdd_r, with the C of `coriolis_matrix`.
+    """Return M qdd_r + C(q, qd) qd_r + g + friction(qd) + armature qdd_r, with the C of `coriolis_matrix`.
+
+    This is the torque of passivity-based control, for which dM/dt - 2 C must be skew-symmetric.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
     qd_reference, qdd_reference
-        Reference rates and accelerations (n,), rad/s, rad/s^2.
+        Reference velocity and acceleration, shape (n,), rad/s, rad/s² (m/s, m/s² for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (n,), N m (N for sliding joints). With qd_reference = qd it is `inverse_dynamics`.
+    tau
+        Shape (n,), N·m (N for prismatic joints). With qd_reference = qd it is `inverse_dynamics`.
 
     Notes
     -----
     Slotine & Li, "On the adaptive control of robot manipulators" (Int. J. Robotics Research 6(3), 1987). The recursion
-    is that of Luh, Walker & Paul with the accelerations of `reference_motion`.
+    is that of Luh, Walker & Paul with the accelerations of `reference_accelerations`.
 
     Examples
     --------
-    With h = m_2 l_1 l_2 / 2 * sin(q_2) = 0.3125, C = [[-h qd_2, -h (qd_1 + qd_2)], [h qd_1, 0]] for the planar arm.
+    With h = m₂ l₁ l₂/2 sin q₂ = 0.3125, C = [[-h qd₂, -h (qd₁ + qd₂)], [h qd₁, 0]]; without gravity:
 
     >>> from chasles.model import build_tree, load
-    >>> from dataclasses import replace
-    >>> tree = replace(build_tree(load("planar2r")), gravity=np.zeros(3))
+    >>> tree = build_tree(load("planar2r").with_gravity(np.zeros(3)))
     >>> q, qd = np.array([0.0, np.pi / 2]), np.array([1.0, 2.0])
-    >>> passivity_torque(tree, q, qd, np.array([4.0, 0.0]), np.zeros(2)).round(6)  # -h 2 * 4 and h 1 * 4
+    >>> passivity_torque(tree, q, qd, np.array([4.0, 0.0]), np.zeros(2)).round(6)  # -h 2 · 4 and h 1 · 4
     array([-2.5 ,  1.25])
     """
     poses = poses_in_parent(tree, joint_positions(tree, q))
@@ -153,32 +156,34 @@ def _wrench(moments: MassMoments, accelerations: PointAccelerations) -> Wrench:
 
 
 def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
-    """Matrix Y with Y pi = M qdd_r + C(q, qd) qd_r + g + friction(qd): what each parameter adds to `passivity_torque`.
+    """Return the matrix Y with Y π = `passivity_torque`: what each parameter adds to it.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
     qd_reference, qdd_reference
-        Reference rates and accelerations (n,), rad/s, rad/s^2.
+        Reference velocity and acceleration, shape (n,), rad/s, rad/s² (m/s, m/s² for prismatic joints).
 
     Returns
     -------
-    ndarray
+    Y
         Shape (n, parameters), columns as those of `torque_regressor`, which it is for qd_reference = qd.
 
     Notes
     -----
     Slotine & Li, "On the adaptive control of robot manipulators" (Int. J. Robotics Research 6(3), 1987), with the
-    recursion of `reference_motion`, which costs little more than that of `torque_regressor`.
+    `reference_accelerations`, which cost little more than the `torque_regressor`.
 
     Examples
     --------
     Coulomb friction opposes the real motion, whatever the reference.
 
     >>> from chasles.model import build_tree, load
-    >>> tree, q = build_tree(load("planar2r")), np.zeros(2)
-    >>> Y = passivity_regressor(tree, q, np.array([-2.0, 3.0]), np.array([1.0, 1.0]), np.zeros(2))
+    >>> tree = build_tree(load("planar2r"))
+    >>> Y = passivity_regressor(tree, np.zeros(2), np.array([-2.0, 3.0]), np.array([1.0, 1.0]), np.zeros(2))
     >>> Y[:, 21], Y[:, 24]
     (array([-1.,  0.]), array([0., 1.]))
     """
@@ -199,40 +204,45 @@ def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Colum
     return columns_of_accelerations(U, a, 0.5 * (lower - upper), 0.5 * (lower + upper))
 
 
-class Momentum(NamedTuple):
-    """Momenta p (n,) of the coordinates, and their drift (n,): the rate at which they change without torques."""
+class MomentumAndDrift(NamedTuple):
+    """Generalised momenta M qd and the rate at which they change without torques, each of shape (..., n)."""
 
     momentum: Array
     drift: Array
 
 
-def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> Momentum:
-    """Momenta M qd, and C(q, qd)^T qd - g - friction: the rate at which they change if no torques act.
+def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
+    """Return the generalised momenta p = M qd, and the drift with dp/dt = tau + Jᵀ w + drift.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    Momentum
-        momentum (n,) in kg m^2/s (kg m/s for sliding joints) and drift (n,) in N m (N).
+    momentum
+        Shape (n,), kg·m²/s (kg·m/s for prismatic joints), armature included.
+    drift
+        Shape (n,), N·m (N for prismatic joints): C(q, qd)ᵀ qd - g - friction, the rate at which the momenta change if
+        no torques act.
 
     Notes
     -----
     A joint's momentum is the product of its screw S with the momentum H of all that it carries; so the momenta change
-    by S H' and by S' H, which is the part C^T qd. Neither needs accelerations. The relation is that of De Luca &
+    by S H' and by S' H, which is the part Cᵀ qd. Neither needs accelerations. The relation is that of De Luca &
     Mattone, "Actuator failure detection and isolation using generalized momenta" (IEEE Int. Conf. Robotics and
     Automation, 2003).
 
     Examples
     --------
-    The stretched arm turns like one body of 2.8125 kg m^2; its tip rod alone has 5 * (0.25^2 / 3 + 0.5 * 0.125).
+    The stretched arm turns like one body of 2.8125 kg·m²; its tip rod alone has 5 (0.25²/3 + 0.5 · 0.125).
 
-    >>> import numpy as np
     >>> from chasles.model import build_tree, load
-    >>> momentum_and_drift(build_tree(load("planar2r")), np.zeros(2), np.array([2.0, 0.0])).momentum.round(5)
+    >>> tree = build_tree(load("planar2r"))
+    >>> momentum_and_drift(tree, np.zeros(2), np.array([2.0, 0.0])).momentum.round(5)
     array([5.625  , 0.83333])
     """
     rates = joint_rates(tree, qd)
@@ -243,23 +253,26 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> Momentum:
     pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
     momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
     turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])
-    return Momentum(momenta + armature_torque(tree, qd), turned - gravity_torque(tree, q) - friction_torque(tree, qd))
+    drift = turned - gravity_torque(tree, q) - friction_torque(tree, qd)
+    return MomentumAndDrift(momenta + armature_torque(tree, qd), drift)
 
 
 def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
-    """Matrix D with D pi = drift of `momentum_and_drift`: what each parameter adds to C^T qd - g - friction.
+    """Return the matrix D with D π = drift of `momentum_and_drift`: what each parameter adds to it.
 
-    With the momentum regressor P, the torques of every motion are tau = (dP/dt - D) pi, which a filter can use without
+    With the momentum regressor P, the torques of every motion are tau = (dP/dt - D) π, which a filter can use without
     accelerations.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
+    D
         Shape (n, parameters), columns as those of `torque_regressor`; those of armature are zero.
 
     Notes
@@ -272,7 +285,8 @@ def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, at rest and level: it falls.
 
     >>> from chasles.model import build_tree, load
-    >>> momentum_drift_regressor(build_tree(load("planar2r")), np.zeros(2), np.zeros(2))[:, 10].round(5)
+    >>> tree = build_tree(load("planar2r"))
+    >>> momentum_drift_regressor(tree, np.zeros(2), np.zeros(2))[:, 10].round(5)
     array([-7.35466, -2.45155])
     """
     poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)

@@ -7,7 +7,7 @@ body's columns is that of its first link, the one that the joint moves. Bodies w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,23 +23,33 @@ if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
+class EnergyRegressors(NamedTuple):
+    """Regressors of the kinetic and the potential energy, each of shape (..., parameters)."""
+
+    kinetic: Array
+    potential: Array
+
+
 def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
-    """Matrix Y with tau = Y pi: what each parameter adds to the torques of `inverse_dynamics`.
+    """Return the matrix Y with tau = Y π: what each parameter adds to the torques of `inverse_dynamics`.
 
     By the principle of virtual power: the torque of a joint is the power, per unit of its rate, of the wrenches that
     the bodies beyond it need.
 
     Parameters
     ----------
-    tree, q, qd, qdd
-        The robot, its coordinates, their rates and accelerations (n,), rad, rad/s, rad/s^2 (m, ... for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd
+        Configuration, shape (nq,), velocity and acceleration, shape (n,), rad, rad/s, rad/s² (m, m/s, m/s² for
+        prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (n, parameters). Columns: ten for each body that carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of
-        the inertia, about the origin and in the axes of its first link; then viscous friction, Coulomb friction and
-        armature of each freedom.
+    Y
+        Shape (n, parameters), columns in the order of the robot's `inertial_parameter_names`: ten for each body that
+        carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about the origin and in the axes of its
+        first link; then viscous friction, Coulomb friction and armature of each velocity coordinate.
 
     Notes
     -----
@@ -50,10 +60,11 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     Examples
     --------
     Stretched out level and at rest, 1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, weighs
-    9.80621 m/s^2 times that.
+    9.80621 m/s² times that.
 
     >>> from chasles.model import build_tree, load
-    >>> tree, rest = build_tree(load("planar2r")), np.zeros(2)
+    >>> tree = build_tree(load("planar2r"))
+    >>> rest = np.zeros(2)
     >>> torque_regressor(tree, rest, rest, rest)[:, 10].round(5)
     array([7.35466, 2.45155])
     """
@@ -66,20 +77,23 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
-    """Matrix Y with M qd = Y pi: what each parameter adds to the momenta that belong to the coordinates.
+    """Return the matrix Y with M qd = Y π: what each parameter adds to the generalised momenta.
 
     Identification by momenta needs no measured accelerations: they change by the impulse of the torques, but for terms
     of q and qd.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
-    ndarray
-        Shape (n, parameters), columns as those of `torque_regressor`; those of friction are zero.
+    Y
+        Shape (n, parameters), columns as those of `torque_regressor`; those of friction are zero. The momenta are in
+        kg·m²/s (kg·m/s for prismatic joints).
 
     Notes
     -----
@@ -89,10 +103,11 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     Examples
     --------
     1 kg at the origin of link2, 0.75 m and 0.25 m from the joints, turning about the first with 2 rad/s: it has
-    1.5 kg m/s.
+    1.5 kg·m/s.
 
     >>> from chasles.model import build_tree, load
-    >>> momentum_regressor(build_tree(load("planar2r")), np.zeros(2), np.array([2.0, 0.0]))[:, 10].round(6)
+    >>> tree = build_tree(load("planar2r"))
+    >>> momentum_regressor(tree, np.zeros(2), np.array([2.0, 0.0]))[:, 10].round(6)
     array([1.125, 0.375])
     """
     poses, rates = poses_in_parent(tree, joint_positions(tree, q)), joint_rates(tree, qd)
@@ -102,13 +117,15 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     return matrix_of_rows(tree, columns, poses, [nothing, nothing, np.array(rates)])
 
 
-def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Vectors k and u: the kinetic energy is k pi, the potential energy u pi.
+def energy_regressor(tree: Tree, q: Array, qd: Array) -> EnergyRegressors:
+    """Return the vectors k and u with kinetic energy k·π and potential energy u·π.
 
     Parameters
     ----------
-    tree, q, qd
-        The robot, its coordinates and their rates (n,), rad, rad/s (m, m/s for sliding joints).
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
 
     Returns
     -------
@@ -122,10 +139,11 @@ def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     Examples
     --------
     1 kg at the origin of link2, upright 0.75 m above the joint and turning about it with 2 rad/s:
-    1.5^2 / 2 J, and 0.75 * 9.80621 J.
+    1.5²/2 J, and 0.75 · 9.80621 J.
 
     >>> from chasles.model import build_tree, load
-    >>> k, u = energy_regressor(build_tree(load("planar2r")), np.array([np.pi / 2, 0.0]), np.array([2.0, 0.0]))
+    >>> tree = build_tree(load("planar2r"))
+    >>> k, u = energy_regressor(tree, np.array([np.pi / 2, 0.0]), np.array([2.0, 0.0]))
     >>> float(k[10].round(5)), float(u[10].round(5))
     (1.125, 7.35466)
     """
@@ -140,7 +158,7 @@ def energy_regressor(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
         R_world_link, p_world_link = frame_pose(tree.frames[tree.bodies[index].name], poses_in_world)
         potential += [-(tree.gravity @ p_world_link), *(-(tree.gravity @ R_world_link)), *[0.0] * 6]
     of_joints = [x for rate in rates for x in (0.0, 0.0, 0.5 * rate * rate)]
-    return np.array(kinetic + of_joints), np.array(potential + [0.0] * len(of_joints))
+    return EnergyRegressors(np.array(kinetic + of_joints), np.array(potential + [0.0] * len(of_joints)))
 
 
 Columns = tuple[Array, Array]

@@ -13,6 +13,7 @@ from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
 from chasles.errors import ArgumentError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.reference_frames import REFERENCE_FRAMES
+from chasles.mechanics.contract import contract
 from chasles.model import Description, Tree, build_tree, parameter_shapes
 
 P = ParamSpec("P")
@@ -49,9 +50,10 @@ def computes(
 ) -> Callable[[Callable[Concatenate[Any, P], Result]], Computation[P, Result]]:
     """Make a computation of the robot from a function of its kinematic tree.
 
-    It decorates a method that declares how the computation is called: its arguments by place are the arrays, of shape
-    (nq,) if they are called q, q0 or q1 and else of shape (n,); its keywords are handed to the algorithm, but for
-    ``vary`` and ``out``, which concern the call.
+    It decorates a method without body that declares how the computation is called: its arguments by place are the
+    arrays, of shape (nq,) if they are called q, q0 or q1 and else of shape (n,); its keywords are handed to the
+    algorithm, but for ``vary`` and ``out``, which concern the call. Its documentation is the algorithm's (`contract`),
+    with the method's own docstring as a remark after the first paragraph.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ class Computation(Generic[P, Result]):
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
         self.name = self.__name__ = declaration.__name__
-        self.__doc__ = inspect.getdoc(declaration)
+        self.__doc__ = contract(algorithm, self.name, inspect.getdoc(declaration) or "")
         self.__module__ = declaration.__module__  # where doctest looks for the examples
         _robot, *parameters = inspect.signature(declaration).parameters.values()
         self.signature = inspect.signature(declaration).replace(parameters=parameters)

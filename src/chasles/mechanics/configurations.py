@@ -20,91 +20,16 @@ class Configurations(Described):
     """
 
     @computes(algorithms.integrate, outputs=["q_next"])
-    def integrate(self, q: ArrayLike, v: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
-        """Configuration after a displacement: ``integrate(q, v)``.
-
-        Parameters
-        ----------
-        q
-            Configuration, shape (..., nq).
-        v
-            Displacement, shape (..., nv), rad (m for slides): a constant velocity times the time that it lasts.
-
-        Returns
-        -------
-        q_next
-            Shape (..., nq), with quaternions of unit length. NaN for a quaternion of zeros.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("planar2r").integrate([0.1, 0.2], [0.5, -0.2])
-        array([0.6, 0. ])
-        """
+    def integrate(self, q: ArrayLike, v: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @computes(algorithms.difference, outputs=["v"])
-    def difference(self, q0: ArrayLike, q1: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
-        """Displacement from one configuration to another: ``difference(q0, q1)``, the inverse of `integrate`.
-
-        Parameters
-        ----------
-        q0, q1
-            Configurations, shape (..., nq).
-
-        Returns
-        -------
-        v
-            Shape (..., nv): ``integrate(q0, v)`` is q1, but perhaps for the signs of quaternions. Turns of spherical
-            and free joints are the shorter way round.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("planar2r").difference([0.1, 0.2], [0.6, 0.0])
-        array([ 0.5, -0.2])
-        """
+    def difference(self, q0: ArrayLike, q1: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @computes(algorithms.configuration_rate, outputs=["q_rate"])
-    def configuration_rate(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
-        """Rates of the elements of q: ``configuration_rate(q, qd)``.
-
-        Parameters
-        ----------
-        q, qd
-            Configuration, shape (..., nq), and velocity, shape (..., nv).
-
-        Returns
-        -------
-        q_rate
-            Shape (..., nq); equal to qd where joints have one freedom.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("planar2r").configuration_rate([0.1, 0.2], [0.5, -0.2])
-        array([ 0.5, -0.2])
-        """
+    def configuration_rate(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @computes(algorithms.normalize, outputs=["q_unit"])
-    def normalize(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array:
-        """The same configuration with quaternions of unit length: ``normalize(q)``.
-
-        Parameters
-        ----------
-        q
-            Configuration, shape (..., nq).
-
-        Returns
-        -------
-        q_unit
-            Shape (..., nq); NaN for a quaternion of zeros.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("planar2r").normalize([0.1, 0.2])
-        array([0.1, 0.2])
-        """
+    def normalize(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @property
     def neutral(self) -> NDArray[np.float64]:

@@ -8,14 +8,11 @@ from chasles.mechanics.dynamics import Dynamics
 from chasles.mechanics.formats import Formats
 from chasles.mechanics.kinematics import Kinematics
 from chasles.mechanics.parameters import InertialParameters
-from chasles.mechanics.reference_dynamics import ReferenceDynamics
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
 
-class Mechanics(
-    Configurations, Kinematics, Dynamics, Regressors, ReferenceDynamics, InertialParameters, WholeBody, Copies, Formats
-):
+class Mechanics(Configurations, Kinematics, Dynamics, Regressors, InertialParameters, WholeBody, Copies, Formats):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
