@@ -13,7 +13,7 @@ from chasles.verbs import check, peaks, plot, report
 
 if TYPE_CHECKING:
     from chasles import control, geometry, integrators, studies
-    from chasles.control import ComputedTorque, PDGravity, PythonLaw
+    from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
     from chasles.engine.threads import get_threads, set_threads, threads
@@ -61,6 +61,7 @@ __all__ = [
     "CircularArc",
     "ComputedTorque",
     "ContactPlane",
+    "Controller",
     "CubicSpline",
     "ElasticJoints",
     "ExternalWrench",
@@ -109,7 +110,7 @@ _PACKAGES = (
     "plant", "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
-    "control": ("ComputedTorque", "PDGravity", "PythonLaw"),
+    "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
     "integrators": ("integrate",),
     "plant": (

@@ -48,7 +48,8 @@ def simulate(
     The wrench is ``wrench(t, T, twist)``, (6,) in world axes about the tool's origin; a controller that measures it
     gets it in the tool's axes.
     """
-    n, m = plant.n, controller.initial_state.size
+    n, layout = plant.n, controller.memory_layout
+    m = layout.size
     numbers = {**controller.parameters, **(parameters or {})}
 
     def push(t: Any, q: Any, qd: Any) -> Any:
@@ -64,9 +65,9 @@ def simulate(
     def step(state: Any, t: Any) -> tuple[Any, ...]:
         q, qd, memory = state[:n], state[n : 2 * n], state[2 * n :]
         given = dict(numbers)
-        if getattr(controller, "measured_wrench", None):
+        if controller.measured_wrench is not None:
             given["measured_wrench"] = np.zeros(6) if wrench is None else push(t, q, qd)
-        tau, following = controller.law(t, q, qd, reference(t), memory, given, period)
+        tau, following = controller.law(t, q, qd, reference(t), layout.split(memory), given, period)
 
         def derivative(time: Any, x: Any) -> Any:
             return np.concatenate([x[n:], accelerations(time, x[:n], x[n:], tau)])
@@ -76,7 +77,13 @@ def simulate(
         k2 = derivative(t + h / 2, x + h / 2 * k1)
         k3 = derivative(t + h / 2, x + h / 2 * k2)
         k4 = derivative(t + h, x + h * k3)
-        return np.concatenate([x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), following]), q, qd, tau, np.append(memory, 0.0)
+        return (
+            np.concatenate([x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), layout.join(following)]),
+            q,
+            qd,
+            tau,
+            np.append(memory, 0.0),
+        )
 
     outputs = ["next", "q", "qd", "tau", "memory"]
     program = trace(step, {"state": (2 * n + m,), "t": ()}, name="sampled_loop", outputs=outputs)
@@ -86,7 +93,7 @@ def simulate(
     q, qd = np.broadcast_arrays(
         np.asarray(q0, dtype=float), np.zeros(n) if qd0 is None else np.asarray(qd0, dtype=float)
     )
-    memory = np.broadcast_to(controller.initial_state, (*q.shape[:-1], m))
+    memory = np.broadcast_to(layout.join(controller.initial_state), (*q.shape[:-1], m))
     _, *recorded = loop(np.concatenate([q, qd, memory], axis=-1), times)
     return Record(times[:, 0], *recorded[:3], recorded[3][..., :m])
 

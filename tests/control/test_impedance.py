@@ -273,26 +273,26 @@ def test_the_memory_of_admittance_keeps_a_rotation_and_its_energy() -> None:
     T = arm.forward_kinematics(bent(arm))
     controller = Admittance(arm, kp=900.0, kd=60.0, **(SHAPED | {"damping": 0.0, "rotational_damping": 0.0}))
     given = {**controller.parameters, "measured_wrench": np.zeros(6)}
-    state = controller.initial_state.copy()
-    state[:3], state[10:13] = [0.02, -0.01, 0.03], [0.1, 0.0, -0.2]
-    start = 0.5 * STIFF @ state[:3] ** 2 + 0.5 * MASS @ state[10:13] ** 2
+    state = controller.initial_state
+    state.offset[:], state.velocity[3:] = [0.02, -0.01, 0.03], [0.1, 0.0, -0.2]
+    start = 0.5 * STIFF @ state.offset**2 + 0.5 * MASS @ state.velocity[3:] ** 2
     quiet = at_rest(T)(0.0)
     for _ in range(2000):
         _, state = controller.law(0.0, bent(arm), np.zeros(7), quiet, state, given, 5e-3)
-    energy = 0.5 * STIFF @ state[:3] ** 2 + 0.5 * MASS @ state[10:13] ** 2
+    energy = 0.5 * STIFF @ state.offset**2 + 0.5 * MASS @ state.velocity[3:] ** 2
     np.testing.assert_allclose(energy, start, rtol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(state[3:7]), 1.0, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(state.quaternion), 1.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("law", [Impedance, Admittance])
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"stiffness": -1.0}, "stiffness must be finite and not negative"),
-        ({"damping": [1.0, 2.0]}, "damping must be one number or 3"),
+        ({"stiffness": -1.0}, r"stiffness\[0\] is -1.0; it must be at least 0"),
+        ({"damping": [1.0, 2.0]}, r"damping has shape \(2,\); expected \(3,\) or one number"),
         ({"rotational_stiffness": None}, "rotational_stiffness is missing: the orientation is controlled"),
-        ({"rotational_damping": np.nan}, "rotational_damping must"),
-        ({"inertia": 0.0}, "inertia must be positive"),
+        ({"rotational_damping": np.nan}, r"rotational_damping\[0\] is nan"),
+        ({"inertia": 0.0}, r"inertia\[0\] is 0.0; it must be positive"),
         ({"rotational_inertia": None}, "rotational_inertia is missing"),
         ({"axes": "tool"}, "Existing: reference, world"),
         ({"orientation_error": "euler"}, "Existing: quaternion, logarithm"),
@@ -311,6 +311,6 @@ def test_a_rotational_inertia_alone_is_refused() -> None:
 
 def test_only_those_that_need_it_measure_the_wrench() -> None:
     arm = ch.load("panda")
-    assert not hasattr(Impedance(arm, **SPRINGS), "measured_wrench")
+    assert Impedance(arm, **SPRINGS).measured_wrench is None
     assert Impedance(arm, **SHAPED).measured_wrench == "tool"
     assert law("admittance", arm).measured_wrench == "tool"

@@ -350,18 +350,18 @@ def test_computed_torque_does_not_wind_up() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ("much", "one number or 7"),
-        ([1.0, 2.0], "one number or 7"),
-        (0.0, "must be positive"),
-        ([1, 1, 1, -1, 1, 1, 1], "must be positive"),
+        ("much", "must be an array of real numbers"),
+        ([1.0, 2.0], r"has shape \(2,\); expected \(7,\) or one number"),
+        (0.0, r"\[0\] is 0.0; it must be positive"),
+        ([1, 1, 1, -1, 1, 1, 1], r"\[3\] is -1.0; it must be positive"),
     ],
 )
 def test_wrong_torque_limits_of_pid_are_refused(limits: object, message: str) -> None:
-    with pytest.raises(ArgumentError, match=f"torque_limits must be .*{message}|torque_limits {message}"):
+    with pytest.raises(ArgumentError, match=f"torque_limits ?{message}"):
         control.PID(ch.load("panda"), kp=1.0, ki=0.0, kd=0.0, torque_limits=limits)
 
 
 def test_a_law_of_four_arguments_has_no_place_for_a_state() -> None:
     for options in ({"initial_state": [0.0]}, {"parameters": {"k": 1.0}}):
-        with pytest.raises(ArgumentError, match="takes no state and no parameters: give it six arguments"):
+        with pytest.raises(ArgumentError, match="takes no memory and no parameters: give it six arguments"):
             control.PythonLaw(lambda t, q, qd, reference: q, **options)

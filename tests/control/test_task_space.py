@@ -264,17 +264,17 @@ def test_what_a_robot_cannot_do_is_named(law: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"kp": -1.0}, "kp must be finite and not negative"),
-        ({"kd": np.nan}, "kd must be finite"),
-        ({"kp": [1.0, 2.0]}, "kp must be one number or 3"),
-        ({"kp_orientation": -1.0}, "kp_orientation must"),
-        ({"kd_orientation": [np.inf, 0.0, 0.0]}, "kd_orientation must"),
-        ({"threshold": 0.0}, "threshold must be positive"),
-        ({"largest_damping": -1.0}, "largest_damping must"),
-        ({"nullspace_damping": [1.0, 2.0]}, "nullspace_damping must be one number"),
-        ({"nullspace_stiffness": -2.0}, "nullspace_stiffness must"),
-        ({"posture": [0.0, 1.0]}, "posture must be 7"),
-        ({"posture": "up"}, "posture must be 7"),
+        ({"kp": -1.0}, r"kp\[0\] is -1.0; it must be at least 0"),
+        ({"kd": np.nan}, r"kd\[0\] is nan; it must be finite"),
+        ({"kp": [1.0, 2.0]}, r"kp has shape \(2,\); expected \(3,\) or one number"),
+        ({"kp_orientation": -1.0}, r"kp_orientation\[0\] is"),
+        ({"kd_orientation": [np.inf, 0.0, 0.0]}, r"kd_orientation\[0\] is inf"),
+        ({"threshold": 0.0}, "threshold is 0.0; it must be positive"),
+        ({"largest_damping": -1.0}, "largest_damping is -1.0; it must"),
+        ({"nullspace_damping": [1.0, 2.0]}, r"nullspace_damping has shape \(2,\); expected one number"),
+        ({"nullspace_stiffness": -2.0}, "nullspace_stiffness is -2.0; it must"),
+        ({"posture": [0.0, 1.0]}, r"posture has shape \(2,\); expected \(7,\)"),
+        ({"posture": "up"}, "posture must be an array of real numbers"),
     ],
 )
 def test_bad_gains_are_named(law: Any, wrong: dict[str, Any], named: str) -> None:

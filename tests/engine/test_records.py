@@ -83,7 +83,7 @@ def test_batch_axes_of_parts_broadcast() -> None:
         ({"q": [1.0, 2.0]}, "part 't' is missing"),
         ({"q": [1.0, 2.0, 3.0], "t": 0.0}, r"part 'q' has shape \(3,\); expected \(2,\)"),
         ({"q": [1.0, 2.0], "t": 0.0, "tt": 1.0}, "no part 'tt'. Did you mean 't'"),
-        ([1.0, 2.0, 0.0], "must have the named parts q, t"),
+        ([1.0, 2.0, 0.0], "must be a mapping with the parts q, t"),
     ],
 )
 def test_what_does_not_fit_is_named(record: Any, message: str) -> None:
@@ -91,7 +91,16 @@ def test_what_does_not_fit_is_named(record: Any, message: str) -> None:
         Layout({"q": (2,), "t": ()}).join(record)
 
 
-@pytest.mark.parametrize("spec", [{"q": 3}, {"q": (-1,)}, {"q": (1.5,)}, (3,), {"q": {"values": (2,)}}, {"get": ()}])
+def test_a_single_shape_is_the_layout_of_one_array() -> None:
+    layout = Layout((2, 2))
+    np.testing.assert_array_equal(layout.split(np.arange(8.0).reshape(2, 4))[1], [[4.0, 5.0], [6.0, 7.0]])
+    np.testing.assert_array_equal(layout.join([[1.0, 2.0], [3.0, 4.0]]), [1.0, 2.0, 3.0, 4.0])
+    assert layout.names == ("[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]")
+
+
+@pytest.mark.parametrize(
+    "spec", [{"q": 3}, {"q": (-1,)}, {"q": (1.5,)}, 3, (3, -1), {"q": {"values": (2,)}}, {"get": ()}]
+)
 def test_impossible_layouts_are_refused(spec: Any) -> None:
     with pytest.raises(ArgumentError):
         _ = Layout(spec).size
@@ -169,6 +178,15 @@ def test_scans_and_solves_carry_records() -> None:
     found, _, done = solve({"x": 1.0}, [2.0, 9.0], 50)
     np.testing.assert_allclose(found.x, [np.sqrt(2.0), 3.0], rtol=1e-15)
     assert done.all()
+
+
+def test_a_state_that_comes_back_in_another_order_is_refused() -> None:
+    def step(state: Any, t: Any) -> Any:
+        return {"speed": state.speed, "place": state.place + t * state.speed}
+
+    program = trace(step, {"state": {"place": (), "speed": ()}, "t": ()})
+    with pytest.raises(ArgumentError, match="in their order, place, speed; it has speed, place"):
+        Function(program, shape="scan")({"place": 0.0, "speed": 1.0}, np.ones((2, 1)))
 
 
 def test_the_decorator_takes_records_too() -> None:

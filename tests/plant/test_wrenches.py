@@ -119,7 +119,7 @@ def test_numbers_of_wrenches_vary() -> None:
     np.testing.assert_allclose(speed, (np.array([1.0, 2.0, -1.0]) + np.array([[0.0], [5.0]])) / MASS, atol=1e-9)
 
 
-class Listener:
+class Listener(ch.control.Controller):
     """A controller that holds, and whose memory is what its force sensor said."""
 
     name = "listener"

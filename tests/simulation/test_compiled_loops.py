@@ -76,7 +76,7 @@ def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
     def law(t: Any, q: Any, qd: Any, reference: Any) -> Any:
         return STIFFNESS["value"] * (reference.q - q)
 
-    class Own:
+    class Own(ch.control.Controller):
         name, initial_state = "own", np.zeros(0)
         parameters: Mapping[str, Any] = MappingProxyType({})
 

@@ -37,7 +37,7 @@ class Shift(CartesianTrajectory):
         )
 
 
-class Springs:
+class Springs(ch.control.Controller):
     """A spring and a damper from the tool to the reference, and gravity compensation."""
 
     name, reference_kind = "springs", "pose"

@@ -17,7 +17,7 @@ ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([0.0, 0.1], [1.0, -0.5], 0.2)
 
 
-class Scheduled:
+class Scheduled(ch.control.Controller):
     """Torques that its schedule holds: a matrix times the planned motion, and the time."""
 
     name = "scheduled"
@@ -63,11 +63,8 @@ def test_so_it_does_step_by_step(integrator: str) -> None:
             float(t)
             return super().law(t, q, qd, *others)
 
-    controller = ch.PythonLaw(lambda t, q, qd, reference: 0.0 * q)
-    controller.schedule, law = Untraced().schedule, Untraced().law
-    controller.law = law
     with pytest.warns(UncompiledWarning):
-        run = ch.simulate(ARM, controller, MOTION, integrator=integrator, period=0.01)
+        run = ch.simulate(ARM, Untraced(), MOTION, integrator=integrator, period=0.01)
     np.testing.assert_allclose(run.tau, expected(run), atol=1e-12)
 
 

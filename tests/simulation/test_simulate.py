@@ -289,8 +289,8 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"substeps": 0}, ArgumentError, "substeps"),
         ({"save_every": 0}, ArgumentError, "save_every"),
         ({"integrator": "midpoint"}, UnknownNameError, "Existing: automatic, euler, .*, rk4, .*, rodas5p, RK45"),
-        ({"q0": [0.0]}, ArgumentError, r"q0 must have shape \(..., 2\)"),
-        ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 must have shape"),
+        ({"q0": [0.0]}, ArgumentError, r"q0 has shape .*; expected \(..., 2\)"),
+        ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 has shape"),
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
         ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
         ({"vary": {"payload.mass": [1.0, 2.0]}, "q0": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
@@ -312,13 +312,13 @@ def test_wrong_partners_are_named() -> None:
     motion = ch.PointToPoint([0.0] * 3, [1.0] * 3, 0.5)
     with pytest.raises(ArgumentError, match="moves 3 joints, but robot"):
         ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion)
-    with pytest.raises(ArgumentError, match="a controller is an object with a method `law`"):
+    with pytest.raises(ArgumentError, match=r"a controller is an instance of chasles\.Controller"):
         ch.simulate(arm, 3.0, motion)
     with pytest.raises(ArgumentError, match="a reference is a motion"):
         ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), None)
     with pytest.raises(ArgumentError, match="the controller's model has 6 joints"):
         ch.simulate(arm, ch.PDGravity(ch.load("puma560"), kp=1.0, kd=1.0), ch.PointToPoint([0, 0], [1, 1], 1.0))
-    with pytest.raises(ArgumentError, match="kp must be one number or 2"):
+    with pytest.raises(ArgumentError, match=r"kp has shape \(3,\); expected \(2,\) or one number"):
         ch.PDGravity(arm, kp=[1.0, 2.0, 3.0], kd=1.0)
     with pytest.raises(ArgumentError, match="must take"):
         ch.PythonLaw(lambda t, q: q)

@@ -10,7 +10,7 @@ from chasles.control.adaptive import (
 from chasles.control.admittance import Admittance
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.computed_torque import ComputedTorque
-from chasles.control.controller import Controller, PythonLaw
+from chasles.control.controller import Controller, PythonLaw, as_controller
 from chasles.control.hybrid_force_motion import HybridForceMotion
 from chasles.control.impedance import Impedance
 from chasles.control.linear_quadratic import (
@@ -27,6 +27,7 @@ from chasles.control.pd_gravity import PDGravity
 from chasles.control.pid import PID
 from chasles.control.pose_reference import pose_reference
 from chasles.control.resolved_acceleration import ResolvedAcceleration
+from chasles.control.robot_controller import RobotController
 from chasles.control.robust import DisturbanceObserver, SlidingMode
 
 __all__ = [
@@ -52,8 +53,10 @@ __all__ = [
     "PDGravity",
     "PythonLaw",
     "ResolvedAcceleration",
+    "RobotController",
     "SlidingMode",
     "SlotineLi",
     "TimeVaryingRegulator",
+    "as_controller",
     "pose_reference",
 ]

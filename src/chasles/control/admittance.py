@@ -19,6 +19,7 @@ from chasles.control.compliance import (
 )
 from chasles.control.impedance import compliant_gains, gains6, measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
+from chasles.engine import Record
 from chasles.geometry import (
     exp_rotation,
     normalize_quaternion,
@@ -112,8 +113,7 @@ class Admittance(CartesianController):
             rotational_inertia=rotational_inertia,
         )
         gains |= {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}
-        at_reference = np.zeros(13)  # offset (3,), its quaternion (4,), relative twist (6,)
-        at_reference[3] = 1.0
+        at_reference = {"offset": np.zeros(3), "quaternion": np.array([1.0, 0.0, 0.0, 0.0]), "velocity": np.zeros(6)}
         super().__init__(robot, gains, at_reference, **task)
         self.measured_wrench = self.target
 
@@ -131,7 +131,7 @@ class Admittance(CartesianController):
         frame, wanted = self.task.motion(q, qd), self.wanted(reference)
         wrench = measured_in_world(frame.pose, parameters)
         force = compliance_wrench(wrench, wanted, self.axes)
-        away = Offset(state[:3], np.asarray(rotation_from_quaternion(state[3:7])), state[7:])
+        away = Offset(state.offset, np.asarray(rotation_from_quaternion(state.quaternion)), state.velocity)
         a = self._acceleration(away, force, parameters)
         compliant = moved(wanted, away, a, self.axes)
         feedback = acceleration_feedback(
@@ -158,4 +158,4 @@ class Admittance(CartesianController):
         step = period * (v + 0.5 * change)
         S = np.asarray(exp_rotation(step[:3])) @ away.S
         quaternion = normalize_quaternion(quaternion_from_rotation(S))
-        return np.concatenate([away.x + step[3:], np.asarray(quaternion), v + change])
+        return Record(offset=away.x + step[3:], quaternion=np.asarray(quaternion), velocity=v + change)

@@ -8,10 +8,10 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.control.pose_reference import pose_reference
-from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskSpace
-from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -60,7 +60,7 @@ class CartesianController(RobotController):
         self,
         robot: Robot,
         gains: Mapping[str, NDArray[np.float64]],
-        initial_state: ArrayLike = (),
+        initial_state: Any = (),
         *,
         target: str = "tool",
         components: tuple[str, ...] | list[str] | None = None,
@@ -71,9 +71,9 @@ class CartesianController(RobotController):
         largest_damping: float = 0.1,
     ) -> None:
         own = {
-            "nullspace_damping": nonnegative(nullspace_damping, (), "nullspace_damping"),
-            "nullspace_stiffness": nonnegative(nullspace_stiffness, (), "nullspace_stiffness"),
-            "posture": _posture(robot, posture),
+            "nullspace_damping": reals(nullspace_damping, "nullspace_damping", (), at_least=0.0),
+            "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", (), at_least=0.0),
+            "posture": reals(robot.home if posture is None else posture, "posture", (robot.n,)),
         }
         super().__init__(robot, {**gains, **own}, initial_state)
         self.task = TaskSpace(robot, target, components, threshold=threshold, largest_damping=largest_damping)
@@ -98,16 +98,6 @@ def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.f
     >>> six(None, 4.0, "kp")
     array([4., 4., 4., 4., 4., 4.])
     """
-    moving = nonnegative(linear, (3,), name)
-    turning = moving if angular is None else nonnegative(angular, (3,), f"{name}_orientation")
+    moving = reals(linear, name, (3,), broadcast=True, at_least=0.0)
+    turning = moving if angular is None else reals(angular, f"{name}_orientation", (3,), broadcast=True, at_least=0.0)
     return np.concatenate([turning, moving])
-
-
-def _posture(robot: Robot, posture: ArrayLike | None) -> NDArray[np.float64]:
-    try:
-        array = np.array(robot.home if posture is None else posture, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"posture must be {robot.n} positions of joints, not {posture!r}") from None
-    if array.shape != (robot.n,) or not np.isfinite(array).all():
-        raise ArgumentError(f"posture must be {robot.n} finite positions of joints, not {posture!r}")
-    return array

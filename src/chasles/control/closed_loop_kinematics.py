@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
-from chasles.control.controller import Controller
+from chasles.control.controller import Controller, as_controller
 from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
-from chasles.engine import where
+from chasles.engine import Record, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -68,14 +68,19 @@ class ClosedLoopKinematics(CartesianController):
         **task: Unpack[TaskOptions],
     ) -> None:
         require_orientation_error(orientation_error)
-        for needs in ("schedule", "measured_wrench", "reference_kind"):
-            if getattr(inner, needs, None) is not None:
-                raise ArgumentError(f"the inner controller must be one of joints alone; '{inner.name}' has {needs}")
+        inner = as_controller(inner)
+        needs = {
+            "a schedule": inner.has_schedule,
+            "a measured wrench": inner.measured_wrench is not None,
+            "motions of a frame": inner.reference_kind == "pose",
+        }
+        for need in (name for name, needed in needs.items() if needed):
+            raise ArgumentError(f"the inner controller must be one of joints alone; '{inner.name}' needs {need}")
         self.inner = inner
         self.orientation_error: OrientationError = orientation_error
         gains = {"gain": six(orientation_gain, gain, "gain")}
         gains |= {f"inner.{name}": value for name, value in inner.parameters.items()}
-        memory = np.concatenate([np.zeros(robot.n + 1), inner.initial_state])  # has it started, q_c, the inner one's
+        memory = {"started": np.zeros(()), "commanded": np.zeros(robot.n), "inner": inner.initial_state}
         super().__init__(robot, gains, memory, **task)
         self.name = f"closed-loop kinematics, {inner.name}"
 
@@ -90,13 +95,12 @@ class ClosedLoopKinematics(CartesianController):
         period: float,
     ) -> tuple[Any, Any]:
         """Torques of the inner law; the memory is a mark that it has started, q_c and the inner controller's memory."""
-        n = self.robot.n
-        commanded = where(state[0] > 0.5, state[1 : n + 1], q)
+        commanded = where(state.started > 0.5, state.commanded, q)
         motion = self.rates(commanded, self.wanted(reference), parameters)
         own = {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}
-        tau, inner_state = self.inner.law(t, q, qd, motion, state[n + 1 :], own, period)
+        tau, inner_state = self.inner.law(t, q, qd, motion, state.inner, own, period)
         following = motion.q + period * motion.qd + 0.5 * period**2 * motion.qdd
-        return tau, np.concatenate([[1.0], following, np.asarray(inner_state)])
+        return tau, Record(started=1.0, commanded=following, inner=inner_state)
 
     def rates(self, q: Any, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
         """Motion of the joints at positions q with which the frame follows and its error decays."""

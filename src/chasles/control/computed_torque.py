@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.control.integral_action import next_integral
-from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.control.integral_action import next_integral, saturated
+from chasles.control.robot_controller import RobotController, gains
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -46,9 +46,7 @@ class ComputedTorque(RobotController):
     def __init__(
         self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0, feedforward: bool = False
     ) -> None:
-        values = {"kp": kp, "kd": kd, "ki": ki}
-        parameters = {name: nonnegative(value, (robot.n,), name) for name, value in values.items()}
-        super().__init__(robot, parameters, np.zeros(robot.n))
+        super().__init__(robot, gains(robot.n, kp=kp, kd=kd, ki=ki), np.zeros(robot.n))
         self.feedforward = bool(feedforward)
         if feedforward:
             self.name = "computed torque, feed-forward"
@@ -62,4 +60,5 @@ class ComputedTorque(RobotController):
         feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
         at = (reference.q, reference.qd) if self.feedforward else (q, qd)
         tau = self.robot.inverse_dynamics(*at, reference.qdd + feedback)
-        return tau, -next_integral(self.robot, -state, -error, tau, period)
+        excess = tau - saturated(tau, self.robot.effort_limits)
+        return tau, next_integral(state, error, excess, period)

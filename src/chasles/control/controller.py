@@ -1,62 +1,223 @@
-"""What every controller is: joint torques from time, measured state, reference and its own memory."""
+"""Base of all controllers: everything that a closed loop may ask of a control law, each with a default."""
 
 from __future__ import annotations
 
+import difflib
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import choice, reals
+from chasles.engine import Layout
+from chasles.engine.records import Record, is_record, parts_of
 from chasles.errors import ArgumentError
-from chasles.trajectories import Motion
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
+
+ReferenceKind = Literal["joint", "pose"]
+
+#: Members this similar to a declared one (0 to 1) are taken for misspellings of it.
+_SIMILAR = 0.8
 
 
-class Controller(Protocol):
+class Controller(ABC):
     """A sampled control law, the second argument of `chasles.simulate`.
 
-    It is called once a period. Its numbers (gains) are `parameters`, which simulations take as arguments of one
-    compiled program; its memory (an integral, an estimate) is a vector that the simulation keeps for it.
+    The loop calls `law` once a period and holds its torques in between. A subclass defines `law` and overrides what
+    differs from the defaults below, as class attributes or in its ``__init__``.
+
+    Attributes
+    ----------
+    name
+        Name in reports; default the name of the class.
+    parameters
+        Values by name, such as gains, that simulations can vary; default none. The law receives them as an argument.
+    initial_state
+        Memory at the start: an array, or named parts (a mapping of arrays), nested as deep as needed; default none. The
+        law receives the memory and returns the next one.
+    robot
+        Model that the controller believes in; default None. The loop checks its number of joints.
+    reference_kind
+        ``"joint"`` (default) for joint motions only, ``"pose"`` for motions of a frame as well.
+    measured_wrench
+        Frame or link whose wrench from the environment the loop measures for the law, which finds it in
+        ``parameters["measured_wrench"]``, (6,) in the frame's axes; default None.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> class Spring(ch.Controller):
+    ...     name = "spring with integral"
+    ...     parameters = {"stiffness": 100.0, "damping": 20.0}
+    ...     initial_state = {"integral": np.zeros(2)}
+    ...
+    ...     def law(self, t, q, qd, reference, memory, parameters, period):
+    ...         error = reference.q - q
+    ...         memory.integral = memory.integral + period * error
+    ...         tau = parameters["stiffness"] * (error + memory.integral) - parameters["damping"] * qd
+    ...         return tau, memory
+    >>> run = ch.simulate(ch.load("planar2r"), Spring(), ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
     """
 
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        ...
+    name: str = ""
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    initial_state: Any = np.zeros(0)
+    robot: Robot | None = None
+    reference_kind: ReferenceKind = "joint"
+    measured_wrench: str | None = None
 
-    @property
-    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """Names and numbers that may be varied."""
-        ...
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.name:
+            cls.name = cls.__name__
 
-    @property
-    def initial_state(self) -> NDArray[np.float64]:
-        """Memory at the start, shape (m,); m may be 0."""
-        ...
-
+    @abstractmethod
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Any,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
-        """Torques (n,) from now on and memory (m,) for the next call; arithmetic that can be traced, if possible."""
-        ...
+        """Return torques and the next memory, in arithmetic that can be traced, if possible.
+
+        Parameters
+        ----------
+        t
+            Time, s.
+        q, qd
+            Measured positions (n,) and velocities (n,).
+        reference
+            Planned motion at `t`: a `chasles.trajectories.Motion`, or a ``PoseMotion`` for laws that follow a frame.
+        state
+            Memory: an array or a `chasles.engine.Record`, as `initial_state` is.
+        parameters
+            Values of `parameters`, and ``"schedule"`` and ``"measured_wrench"`` for laws that have these.
+        period
+            Time between two calls, s.
+
+        Returns
+        -------
+        tau, state
+            Torques (n,) until the next call, and the memory for it.
+        """
+
+    def schedule(self, times: NDArray[np.float64], motion: Any) -> Any:
+        """Return what is computed before the loop runs, for every call: gains along the motion, for one.
+
+        Override it in laws that need it. The law finds its own call's part as ``parameters["schedule"]``.
+
+        Parameters
+        ----------
+        times
+            Times of all calls, (k,), s.
+        motion
+            Planned motion at these times, each part (k, ...).
+
+        Returns
+        -------
+        ndarray or record of ndarray
+            One row for each call, (k, ...).
+        """
+        raise ArgumentError(f"controller '{self.name}' has no schedule")
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether the law needs `schedule`."""
+        return type(self).schedule is not Controller.schedule
+
+    @property
+    def memory_layout(self) -> Layout:
+        """Names and shapes of the memory's parts."""
+        return Layout.of(self.initial_state)
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:
+        """Name of each element of the memory, in results of ``simulate(..., memory=True)``."""
+        names = self.memory_layout.names
+        return names if is_record(self.initial_state) else tuple(f"memory{name}" for name in names)
+
+    def __repr__(self) -> str:
+        model = [] if self.robot is None else [repr(self.robot)]
+        values = [f"{name}={_shortened(np.asarray(value))}" for name, value in self.parameters.items()]
+        return f"{type(self).__name__}({', '.join([*model, *values])})"
 
 
-class PythonLaw:
+#: What a subclass may define.
+DECLARED = tuple(name for name in vars(Controller) if not name.startswith("_"))
+
+
+def as_controller(controller: object) -> Controller:
+    """Return a controller that is fit for a loop; a plain function becomes a `PythonLaw`.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither, or a member of its class looks like a misspelt member of `Controller`.
+
+    Examples
+    --------
+    >>> class Late(Controller):
+    ...     initial_sate = np.zeros(2)
+    ...
+    ...     def law(self, t, q, qd, reference, state, parameters, period):
+    ...         return state, q
+    >>> as_controller(Late())
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: Late defines 'initial_sate'; did you mean 'initial_state'? A loop asks for ...
+    """
+    if isinstance(controller, Controller):
+        _require_sound(controller)
+        return controller
+    if hasattr(controller, "law"):
+        raise ArgumentError(
+            f"{type(controller).__name__} has a method 'law' but is no controller: let its class inherit "
+            "chasles.Controller, which has a default for everything else that a loop asks for"
+        )
+    if callable(controller):
+        return PythonLaw(controller)
+    raise ArgumentError(
+        f"a controller is an instance of chasles.Controller, or a function law(t, q, qd, reference), not {controller!r}"
+    )
+
+
+def _require_sound(controller: Controller) -> None:
+    kind = type(controller)
+    defined = set(vars(controller)).union(*(vars(base) for base in kind.__mro__[: kind.__mro__.index(Controller)]))
+    missed = [name for name in DECLARED if name not in defined]
+    for name in sorted(defined - set(DECLARED)):
+        close = [] if name.startswith("_") else difflib.get_close_matches(name, missed, n=1, cutoff=_SIMILAR)
+        if close:
+            raise ArgumentError(
+                f"{kind.__name__} defines '{name}'; did you mean '{close[0]}'? A loop asks for {', '.join(DECLARED)}"
+            )
+    choice(controller.reference_kind, "reference_kind", get_args(ReferenceKind))
+
+
+class PythonLaw(Controller):
     """Controller of a plain Python function ``law(t, q, qd, reference) -> tau``.
 
-    A function with memory and numbers of its own is
-    ``law(t, q, qd, reference, state, parameters) -> (tau, next state)``. `chasles.simulate` makes this object by itself
-    when it is handed a function without memory.
+    A function with memory and parameters is ``law(t, q, qd, reference, memory, parameters) -> (tau, next memory)``; a
+    seventh argument receives the period. `chasles.simulate` makes this object by itself of a function without memory.
 
     Parameters
     ----------
     function
         The law. It is traced and compiled if it can be, and called as it is otherwise.
     initial_state
-        Memory at the start, shape (m,).
+        Memory at the start: an array, or named parts (a mapping of arrays). A function whose memory has named parts may
+        assign to them and return the torques alone.
     parameters
-        Numbers that may be varied, by name.
+        Values that may be varied, by name.
 
     Examples
     --------
@@ -65,38 +226,77 @@ class PythonLaw:
     >>> def hold(t, q, qd, reference):
     ...     return 100.0 * (reference.q - q) - 20.0 * qd
     >>> run = ch.simulate(arm, hold, ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
+
+    With named memory:
+
+    >>> def hold(t, q, qd, reference, memory, parameters, period):
+    ...     memory.integral += period * (reference.q - q)
+    ...     return parameters["kp"] * (reference.q - q) + 50.0 * memory.integral - 20.0 * qd
+    >>> law = ch.PythonLaw(hold, initial_state={"integral": np.zeros(2)}, parameters={"kp": 100.0})
+    >>> run = ch.simulate(arm, law, ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
         *,
-        initial_state: ArrayLike = (),
+        initial_state: ArrayLike | Mapping[str, Any] = (),
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.initial_state = np.array(initial_state, dtype=float).reshape(-1)
-        self.parameters = {name: np.array(value, dtype=float) for name, value in (parameters or {}).items()}
+        self.initial_state = checked_memory(initial_state)
+        self.parameters = {name: reals(value, f"parameters['{name}']") for name, value in (parameters or {}).items()}
         self._arity = _positional_count(function)
-        if self._arity not in (4, 6):
+        if self._arity not in (4, 6, 7):
             raise ArgumentError(
-                f"{self.name} must take (t, q, qd, reference), or (t, q, qd, reference, state, parameters)"
+                f"{self.name} must take (t, q, qd, reference), (t, q, qd, reference, memory, parameters), or these and "
+                "the period"
             )
-        if self._arity == 4 and (self.initial_state.size or self.parameters):
-            raise ArgumentError(f"{self.name} takes no state and no parameters: give it six arguments")
+        if self._arity == 4 and (self.memory_layout.size or self.parameters):
+            raise ArgumentError(f"{self.name} takes no memory and no parameters: give it six arguments")
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Call the function."""
         if self._arity == 4:
             return self.function(t, q, qd, reference), state
-        tau, state = self.function(t, q, qd, reference, state, parameters)
+        further = (period,) if self._arity == 7 else ()
+        returned = self.function(t, q, qd, reference, state, parameters, *further)
+        if isinstance(state, Record) and not isinstance(returned, tuple):
+            return returned, state
+        tau, state = returned
         return tau, state
 
     def __repr__(self) -> str:
         return f"PythonLaw({self.name})"
+
+
+def checked_memory(memory: Any) -> Any:
+    """Return a memory's start as an array (m,), or as a record of arrays.
+
+    Raises
+    ------
+    ArgumentError
+        A part is no array of finite numbers.
+    """
+    if not is_record(memory):
+        return reals(memory, "initial_state").reshape(-1)
+    return Record({name: _checked_part(value, name) for name, value in parts_of(memory)})
+
+
+def _checked_part(value: Any, name: str) -> Any:
+    if is_record(value):
+        return Record({inner: _checked_part(part, f"{name}.{inner}") for inner, part in parts_of(value)})
+    return reals(value, f"initial_state['{name}']")
 
 
 def _positional_count(function: Callable[..., Any]) -> int:
@@ -108,32 +308,8 @@ def _positional_count(function: Callable[..., Any]) -> int:
     return sum(1 for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty)
 
 
-def gains(value: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
-    """Return one gain for each joint from one for all or one for each.
-
-    Parameters
-    ----------
-    value
-        A number, or an array of shape (n,).
-    n
-        Number of joints.
-    name
-        What error messages call it.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither, or not finite.
-
-    Examples
-    --------
-    >>> gains(400.0, 2, "kp")
-    array([400., 400.])
-    """
-    try:
-        array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be one number or {n}, one for each joint") from None
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite, not {array.tolist()}")
-    return array
+def _shortened(value: NDArray[np.float64]) -> str:
+    """One number where all are the same."""
+    if value.size and (value == value.flat[0]).all():
+        return f"{value.flat[0]:g}"
+    return str(value.tolist())

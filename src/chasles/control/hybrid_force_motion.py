@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.control.robot_controller import nonnegative
+from chasles.control.robot_controller import gains
 from chasles.control.task_dynamics import force_for
 from chasles.control.task_space import COMPONENTS
 from chasles.errors import ArgumentError, UnknownNameError
@@ -85,15 +85,13 @@ class HybridForceMotion(CartesianController):
         require_orientation_error(orientation_error)
         self.orientation_error: OrientationError = orientation_error
         count = len(_checked_forces(forces))
-        gains = {
+        own = {
             "force": np.array([forces[name] for name in forces], dtype=float),
             "kp": six(kp_orientation, kp, "kp"),
             "kd": six(kd_orientation, kd, "kd"),
-            "kf": nonnegative(kf, (count,), "kf"),
-            "kfi": nonnegative(kfi, (count,), "kfi"),
-            "force_damping": nonnegative(force_damping, (count,), "force_damping"),
+            **gains(count, kf=kf, kfi=kfi, force_damping=force_damping),
         }
-        super().__init__(robot, gains, np.zeros(count), **task)
+        super().__init__(robot, own, np.zeros(count), **task)
         self.axes = _axes(forces, R_world_task)[:, self.task.rows]
         if np.abs(self.axes @ self.axes.T - np.eye(count)).max() > 1e-9:
             raise ArgumentError(

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions
 from chasles.control.compliance import (
     Axes,
@@ -19,7 +20,6 @@ from chasles.control.compliance import (
     world_wrench,
 )
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
-from chasles.control.robot_controller import nonnegative, positive
 from chasles.control.task_dynamics import felt_inertia
 from chasles.control.task_space import TaskMotion
 from chasles.errors import ArgumentError
@@ -181,9 +181,9 @@ def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None)
                 "components=('x', 'y', 'z')"
             )
         if name.endswith("inertia"):
-            gains[name] = positive(1.0 if value is None else value, (3,), name)
+            gains[name] = reals(1.0 if value is None else value, name, (3,), broadcast=True, above=0.0)
         else:
-            gains[name] = nonnegative(0.0 if value is None else value, (3,), name)
+            gains[name] = reals(0.0 if value is None else value, name, (3,), broadcast=True, at_least=0.0)
     return gains
 
 

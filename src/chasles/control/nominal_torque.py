@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.control.robot_controller import RobotController, gains
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -44,7 +44,7 @@ class NominalTorque(RobotController):
     name = "nominal torque"
 
     def __init__(self, robot: Robot, *, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0) -> None:
-        super().__init__(robot, {"kp": nonnegative(kp, (robot.n,), "kp"), "kd": nonnegative(kd, (robot.n,), "kd")})
+        super().__init__(robot, gains(robot.n, kp=kp, kd=kd))
         if any(value.any() for value in self.parameters.values()):
             self.name = "nominal torque + PD"
 

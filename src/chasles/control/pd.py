@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, nonnegative
+from chasles.control.robot_controller import RobotController, gains
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -36,7 +36,7 @@ class PD(RobotController):
     name = "PD"
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
-        super().__init__(robot, {"kp": nonnegative(kp, (robot.n,), "kp"), "kd": nonnegative(kd, (robot.n,), "kd")})
+        super().__init__(robot, gains(robot.n, kp=kp, kd=kd))
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float

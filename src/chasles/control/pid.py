@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, nonnegative
-from chasles.engine import maximum, minimum, where
-from chasles.errors import ArgumentError
+from chasles.arguments import reals
+from chasles.control.integral_action import next_integral, saturated
+from chasles.control.robot_controller import RobotController, gains
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -48,34 +48,19 @@ class PID(RobotController):
     def __init__(
         self, robot: Robot, *, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, torque_limits: ArrayLike | None = None
     ) -> None:
-        values = {"kp": kp, "ki": ki, "kd": kd}
-        parameters = {name: nonnegative(value, (robot.n,), name) for name, value in values.items()}
-        parameters["torque_limits"] = _limits(robot, torque_limits)
+        parameters = gains(robot.n, kp=kp, ki=ki, kd=kd)
+        limits = robot.effort_limits if torque_limits is None else torque_limits
+        parameters["torque_limits"] = reals(
+            limits, "torque_limits", (robot.n,), broadcast=True, above=0.0, infinite=True
+        )
         super().__init__(robot, parameters, np.zeros(robot.n))
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the error by the rectangle rule."""
-        error, limit = reference.q - q, parameters["torque_limits"]
-        integral = state + period * error
+        error, limits = reference.q - q, parameters["torque_limits"]
         proportional = parameters["kp"] * error + parameters["kd"] * (reference.qd - qd)
-        wanted = proportional + parameters["ki"] * integral
-        excess = wanted - minimum(maximum(wanted, -limit), limit)
-        kept = np.array(
-            [where(out * e > 0.0, *both) for out, e, *both in zip(excess, error, state, integral, strict=True)]
-        )
-        tau = proportional + parameters["ki"] * kept
-        return minimum(maximum(tau, -limit), limit), kept
-
-
-def _limits(robot: Robot, limits: ArrayLike | None) -> Any:
-    try:
-        array = np.broadcast_to(
-            np.asarray(robot.effort_limits if limits is None else limits, dtype=float), (robot.n,)
-        ).copy()
-    except (TypeError, ValueError):
-        raise ArgumentError(f"torque_limits must be one number or {robot.n}, one for each joint") from None
-    if not (array > 0.0).all():
-        raise ArgumentError(f"torque_limits must be positive, not {array.tolist()}")
-    return array
+        wanted = proportional + parameters["ki"] * (state + period * error)
+        integral = next_integral(state, error, wanted - saturated(wanted, limits), period)
+        return saturated(proportional + parameters["ki"] * integral, limits), integral

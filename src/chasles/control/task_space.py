@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.control.robot_controller import positive
+from chasles.arguments import real
 from chasles.engine import maximum
 from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
@@ -87,8 +87,8 @@ class TaskSpace:
             raise ArgumentError(f"components must name some of {', '.join(COMPONENTS)}, each once, not {components!r}")
         self.robot, self.target, self.components = robot, target, chosen
         self.rows = [COMPONENTS.index(name) for name in chosen]
-        self.threshold = float(positive(threshold, (), "threshold"))
-        self.largest_damping = float(positive(largest_damping, (), "largest_damping"))
+        self.threshold = real(threshold, "threshold", above=0.0)
+        self.largest_damping = real(largest_damping, "largest_damping", above=0.0)
         self._require_reach()
 
     def motion(self, q: Any, qd: Any) -> TaskMotion:

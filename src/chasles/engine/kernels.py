@@ -70,6 +70,12 @@ class Kernel:
                 f"{self.program.name}: the first input and the first output of a {self.shape} must be the state, "
                 "of the same shape (s,)"
             )
+        before, after = inputs[0].layout, outputs[0].layout
+        if before is not None and after is not None and list(before.leaves) != list(after.leaves):
+            raise ArgumentError(
+                f"{self.program.name}: the next state must have the parts of the state in their order, "
+                f"{', '.join(before.leaves)}; it has {', '.join(after.leaves)}"
+            )
         if self.shape == "scan" and len(inputs) < 2:
             raise ArgumentError(
                 f"{self.program.name}: the second input of a scan must be what changes from step to step, as the time"

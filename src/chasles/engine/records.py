@@ -95,7 +95,8 @@ class Layout:
     Parameters
     ----------
     shapes
-        Shapes of the parts: a mapping, a named tuple or an instance of a dataclass, nested as deep as wanted.
+        Shapes of the parts: a mapping, a named tuple or an instance of a dataclass, nested as deep as wanted. A single
+        shape is the layout of one array.
 
     Examples
     --------
@@ -128,6 +129,14 @@ class Layout:
         """
         return cls(_rebuilt(record, lambda path, value: np.shape(boxed(value))))
 
+    def rows(self) -> Layout:
+        """Return the layout of one row of arrays that have a row for each sample: their shapes without the first axis.
+
+        >>> Layout.of({"K": np.zeros((100, 2, 4))}).rows().leaves
+        {'K': (2, 4)}
+        """
+        return Layout(_rebuilt(self.shapes, lambda path, shape: shape[1:]))
+
     @cached_property
     def leaves(self) -> dict[str, tuple[int, ...]]:
         """Shape of each array, by its path: names joined by dots."""
@@ -137,12 +146,11 @@ class Layout:
             if path.rpartition(".")[2] in _TAKEN:
                 raise ArgumentError(f"'{path}' cannot be the name of a part: it is a method of every record")
             if not isinstance(shape, tuple) or not all(isinstance(k, int | np.integer) and k >= 0 for k in shape):
-                raise ArgumentError(f"the shape of part '{path}' must be a tuple such as (3,) or (), not {shape!r}")
+                part = f"the shape of part '{path}'" if path else "a shape"
+                raise ArgumentError(f"{part} must be a tuple such as (3,) or (), not {shape!r}")
             found[path] = tuple(int(k) for k in shape)
             return shape
 
-        if not is_record(self.shapes):
-            raise ArgumentError(f"a layout takes the shapes of named parts, such as {{'q': (3,)}}, not {self.shapes!r}")
         _rebuilt(self.shapes, note)
         return found
 
@@ -155,7 +163,7 @@ class Layout:
     def slices(self) -> dict[str, slice]:
         """Place of each part of the outermost record in the vector."""
         places, first = {}, 0
-        for name, shapes in parts_of(self.shapes):
+        for name, shapes in parts_of(self.shapes) if is_record(self.shapes) else []:
             size = Layout(shapes).size if is_record(shapes) else prod(shapes)
             places[name] = slice(first, first + size)
             first += size
@@ -187,7 +195,9 @@ class Layout:
             nonlocal first
             count = prod(shape)
             first += count
-            return array[..., first - 1] if shape == () else array[..., first - count : first].reshape(*batch, *shape)
+            if shape == ():
+                return array[..., first - 1] if batch else array[first - 1]
+            return array[..., first - count : first].reshape(*batch, *shape)
 
         return _rebuilt(self.shapes, part)
 
@@ -257,7 +267,8 @@ def _paired(path: str, shapes: Any, record: Any) -> Iterator[tuple[str, Any, tup
         yield path, record, shapes
         return
     if not is_record(record):
-        raise ArgumentError(f"{path or 'the record'} must have the named parts {', '.join(dict(parts_of(shapes)))}")
+        names = ", ".join(name for name, _ in parts_of(shapes))
+        raise ArgumentError(f"{f'part {path!r}' if path else 'it'} must be a mapping with the parts {names}")
     given, wanted = dict(parts_of(record)), dict(parts_of(shapes))
     for name in given:
         if name not in wanted:
@@ -271,6 +282,7 @@ def _paired(path: str, shapes: Any, record: Any) -> Iterator[tuple[str, Any, tup
 def _fitting(path: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a part as an array (..., *shape)."""
     array = boxed(value)
+    part = f"part '{path}'" if path else "the array"
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
-        raise ArgumentError(f"part '{path}' has shape {array.shape}; expected {shape}")
+        raise ArgumentError(f"{part} has shape {array.shape}; expected {shape}")
     return array

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.integrators.attempts import PROGRESS_SIZE, Progress, Status, start
+from chasles.integrators.attempts import Progress, RunState, Status, start
 from chasles.integrators.compiled import CompiledIntegrator
 from chasles.integrators.integration import Floats, Pieces, evaluate
 
@@ -95,17 +95,16 @@ def integrate_adaptively(
     count, n = problem.y0.shape
     y = np.full((count, problem.times.size, n), np.nan)
     y[:, 0] = problem.y0
-    progress = np.zeros((count, PROGRESS_SIZE))
+    progress = Progress(*np.zeros((len(Progress._fields), count)))
     kept = _Kept()
-    size = PROGRESS_SIZE + n + n * 4
+    size = len(Progress._fields) + n + n * 4
     block = max(1, _RECORDED // (size * _FIRST_CALL))
     for first in range(0, count, block):
         runs = np.arange(first, min(first + block, count))
         _run_block(compiled, problem, runs, (rtol, atol), max_steps, y, progress, kept if dense else None)
-    final = Progress(*progress.T)
-    status = np.where(final.status == Status.RUNNING, int(Status.TOO_MANY_STEPS), final.status.astype(int))
+    status = np.where(progress.status == Status.RUNNING, int(Status.TOO_MANY_STEPS), progress.status.astype(int))
     pieces = kept.pieces(count) if dense else None
-    return Solution(y, final.t, status, final.steps.astype(int), final.rejections.astype(int), pieces)
+    return Solution(y, progress.t, status, progress.steps.astype(int), progress.rejections.astype(int), pieces)
 
 
 def _run_block(
@@ -115,7 +114,7 @@ def _run_block(
     tolerances: tuple[float, Floats],
     max_steps: int,
     y: Floats,
-    progress: Floats,
+    progress: Progress,
     kept: _Kept | None,
 ) -> None:
     """Advance some runs to the end; runs that are done leave the batch."""
@@ -125,25 +124,27 @@ def _run_block(
     saved = np.ones(len(runs), dtype=int)
     done, attempts = 0, _FIRST_CALL
     while runs.size and done < max_steps:
-        width = state.shape[-1] * 5
+        width = (len(Progress._fields) + y.shape[-1]) * 5
         attempts = max(1, min(attempts, max_steps - done, _RECORDED // (width * runs.size)))
         state, before, interpolant = compiled.attempts(
             state, np.zeros((attempts, 1)), t_end, *tolerances, *problem.of(runs)
         )
-        after = np.concatenate([before[:, 1:], state[:, None]], axis=1)
-        saved = _save(problem.times, before, after[..., 0], interpolant, runs, saved, y)
+        ends = np.concatenate([before.progress.t[:, 1:], state.progress.t[:, None]], axis=1)
+        saved = _save(problem.times, before, ends, interpolant, runs, saved, y)
         if kept is not None:
-            _keep(before, after[..., 0], interpolant, runs, kept)
-        progress[runs] = state[:, :PROGRESS_SIZE]
-        running = Progress(*state.T[:PROGRESS_SIZE]).status == Status.RUNNING
-        runs, state, saved = runs[running], state[running], saved[running]
+            _keep(before, ends, interpolant, runs, kept)
+        for whole, own in zip(progress, state.progress, strict=True):
+            whole[runs] = own
+        running = state.progress.status == Status.RUNNING
+        state = RunState(Progress(*(part[running] for part in state.progress)), state.y[running])
+        runs, saved = runs[running], saved[running]
         done += attempts
         attempts *= 2
 
 
 def _save(
     times: Floats,
-    before: Floats,
+    before: RunState,
     ends: Floats,
     interpolant: Floats,
     runs: NDArray[np.int64],
@@ -158,11 +159,10 @@ def _save(
     gained = passed[:, -1] - saved
     rows = np.repeat(np.arange(len(runs)), gained)
     columns = np.arange(rows.size) - np.repeat(np.cumsum(gained) - gained, gained) + saved[rows]
-    flat = before.reshape(-1, before.shape[-1])
     y[runs[rows], columns] = evaluate(
-        flat[:, PROGRESS_SIZE:],
+        before.y.reshape(-1, before.y.shape[-1]),
         interpolant.reshape(-1, *interpolant.shape[-2:]),
-        flat[:, 0],
+        before.progress.t.ravel(),
         ends.ravel(),
         steps,
         times[columns],
@@ -170,11 +170,12 @@ def _save(
     return np.asarray(passed[:, -1])
 
 
-def _keep(before: Floats, ends: Floats, interpolant: Floats, runs: NDArray[np.int64], kept: _Kept) -> None:
+def _keep(before: RunState, ends: Floats, interpolant: Floats, runs: NDArray[np.int64], kept: _Kept) -> None:
     """Keep the steps that led on."""
-    rows, columns = np.nonzero(ends != before[..., 0])
+    begin = before.progress.t
+    rows, columns = np.nonzero(ends != begin)
     kept.runs.append(runs[rows])
-    kept.begin.append(before[rows, columns, 0])
+    kept.begin.append(begin[rows, columns])
     kept.end.append(ends[rows, columns])
-    kept.y.append(before[rows, columns, PROGRESS_SIZE:])
+    kept.y.append(before.y[rows, columns])
     kept.interpolant.append(interpolant[rows, columns])

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.engine import Function, Program, trace
+from chasles.engine import Function, Layout, Program, trace
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.integrators.adaptive import Problem
 from chasles.integrators.integration import Floats
-from chasles.integrators.state import StateParts
 
 Parameters = Mapping[str, ArrayLike] | Sequence[ArrayLike]
 
@@ -130,21 +129,25 @@ def flattened(state: Floats, times: Floats, given: GivenParameters) -> tuple[Pro
     return Problem(flat, times, parameters, shared), batch
 
 
-def rates_program(function: Callable[..., Any], parts: StateParts, given: GivenParameters) -> Program:
+def rates_program(function: Callable[..., Any], layout: Layout, given: GivenParameters) -> Program:
     """Return the right-hand side as a program of (t, y, *parameters) with one output."""
-    if isinstance(function, Function) and [a.shape for a in function.program.inputs[:2]] != [(), (parts.n,)]:
+    if isinstance(function, Function) and [a.shape for a in function.program.inputs[:2]] != [(), (layout.size,)]:
         usage = ", ".join(f"{a.name} {a.shape}" for a in function.program.inputs)
-        raise ArgumentError(f"the function takes ({usage}); expected t () and y ({parts.n},) first, as y0 has")
-    if isinstance(function, Function) and [a.shape for a in function.program.outputs] == [(parts.n,)]:
+        raise ArgumentError(f"the function takes ({usage}); expected t () and y ({layout.size},) first, as y0 has")
+    if isinstance(function, Function) and [a.shape for a in function.program.outputs] == [(layout.size,)]:
         return function.program
 
     def rates(t: Any, y: Any, *parameters: Any) -> Any:
-        state = parts.named(y)
         if given.by_name:
-            return parts.vector(function(t, state, **dict(zip(given.names, parameters, strict=True))))
-        return parts.vector(function(t, state, *parameters))
+            returned = function(t, y, **dict(zip(given.names, parameters, strict=True)))
+        else:
+            returned = function(t, y, *parameters)
+        try:
+            return layout.join(returned)
+        except ArgumentError as error:
+            raise ArgumentError(f"the function must return the rates of the state, shaped as y0 is: {error}") from None
 
     name = str(getattr(function, "__name__", "function"))
     further = {f"parameters.{k}": shape for k, shape in enumerate(given.shapes)}
-    inputs: dict[str, tuple[int, ...]] = {"t": (), "y": (parts.n,), **further}
+    inputs = {"t": (), "y": layout.shapes, **further}
     return trace(rates, inputs, name=name if name.isidentifier() else "rates", outputs=["rates"])

@@ -60,28 +60,28 @@ class Progress(NamedTuple):
     status: Any
 
 
-#: Entries of the state before those of y.
-PROGRESS_SIZE = len(Progress._fields)
+class RunState(NamedTuple):
+    """What goes from attempt to attempt: progress and y, (n,)."""
+
+    progress: Progress
+    y: Any
 
 
-class Attempt(NamedTuple):
-    """Result of an attempt: the next state of the run, (7 + n,), and the step's interpolant, (d, n)."""
-
-    state: Any
-    interpolant: Any
+#: Shapes of `Progress`.
+PROGRESS = Progress(*(() for _ in Progress._fields))
 
 
 def attempt(
     integrator: Integrator,
     control: StepControl,
     f: RightHandSide,
-    state: Any,
+    state: RunState,
     t_end: Any,
     rtol: Any,
     atol: Any,
     *,
     inside: bool,
-) -> Attempt:
+) -> tuple[RunState, Any]:
     """Try one step towards t_end, of a run that is still running; on numbers or traced scalars.
 
     Parameters
@@ -93,15 +93,20 @@ def attempt(
     f
         Right-hand side.
     state
-        `Progress` and y in one row, (7 + n,).
+        Progress and y.
     t_end
         Time at which the run arrives.
     rtol, atol
         Relative tolerance, and absolute ones (n,).
     inside
         Whether states inside the steps are wanted, which must then be as accurate as the ends.
+
+    Returns
+    -------
+    state, interpolant
+        Next state of the run, and the step's interpolant, (d, n).
     """
-    now, y = Progress(*state[:PROGRESS_SIZE]), state[PROGRESS_SIZE:]
+    now, y = state
     running = now.status == Status.RUNNING
     left = t_end - now.t
     last = _STRETCH * absolute(now.h) >= absolute(left)
@@ -127,17 +132,13 @@ def attempt(
         status=status,
     )
     moves = running & good
-    state_next = [
-        *(where(running, new, old) for new, old in zip(following, now, strict=True)),
-        *(where(moves, new, old) for new, old in zip(step.y, y, strict=True)),
-    ]
-    return Attempt(np.array(state_next), interpolant_of(step, f, now.t, y, h))
+    state_next = RunState(
+        Progress(*(where(running, new, old) for new, old in zip(following, now, strict=True))),
+        np.array([where(moves, new, old) for new, old in zip(step.y, y, strict=True)]),
+    )
+    return state_next, interpolant_of(step, f, now.t, y, h)
 
 
-def start(t: Any, h: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """States (..., 7 + n) of runs before their first attempt, from the lengths (...) of their first steps."""
-    state = np.empty((*h.shape, PROGRESS_SIZE + y.shape[-1]))
-    for position, value in enumerate(Progress(t, h, 1.0, 1.0, 0.0, 0.0, float(Status.RUNNING))):
-        state[..., position] = value
-    state[..., PROGRESS_SIZE:] = y
-    return state
+def start(t: Any, h: NDArray[np.float64], y: NDArray[np.float64]) -> RunState:
+    """States of runs before their first attempt, from the lengths (...) of their first steps and y (..., n)."""
+    return RunState(Progress(t, h, 1.0, 1.0, 0.0, 0.0, float(Status.RUNNING)), y)

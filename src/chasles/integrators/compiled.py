@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from typing import Any
 
 from chasles.cached import cached_property
 from chasles.engine import Function, Program, trace
-from chasles.integrators.attempts import PROGRESS_SIZE, attempt
+from chasles.engine.records import Shapes
+from chasles.integrators.attempts import PROGRESS, RunState, attempt
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
 from chasles.integrators.right_hand_side import ProgramRightHandSide
 from chasles.integrators.step_control import StepControl, first_step
@@ -64,16 +65,17 @@ class CompiledIntegrator:
     def attempts(self) -> Function:
         """Scan of attempts, see `chasles.integrators.attempts`.
 
-        It is a function of (state, given (S, 1), t_end, rtol, atol, *parameters), where what is given does not matter,
-        and gives the state at the end, the state before each attempt and each attempt's interpolant.
+        It is a function of (`RunState`, given (S, 1), t_end, rtol, atol, *parameters), where what is given does not
+        matter, and gives the state at the end, the state before each attempt and each attempt's interpolant.
         """
 
         def one(state: Any, given: Any, t_end: Any, rtol: Any, atol: Any, *parameters: Any) -> Any:
             f = self._at(parameters)
-            tried = attempt(self.integrator, self.control, f, state, t_end, rtol, atol, inside=True)
-            return tried.state, state, tried.interpolant
+            following, interpolant = attempt(self.integrator, self.control, f, state, t_end, rtol, atol, inside=True)
+            return following, state, interpolant
 
-        inputs = {"state": (PROGRESS_SIZE + self.n,), "given": (), "t_end": (), "rtol": (), "atol": (self.n,)}
+        shapes = RunState(PROGRESS, (self.n,))
+        inputs = {"state": shapes, "given": (), "t_end": (), "rtol": (), "atol": (self.n,)}
         return self._scan(one, ["state_next", "state", "interpolant"], inputs)
 
     @cached_property
@@ -96,9 +98,9 @@ class CompiledIntegrator:
     def _step(self, y: Any, given: Any, parameters: Any) -> Any:
         return self.integrator.step(self._at(parameters), given[0], y, given[1])
 
-    def _scan(self, step: Callable[..., Any], outputs: list[str], inputs: dict[str, tuple[int, ...]]) -> Function:
+    def _scan(self, step: Callable[..., Any], outputs: list[str], inputs: Mapping[str, Shapes]) -> Function:
         name = f"{self.integrator.name}_{self.program.name}"
-        return Function(trace(step, inputs | self._parameters, name=name, outputs=outputs), shape="scan")
+        return Function(trace(step, {**inputs, **self._parameters}, name=name, outputs=outputs), shape="scan")
 
 
 def compiled_integrator(program: Program, integrator: Integrator, control: StepControl) -> CompiledIntegrator:

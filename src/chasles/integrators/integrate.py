@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine import Layout
 from chasles.integrators.adaptive import Solution, integrate_adaptively
 from chasles.integrators.arguments import (
     Parameters,
@@ -24,7 +25,7 @@ from chasles.integrators.fixed import integrate_with_fixed_steps
 from chasles.integrators.integration import Floats, Integration
 from chasles.integrators.integrator import Integrator
 from chasles.integrators.methods import integrator_of
-from chasles.integrators.state import StateParts, state_parts
+from chasles.integrators.state import state_layout
 from chasles.integrators.step_control import StepControl
 
 
@@ -123,22 +124,22 @@ def integrate(
     >>> relaxing.message
     'reached t = 1000'
     """
-    method, (parts, state) = integrator_of(integrator), state_parts(y0)
+    method, (layout, state) = integrator_of(integrator), state_layout(y0)
     wanted, given = checked_times(times), given_parameters(function, parameters)
     problem, batch = flattened(state, wanted, given)
-    program = rates_program(function, parts, given)
+    program = rates_program(function, layout, given)
     compiled = compiled_integrator(program, method, StepControl() if control is None else control)
     if steps is None and method.embedded_order is not None:
-        tolerances = checked_tolerances(rtol, atol, parts.n)
+        tolerances = checked_tolerances(rtol, atol, layout.size)
         solution = integrate_adaptively(compiled, problem, *tolerances, checked_count("max_steps", max_steps), dense)
     else:
         count = checked_count("steps", 1 if steps is None else steps)
         solution = integrate_with_fixed_steps(compiled, problem, count, dense)
-    return _result(solution, method, parts, wanted, batch)
+    return _result(solution, method, layout, wanted, batch)
 
 
 def _result(
-    solution: Solution, method: Integrator, parts: StateParts, times: Floats, batch: tuple[int, ...]
+    solution: Solution, method: Integrator, layout: Layout, times: Floats, batch: tuple[int, ...]
 ) -> Integration:
     def shaped(values: Any) -> Any:
         return np.reshape(values, batch)[()]
@@ -150,7 +151,7 @@ def _result(
     messages = [_message(*end) for end in ends]
     return Integration(
         t=times,
-        y=parts.named(solution.y.reshape(*batch, *solution.y.shape[1:])),
+        y=layout.split(solution.y.reshape(*batch, *solution.y.shape[1:])),
         success=shaped(success),
         failed_at=shaped(failed_at),
         message=messages[0] if batch == () else np.reshape(np.array(messages, dtype=object), batch),
@@ -158,7 +159,7 @@ def _result(
         rejections=shaped(solution.rejections),
         evaluations=shaped(attempts * method.stages),
         integrator=method.name,
-        parts=parts,
+        layout=layout,
         pieces=solution.pieces,
     )
 

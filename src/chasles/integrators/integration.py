@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine import Layout
 from chasles.errors import ArgumentError
-from chasles.integrators.state import StateParts
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class Integration:
     rejections: Any
     evaluations: Any
     integrator: str
-    parts: StateParts
+    layout: Layout
     pieces: Pieces | None = None
 
     def __call__(self, t: ArrayLike) -> Any:
@@ -123,7 +123,7 @@ class Integration:
         flat, direction = times.ravel(), np.sign(self.t[-1] - self.t[0])
         batch = np.shape(self.success)
         runs = len(self.pieces.first) - 1
-        values = np.full((runs, flat.size, self.parts.n), np.nan)
+        values = np.full((runs, flat.size, self.layout.size), np.nan)
         for run in range(runs):
             first, stop = self.pieces.first[run], self.pieces.first[run + 1]
             if stop > first:
@@ -131,12 +131,12 @@ class Integration:
                 number = np.searchsorted(ends, direction * flat)
                 reached = number < stop - first
                 values[run, reached] = self.pieces.at(first + number[reached], flat[reached])
-        return self.parts.named(values.reshape(*batch, *times.shape, self.parts.n))
+        return self.layout.split(values.reshape(*batch, *times.shape, self.layout.size))
 
     def __repr__(self) -> str:
         runs = int(np.size(self.success))
         failed = runs - int(np.sum(self.success))
         what = f"{runs} runs" if np.ndim(self.success) else "1 run"
         steps = f"{np.min(self.steps):.0f} to {np.max(self.steps):.0f}" if runs > 1 else f"{np.max(self.steps):.0f}"
-        size = f"{what}, {self.parts.n} states, {len(self.t)} times, {steps} steps"
+        size = f"{what}, {self.layout.size} states, {len(self.t)} times, {steps} steps"
         return f"<Integration by {self.integrator}: {size}{f', {failed} failed' if failed else ''}>"

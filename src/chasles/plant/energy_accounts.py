@@ -2,84 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-if TYPE_CHECKING:
-    from chasles.plant.equations import Acting, Equations, Instant
-    from chasles.plant.plant import Plant
-
-
-def audited(plant: Plant) -> tuple[str, ...]:
-    """Names of the energies that are integrated: works of what drives the robot, losses, and electrical ones."""
-    works = ["motors", *plant.wrenches, *(["payloads"] if plant.payloads else [])]
-    works += ["base"] if plant.base is not None else []
-    losses = ["robot_friction"]
-    losses += [name for name in ("friction", "elastic_joints") if getattr(plant, name) is not None]
-    losses += plant.contacts
-    electrical = ["electrical.work", "electrical.loss"] if plant.motors is not None else []
-    return (*(f"work.{name}" for name in works), *(f"loss.{name}" for name in losses), *electrical)
+from chasles.cached import cached_property
+from chasles.plant.equations import Equations, Instant, Values
 
 
-def stored(plant: Plant) -> tuple[str, ...]:
-    """Names of the energies that the plant stores."""
-    effects = [name for name in ("elastic_joints", "motors") if getattr(plant, name) is not None]
-    return tuple(f"energy.{name}" for name in ("kinetic", "potential", *effects, *plant.contacts))
+@dataclass(frozen=True, eq=False)
+class EnergyAccounts:
+    """Powers and energies of a plant, as plain arithmetic that can be traced.
 
+    Attributes
+    ----------
+    equations
+        The plant's equations of motion.
+    """
 
-def energies(equations: Equations, x: Any, instant: Instant, values: Mapping[str, Any]) -> list[Any]:
-    """Stored energies, J, in the order of `stored`."""
-    plant, q, qd = equations.plant, equations.part(x, "q"), equations.part(x, "qd")
-    varied = equations.robot_values(instant.clock, values)
-    robot, whole_q, whole_qd = equations.whole(q, qd, instant)
-    kinetic = robot.kinetic_energy.specialize(vary=tuple(varied))(whole_q, whole_qd, *varied.values())
-    potential = robot.potential_energy.specialize(vary=tuple(varied))(whole_q, *varied.values())
-    found = [kinetic, potential]
-    if plant.elastic_joints is not None:
-        numbers, state = equations.elastic_numbers(values), equations.part(x, "elastic_joints")
-        found[0] = kinetic + plant.elastic_joints.rotor_energy(state, numbers).sum()
-        found.append(plant.elastic_joints.elastic_energy(q, state, numbers).sum())
-    if plant.motors is not None:
-        currents, numbers = equations.part(x, "motors"), equations.numbers("motors", values)
-        found.append(plant.motors.magnetic_energy(currents, numbers).sum())
-    for name, contact in plant.contacts.items():
-        T, _ = equations.motion(contact.frame, q, qd, instant)
-        found.append(contact.elastic_energy(T, equations.numbers(name, values)))
-    return found
+    equations: Equations
 
+    @cached_property
+    def audited(self) -> tuple[str, ...]:
+        """Names of the energies that are integrated: works of what drives the robot, losses, and electrical ones."""
+        plant = self.equations.plant
+        works = ["motors", *plant.wrenches, *(["payloads"] if plant.payloads else [])]
+        works += ["base"] if plant.base is not None else []
+        single = {"friction": plant.friction, "elastic_joints": plant.elastic_joints}
+        losses = ["robot_friction", *(name for name, effect in single.items() if effect is not None), *plant.contacts]
+        electrical = ["electrical.work", "electrical.loss"] if plant.motors is not None else []
+        return (*(f"work.{name}" for name in works), *(f"loss.{name}" for name in losses), *electrical)
 
-def powers(
-    equations: Equations,
-    x: Any,
-    command: Any,
-    qdd: Any,
-    acting: Mapping[str, Acting],
-    instant: Instant,
-    values: Mapping[str, Any],
-) -> list[Any]:
-    """Powers, W, in the order of `audited`; payloads change energy only at events."""
-    plant, qd, speed = equations.plant, equations.part(x, "qd"), equations.motor_speed(x)
-    varied = equations.robot_values(instant.clock, values)
-    own_friction = equations.robot.friction_torque.specialize(vary=tuple(varied))
-    found = {
-        "work.motors": equations.motor_torque(x, command, values) @ speed,
-        "work.payloads": 0.0,
-        "loss.robot_friction": own_friction(qd, *varied.values()) @ qd,
-        "loss.friction": equations.friction(x, values) @ speed,
-    }
-    found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
-    for name, contact in plant.contacts.items():
-        of_contact = (acting[name].T_world_frame, acting[name].twist, equations.numbers(name, values))
-        found[f"loss.{name}"] = contact.loss(*of_contact)
-    if plant.elastic_joints is not None:
-        numbers, state = equations.elastic_numbers(values), equations.part(x, "elastic_joints")
-        found["loss.elastic_joints"] = plant.elastic_joints.loss(qd, state, numbers).sum()
-    if plant.motors is not None:
-        electrical = (equations.part(x, "motors"), speed, command, equations.numbers("motors", values))
-        found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
-        found["electrical.loss"] = plant.motors.loss(*electrical).sum()
-    if plant.base is not None:
-        wrenches, q = equations.by_frame(acting), equations.part(x, "q")
-        on_base = equations.inverse_dynamics(q, qd, qdd, wrenches, instant, values)[:6]
-        found["work.base"] = on_base @ equations.base_state(instant).v
-    return [found[name] for name in equations.audited]
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        """Names of the energies that the plant stores."""
+        plant = self.equations.plant
+        single = {"elastic_joints": plant.elastic_joints, "motors": plant.motors}
+        effects = [name for name, effect in single.items() if effect is not None]
+        return tuple(f"energy.{name}" for name in ("kinetic", "potential", *effects, *plant.contacts))
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the energies that are integrated along with the state."""
+        return dict.fromkeys(self.audited, ())
+
+    def energies(self, x: Any, instant: Instant, values: Values) -> dict[str, Any]:
+        """Stored energies, J, by the names of `stored`."""
+        equations, plant = self.equations, self.equations.plant
+        varied = equations.robot_values(instant.clock, values)
+        robot, q, qd = equations.whole(x.q, x.qd, instant)
+        found = {
+            "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, qd, *varied.values()),
+            "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
+        }
+        if plant.elastic_joints is not None:
+            numbers = equations.elastic_numbers(values)
+            found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
+            springs = plant.elastic_joints.elastic_energy(x.q, x.elastic_joints, numbers)
+            found["energy.elastic_joints"] = springs.sum()
+        if plant.motors is not None:
+            windings = plant.motors.magnetic_energy(x.motors, equations.numbers("motors", values))
+            found["energy.motors"] = windings.sum()
+        for name, contact in plant.contacts.items():
+            T, _ = equations.motion(contact.frame, x.q, x.qd, instant)
+            found[f"energy.{name}"] = contact.elastic_energy(T, equations.numbers(name, values))
+        return found
+
+    def powers(self, x: Any, qdd: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
+        """Powers, W, by the names of `audited`; payloads change energy only at events."""
+        equations, plant = self.equations, self.equations.plant
+        speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
+        varied = equations.robot_values(instant.clock, values)
+        own_friction = equations.robot.friction_torque.specialize(vary=tuple(varied))
+        found = {
+            "work.motors": equations.motor_torque(x, command, values) @ speed,
+            "work.payloads": 0.0,
+            "loss.robot_friction": own_friction(x.qd, *varied.values()) @ x.qd,
+            "loss.friction": equations.friction(x, values) @ speed,
+        }
+        found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
+        for name, contact in plant.contacts.items():
+            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.numbers(name, values))
+            found[f"loss.{name}"] = contact.loss(*of_contact)
+        if plant.elastic_joints is not None:
+            dampers = plant.elastic_joints.loss(x.qd, x.elastic_joints, equations.elastic_numbers(values))
+            found["loss.elastic_joints"] = dampers.sum()
+        if plant.motors is not None:
+            electrical = (x.motors, speed, command, equations.numbers("motors", values))
+            found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
+            found["electrical.loss"] = plant.motors.loss(*electrical).sum()
+        if instant.base is not None:
+            wrenches = equations.by_frame(acting)
+            on_base = equations.inverse_dynamics(x.q, x.qd, qdd, wrenches, instant, values)[:6]
+            found["work.base"] = on_base @ instant.base.v
+        return {name: found[name] for name in self.audited}
+
+    def after_events(self, x: Any, audit: Any, before: Any, instant: Instant, values: Values) -> dict[str, Any]:
+        """Integrated energies as a step begins, with the energy of payloads that came or went since the last step."""
+        if not self.equations.plant.payloads:
+            return {**audit}
+        now = sum(self.energies(x, instant, values).values())
+        then = sum(self.energies(x, instant._replace(clock=before), values).values())
+        return {**audit, "work.payloads": audit["work.payloads"] + (now - then)}

@@ -1,4 +1,4 @@
-"""The equations of motion of a plant: how its state changes, and where its energy goes."""
+"""The equations of motion of a plant: how its state changes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.model import Description
-from chasles.plant import energy_accounts
-from chasles.plant.base_motion import STATE_SIZE, WAY_SIZE, BaseState
+from chasles.plant.base_motion import WAY_SIZE, BaseState
 from chasles.plant.effect import where_positive
 from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
@@ -30,14 +29,16 @@ class Instant(NamedTuple):
         Time, s.
     clock
         A time inside the present step, s, which decides what is carried: so that no step sees a payload come or go.
-    sampled
-        What is evaluated beforehand at the time: wrenches (6 w,), in the order of `Equations.sampled_wrenches`, then
-        the state of a base that moves.
+    wrenches
+        External wrenches that are evaluated beforehand, (w, 6), in the order of `Equations.sampled_wrenches`.
+    base
+        State of a base that moves; None for one at rest.
     """
 
     t: Any
     clock: Any
-    sampled: Any
+    wrenches: Any
+    base: BaseState | None
 
 
 class Acting(NamedTuple):
@@ -60,8 +61,6 @@ class Equations:
         Whose motion it is.
     varied
         Names of the plant's parameters that are arguments; all others are constants.
-    audit
-        Whether powers are integrated along with the state.
     rest_velocity
         Speed, rad/s or m/s, below which a joint counts as at rest, for integrators that need smooth friction: where the
         direction of dry friction would jump at rest it is tanh(qd / rest_velocity). Default 0: it jumps.
@@ -69,7 +68,6 @@ class Equations:
 
     plant: Plant
     varied: tuple[str, ...]
-    audit: bool
     rest_velocity: float = 0.0
 
     @cached_property
@@ -101,33 +99,15 @@ class Equations:
         return velocity if self.rest_velocity == 0.0 else where_positive(velocity, velocity, self.rest_velocity)
 
     @cached_property
-    def layout(self) -> dict[str, slice]:
-        """Where the parts of the state are."""
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Parts of the state: joints, currents of the motors, and what elastic joints add; empty without these."""
         plant, robot = self.plant, self.plant.robot
-        sizes = {"q": robot.nq, "qd": robot.n}
-        if plant.motors is not None and plant.motors.state_size:
-            sizes["motors"] = plant.motors.state_size
-        if plant.elastic_joints is not None:
-            sizes["elastic_joints"] = plant.elastic_joints.state_size
-        if self.audit:
-            sizes["audit"] = len(self.audited)
-        ends = np.cumsum(list(sizes.values())).tolist()
-        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
-
-    @cached_property
-    def size(self) -> int:
-        """Numbers in the state."""
-        return int(max(part.stop for part in self.layout.values()))
-
-    @cached_property
-    def audited(self) -> tuple[str, ...]:
-        """Names of the energies that are integrated; see `energy_accounts`."""
-        return energy_accounts.audited(self.plant)
-
-    @cached_property
-    def stored(self) -> tuple[str, ...]:
-        """Names of the energies that the plant stores."""
-        return energy_accounts.stored(self.plant)
+        return {
+            "q": (robot.nq,),
+            "qd": (robot.n,),
+            "motors": (0 if plant.motors is None else plant.motors.state_size,),
+            "elastic_joints": (0 if plant.elastic_joints is None else plant.elastic_joints.state_size,),
+        }
 
     @cached_property
     def sampled_wrenches(self) -> tuple[str, ...]:
@@ -139,37 +119,25 @@ class Equations:
         """The robot on a free joint, if its base moves."""
         return None if self.plant.base is None else Robot(self.plant.base.floating(self.robot.description))
 
-    @property
-    def outside_size(self) -> int:
-        """Numbers that are evaluated beforehand for each period: wrenches at both ends, and the way of the base."""
-        return 12 * len(self.sampled_wrenches) + (0 if self.plant.base is None else WAY_SIZE)
-
-    @property
-    def sampled_size(self) -> int:
-        """Numbers of `Instant.sampled`."""
-        return 6 * len(self.sampled_wrenches) + (0 if self.plant.base is None else STATE_SIZE)
+    @cached_property
+    def outside(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what is evaluated beforehand for each period: wrenches at both ends, and the way of the base."""
+        way = (0 if self.plant.base is None else WAY_SIZE,)
+        return {"wrenches": (2, len(self.sampled_wrenches), 6), "base": way}
 
     def instant(self, t: Any, offset: Any, period: float, outside: Any, clock: Any) -> Instant:
         """What the plant feels at a time after a call at t; sampled wrenches are linear in between."""
-        if outside is None:
-            return Instant(t + offset, clock, np.zeros(0))
-        half, share = 6 * len(self.sampled_wrenches), offset / period
-        sampled = (1.0 - share) * outside[:half] + share * outside[half : 2 * half]
-        if self.plant.base is not None:
-            sampled = np.concatenate([sampled, *self.plant.base.state(outside[2 * half :], share, period)])
-        return Instant(t + offset, clock, sampled)
-
-    def base_state(self, instant: Instant) -> BaseState:
-        """State of the base that moves."""
-        q, v, v_dot = np.split(instant.sampled[6 * len(self.sampled_wrenches) :], [7, 13])
-        return BaseState(q, v, v_dot)
+        share = offset / period
+        wrenches = (1.0 - share) * outside.wrenches[0] + share * outside.wrenches[1]
+        base = None if self.plant.base is None else self.plant.base.state(outside.base, share, period)
+        return Instant(t + offset, clock, wrenches, base)
 
     @cached_property
     def is_rigid(self) -> bool:
         """Whether it is a robot alone, whose torques are those of the controller."""
         plant = self.plant
         effects = (plant.friction, plant.motors, plant.elastic_joints, plant.payloads, plant.wrenches, plant.contacts)
-        return not any(effects) and plant.base is None and not self.audit
+        return not any(effects) and plant.base is None
 
     def numbers(self, effect: str, values: Values) -> dict[str, Any]:
         """Parameters of an effect, by the effect's own names."""
@@ -187,65 +155,55 @@ class Equations:
             numbers["rotor_inertia"] = numbers["rotor_inertia"] + reflected
         return numbers
 
-    def part(self, x: Any, name: str) -> Any:
-        """A part of the state; empty where there is none."""
-        return x[..., self.layout[name]] if name in self.layout else x[..., :0]
-
-    def derivative(self, x: Any, instant: Instant, command: Any, values: Values) -> Any:
-        """Rates of the state (size,) under the torques that the controller commands (n,)."""
-        q, qd = self.part(x, "q"), self.part(x, "qd")
-        rates = [self.rates_of_positions(q, qd)]
+    def derivative(self, x: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
+        """Rates of the state's parts under the torques (n,) that the controller commands."""
+        rates = {"q": self.rates_of_positions(x.q, x.qd), "motors": x.motors, "elastic_joints": x.elastic_joints}
         if self.is_rigid:
             robot_values = self.robot_values(instant.clock, values)
             accelerations = self.robot.forward_dynamics.specialize(vary=tuple(robot_values))
-            return np.concatenate([*rates, accelerations(q, qd, command, *robot_values.values())])
-        acting = self.environment(x, instant, values)
+            return rates | {"qd": accelerations(x.q, x.qd, command, *robot_values.values())}
+        motors, elastic = self.plant.motors, self.plant.elastic_joints
         torque = self.motor_torque(x, command, values) - self.friction(x, values)
-        on_joints = self._spring_torque(x, values) if self.plant.elastic_joints is not None else torque
-        rates.append(self._accelerations(q, qd, on_joints, acting, instant, values))
-        if "motors" in self.layout and self.plant.motors is not None:
-            numbers = self.numbers("motors", values)
-            rates.append(self.plant.motors.derivative(self.part(x, "motors"), self.motor_speed(x), command, numbers))
-        if self.plant.elastic_joints is not None:
+        on_joints = torque
+        if elastic is not None:
             numbers = self.elastic_numbers(values)
-            rates.append(self.plant.elastic_joints.derivative(self.part(x, "elastic_joints"), q, qd, torque, numbers))
-        if self.audit:
-            rates.append(np.array(energy_accounts.powers(self, x, command, rates[1], acting, instant, values)))
-        return np.concatenate(rates)
+            on_joints = elastic.torque(x.q, x.qd, x.elastic_joints, numbers)
+            rates["elastic_joints"] = elastic.derivative(x.elastic_joints, x.q, x.qd, torque, numbers)
+        if motors is not None and motors.state_size:
+            rates["motors"] = motors.derivative(x.motors, self.motor_speed(x), command, self.numbers("motors", values))
+        rates["qd"] = self._accelerations(x.q, x.qd, on_joints, self.environment(x, instant, values), instant, values)
+        return rates
 
     def rates_of_positions(self, q: Any, qd: Any) -> Any:
         """Rates of the numbers of the configuration, of which there may be more than velocities."""
         robot = self.plant.robot
         return qd if robot.nq == robot.n else robot.configuration_rate(q, qd)
 
-    def with_new_rates(self, dx: Any, x: Any, x_next: Any) -> Any:
-        """The derivative with the rates of all positions at the velocities of another state."""
-        rates = [self.rates_of_positions(self.part(x, "q"), self.part(x_next, "qd")), dx[self.layout["qd"].start :]]
-        whole = np.concatenate(rates)
-        if self.plant.elastic_joints is None:
-            return whole
-        start, n = self.layout["elastic_joints"].start, self.plant.n
-        return np.concatenate([whole[:start], x_next[start + n : start + 2 * n], whole[start + n :]])
+    def with_new_rates(self, rates: Any, x: Any, x_next: Any) -> dict[str, Any]:
+        """Rates with those of all positions at the velocities of another state."""
+        new = {**rates, "q": self.rates_of_positions(x.q, x_next.qd)}
+        if self.plant.elastic_joints is not None:
+            n = self.plant.n
+            new["elastic_joints"] = np.concatenate([x_next.elastic_joints[n:], rates.elastic_joints[n:]])
+        return new
 
-    def normalized(self, x: Any) -> Any:
+    def normalized(self, x: Any) -> dict[str, Any]:
         """The state with unit quaternions, where its configuration has some."""
         robot = self.plant.robot
-        if robot.nq == robot.n:
-            return x
-        return np.concatenate([robot.normalize(self.part(x, "q")), x[self.layout["qd"].start :]])
+        return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
 
     def motor_torque(self, x: Any, command: Any, values: Values) -> Any:
         """Torques (n,) of the motors on the joints, or on the motors' side of elastic ones."""
         if self.plant.motors is None:
             return command
         numbers = self.numbers("motors", values)
-        return self.plant.motors.torque(self.part(x, "motors"), self.motor_speed(x), command, numbers)
+        return self.plant.motors.torque(x.motors, self.motor_speed(x), command, numbers)
 
     def motor_current(self, x: Any, command: Any, values: Values) -> Any:
         """Currents (n,) of the motors, A."""
         assert self.plant.motors is not None
         numbers = self.numbers("motors", values)
-        return self.plant.motors.current(self.part(x, "motors"), self.motor_speed(x), command, numbers)
+        return self.plant.motors.current(x.motors, self.motor_speed(x), command, numbers)
 
     def friction(self, x: Any, values: Values) -> Any:
         """Torques (n,) of the friction effect, in the direction of motion."""
@@ -256,7 +214,7 @@ class Equations:
     def environment(self, x: Any, instant: Instant, values: Values) -> dict[str, Acting]:
         """Wrenches of contacts and from outside, by name."""
         acting: dict[str, Acting] = {}
-        q, qd = self.part(x, "q"), self.part(x, "qd")
+        q, qd = x.q, x.qd
         for name, wrench in self.plant.wrenches.items():
             given = self._given_wrench(name, instant, values)
             T, twist = self.motion(wrench.frame, q, qd, instant)
@@ -268,18 +226,6 @@ class Equations:
             acting[name] = Acting(contact.frame, turned(T, world, back=True), world, T, twist)
         return acting
 
-    def energies(self, x: Any, instant: Instant, values: Values) -> list[Any]:
-        """Stored energies, J, in the order of `stored`."""
-        return energy_accounts.energies(self, x, instant, values)
-
-    def after_events(self, x: Any, before: Any, instant: Instant, values: Values) -> Any:
-        """The state as a new step begins: the energy of payloads that came or went since the last goes to the audit."""
-        if not (self.audit and self.plant.payloads):
-            return x
-        change = sum(self.energies(x, instant, values)) - sum(self.energies(x, instant._replace(clock=before), values))
-        place = self.layout["audit"].start + self.audited.index("work.payloads")
-        return np.concatenate([x[:place], [x[place] + change], x[place + 1 :]])
-
     def switch_times(self, values: Values) -> list[Any]:
         """Times at which payloads come and go and wrenches jump, s, of one run."""
         changing: dict[str, PickedPayload | ExternalWrench] = {**self.plant.payloads, **self.plant.wrenches}
@@ -289,8 +235,7 @@ class Equations:
         wrench, numbers = self.plant.wrenches[name], self.numbers(name, values)
         if name not in self.sampled_wrenches:
             return wrench.at(instant.t, numbers)
-        first = 6 * self.sampled_wrenches.index(name)
-        return numbers.get("scale", 1.0) * instant.sampled[first : first + 6]
+        return numbers.get("scale", 1.0) * instant.wrenches[self.sampled_wrenches.index(name)]
 
     def motion(self, frame: str, q: Any, qd: Any, instant: Instant) -> tuple[Any, Any]:
         """Pose of a frame, and its twist in world axes."""
@@ -300,9 +245,9 @@ class Equations:
 
     def whole(self, q: Any, qd: Any, instant: Instant) -> tuple[Robot, Any, Any]:
         """The robot with its base, and positions and velocities of both."""
-        if self.floating is None:
+        base = instant.base
+        if self.floating is None or base is None:
             return self.robot, q, qd
-        base = self.base_state(instant)
         return self.floating, np.concatenate([base.q, q]), np.concatenate([base.v, qd])
 
     def _accelerations(
@@ -324,7 +269,7 @@ class Equations:
         """Wrench on the base, about its origin in its axes, and torques of the joints, (6 + n,), of a moving base."""
         robot_values = self.robot_values(instant.clock, values)
         robot, whole_q, whole_qd = self.whole(q, qd, instant)
-        whole_qdd = np.concatenate([self.base_state(instant).v_dot, qdd])
+        whole_qdd = qdd if instant.base is None else np.concatenate([instant.base.v_dot, qdd])
         dynamics = robot.inverse_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
         return dynamics(whole_q, whole_qd, whole_qdd, *robot_values.values(), *wrenches.values())
 
@@ -336,20 +281,15 @@ class Equations:
             wrenches[frame] = wrenches[frame] + wrench.own if frame in wrenches else wrench.own
         return wrenches
 
-    def _spring_torque(self, x: Any, values: Values) -> Any:
-        assert self.plant.elastic_joints is not None
-        numbers, state = self.elastic_numbers(values), self.part(x, "elastic_joints")
-        return self.plant.elastic_joints.torque(self.part(x, "q"), self.part(x, "qd"), state, numbers)
-
     def motor_position(self, x: Any) -> Any:
         """Positions (n,) of the motors, on the joints' side; those of the joints where these are stiff."""
         joints = self.plant.elastic_joints
-        return self.part(x, "q") if joints is None else joints.split(self.part(x, "elastic_joints"))[0]
+        return x.q if joints is None else joints.split(x.elastic_joints)[0]
 
     def motor_speed(self, x: Any) -> Any:
         """Velocities (n,) of the motors, on the joints' side."""
         joints = self.plant.elastic_joints
-        return self.part(x, "qd") if joints is None else joints.split(self.part(x, "elastic_joints"))[1]
+        return x.qd if joints is None else joints.split(x.elastic_joints)[1]
 
     def robot_values(self, clock: Any, values: Values) -> dict[str, Any]:
         """Parameters of the robot that are not constants."""

@@ -1,32 +1,34 @@
-"""What the loop is handed at every call of the controller: time, motion, gains, noise, wrenches, in one row."""
+"""What the loop is handed at every call of the controller: time, motion, gains, noise, wrenches."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.cached import cached_property
+from chasles.engine import Layout
+from chasles.engine.records import Shapes
 from chasles.plant.base_motion import WAY_SIZE, BaseMotion
 from chasles.plant.wrenches import ExternalWrench
 from chasles.simulation.references import LoopReference
 
 #: Slices of the rows and of the calls in a row.
 Part = tuple[slice, slice]
-#: Numbers that are held at a time, 32 MB.
+#: Values that are held at a time, 32 MB.
 _HELD = 4_000_000
 
 
 class CallInput(Protocol):
-    """Numbers that are computed before the loop runs, some for every call."""
+    """Values that are computed before the loop runs, some for every call."""
 
     @property
-    def size(self) -> int:
-        """How many at a call."""
+    def shapes(self) -> Shapes:
+        """Shapes of what is given at a call."""
         ...
 
     @property
@@ -35,7 +37,7 @@ class CallInput(Protocol):
         ...
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """Numbers (*batch, k, size) of the calls at times (k,); the first of them is call number ``first``.
+        """Vectors (*batch, k, size) of the calls at times (k,); the first of them is call number ``first``.
 
         The loop asks for all calls in order, some at a time, each once.
         """
@@ -43,15 +45,16 @@ class CallInput(Protocol):
 
 
 @dataclass(frozen=True)
-class ScheduledNumbers:
-    """Numbers of a controller's schedule, (*batch, k, size) for all calls."""
+class ScheduledValues:
+    """Values of a controller's schedule: vectors (*batch, k, size) for all calls, and the layout of one."""
 
     table: NDArray[np.float64]
+    layout: Layout
 
     @property
-    def size(self) -> int:
-        """How many at a call."""
-        return int(self.table.shape[-1])
+    def shapes(self) -> Shapes:
+        """Shapes of a call's values."""
+        return self.layout.shapes
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -65,10 +68,10 @@ class ScheduledNumbers:
 
 @dataclass(frozen=True)
 class Noise:
-    """Independent numbers with the standard normal distribution, a stream for each seed."""
+    """Independent values with the standard normal distribution, (kinds, n) at a call; a stream for each seed."""
 
     seeds: NDArray[np.int64]
-    size: int
+    shapes: tuple[int, int]
     _streams: list[np.random.Generator] = field(default_factory=list)
 
     @property
@@ -77,37 +80,33 @@ class Noise:
         return self.seeds.shape
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """The next numbers of each stream."""
+        """Next values of each stream."""
         if first == 0:
             self._streams[:] = [np.random.default_rng(int(seed)) for seed in self.seeds.ravel()]
-        drawn = np.empty((len(self._streams), times.size, self.size))
+        drawn = np.empty((len(self._streams), times.size, math.prod(self.shapes)))
         for stream, own in zip(self._streams, drawn, strict=True):
             stream.standard_normal(out=own)
-        return drawn.reshape(*self.batch, times.size, self.size)
+        return drawn.reshape(*self.batch, times.size, -1)
 
 
 @dataclass(frozen=True)
 class SampledWrenches:
-    """External wrenches at the beginning and at the end of the period that follows a call."""
+    """External wrenches at the beginning and at the end of the period that follows a call, (2, w, 6)."""
 
     wrenches: Sequence[ExternalWrench]
     period: float
+    batch = ()
 
     @property
-    def size(self) -> int:
-        """How many at a call."""
-        return 12 * len(self.wrenches)
-
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """All runs feel the same."""
-        return ()
+    def shapes(self) -> Shapes:
+        """Shape of all wrenches at both times."""
+        return (2, len(self.wrenches), 6)
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
         """All wrenches at the times, then all a period later."""
         both = np.array([times, times + self.period])
-        values = np.stack([wrench.at_calls(both) for wrench in self.wrenches], axis=-2)  # (2, k, wrenches, 6)
-        return np.moveaxis(values, 0, 1).reshape(times.size, self.size)
+        values = np.stack([wrench.at_calls(both) for wrench in self.wrenches], axis=-2)  # (2, k, w, 6)
+        return np.moveaxis(values, 0, 1).reshape(times.size, -1)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class BaseWays:
 
     base: BaseMotion
     period: float
-    size = WAY_SIZE
+    shapes = (WAY_SIZE,)
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -124,7 +123,7 @@ class BaseWays:
         return self.base.trajectory.batch
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """Numbers of the ways."""
+        """Values of the ways."""
         return self.base.ways(times, self.period)
 
 
@@ -136,54 +135,37 @@ class CallInputs:
     further: Mapping[str, CallInput]
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one row; () for a time alone."""
-        own = self.reference.given_shape
-        more = sum(source.size for source in self.further.values())
-        return (math.prod(own) + more,) if more else own
+    def layout(self) -> Layout:
+        """Parts of what is given at a call."""
+        return Layout({**self.reference.shapes, **{name: source.shapes for name, source in self.further.items()}})
 
     @cached_property
     def batch(self) -> tuple[int, ...]:
-        """Shape of the batch of runs that are given different rows."""
+        """Shape of the batch of runs that are given different values."""
         return np.broadcast_shapes(self.reference.batch, *(source.batch for source in self.further.values()))
 
-    def split(self, given: Any) -> tuple[Any, dict[str, Any]]:
-        """What is for the reference, and the further inputs by name, of one row."""
-        if self.shape == self.reference.given_shape:
-            return given, {}
-        position = math.prod(self.reference.given_shape)
-        first = given[:position] if self.reference.given_shape else given[0]
-        parts = {}
-        for name, source in self.further.items():
-            parts[name] = given[position : position + source.size]
-            position += source.size
-        return first, parts
-
     def parts(self, rows: int, calls: int) -> list[Part]:
-        """Parts of so many rows and calls that memory bears to be given at a time, in order."""
-        if not self.shape:
-            return [(slice(0, rows), slice(0, calls))]
-        most = max(1, _HELD // max(1, math.prod(self.batch) * self.shape[0]))
+        """Split the calls (rows, calls) into chunks that fit in memory, in order."""
+        most = max(1, _HELD // max(1, math.prod(self.batch) * self.layout.size))
         if calls <= most:
             return [(some, slice(0, calls)) for some in _slices(rows, most // calls)]
         return [(slice(row, row + 1), some) for row in range(rows) for some in _slices(calls, most)]
 
     def given(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """Rows (*batch, S, k, *shape) for calls at times (S, k), of which the first is call number ``first``."""
-        of_reference = self.reference.given(times)
-        if self.shape == self.reference.given_shape:
-            return of_reference
-        position = math.prod(self.reference.given_shape)
-        rows = np.empty((*self.batch, *times.shape, *self.shape))
-        rows[..., :position] = of_reference if self.reference.given_shape else of_reference[..., None]
-        for source in self.further.values():
-            values = source.rows(times.ravel(), first)
-            rows[..., position : position + source.size] = values.reshape(*source.batch, *times.shape, source.size)
-            position += source.size
-        return rows
+        """Vectors (*batch, S, k, size) for calls at times (S, k), of which the first is call number ``first``."""
+        own = self.reference.given(times)
+        if not self.further:
+            return self.layout.join(own)
+        vectors = np.empty((*self.batch, *times.shape, self.layout.size))
+        reference = Layout(self.reference.shapes)
+        vectors[..., : reference.size] = reference.join(own)
+        for name, source in self.further.items():
+            rows = source.rows(times.ravel(), first)
+            vectors[..., self.layout.slices[name]] = rows.reshape(*source.batch, *times.shape, rows.shape[-1])
+        return vectors
 
     def each_call(self, times: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-        """What is given at each of the times (S, k) in turn, shape (*batch, *shape)."""
+        """Vector (*batch, size) of what is given at each of the times (S, k) in turn."""
         axis, first = len(self.batch), 0
         for part in self.parts(*times.shape):
             some = times[part]
@@ -193,5 +175,5 @@ class CallInputs:
 
 
 def _slices(count: int, most: int) -> list[slice]:
-    """Cut a number of things into slices of at most so many."""
+    """Cut a range of `count` into slices of at most `most`."""
     return [slice(first, min(first + most, count)) for first in range(0, count, most)]

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.control import Controller
-from chasles.engine import Function, trace, where
+from chasles.engine import Function, Layout, Record, trace, where
+from chasles.engine.records import Shapes
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.integrators import RK4, Integrator
 from chasles.integrators.attempts import Status
+from chasles.plant.energy_accounts import EnergyAccounts
 from chasles.plant.equations import Equations, Instant
 from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
-from chasles.simulation.controlled_period import PACE_SIZE, ControlledPeriod, Pace, Stage, new_period
+from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
 from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
@@ -30,6 +32,8 @@ from chasles.trajectories.motion import PoseMotion
 #: Speed, rad/s or m/s, across which dry friction that jumps at rest turns round for implicit methods: a joint that
 #: sticks creeps by about a microradian in a second.
 REST_VELOCITY = 1e-6
+#: Values of a loop without any.
+_NO_VALUES = Record()
 
 
 class Sample(NamedTuple):
@@ -41,15 +45,16 @@ class Sample(NamedTuple):
         Its time.
     queue
         Torques that are on their way, the oldest first, the new one last, (late + 1, n).
-    memory
-        What sensors and controller remember, and the torques that are still on their way at the next call.
+    following
+        What goes to the next call besides the plant's state: memories of sensors and controller, and torques that are
+        still on their way.
     recorded
         In the order of `ClosedLoop.variables`.
     """
 
     t: Any
     queue: list[Any]
-    memory: Any
+    following: dict[str, Any]
     recorded: list[Any]
 
 
@@ -60,8 +65,7 @@ class ClosedLoop:
     All numbers of controller and reference, and those of the plant that vary, are arguments of its programs:
     ``values`` maps their names, ``"controller.kp"``, ``"reference.goal"``, ``"payload.mass"``, … to numbers.
 
-    The state that goes from call to call holds the plant's own (see `Equations.layout`), then the memories of sensors
-    and controller and the torques that wait for the delay to pass.
+    The state that goes from call to call is a record in the parts of `layout`.
 
     Attributes
     ----------
@@ -82,9 +86,7 @@ class ClosedLoop:
     audit
         Whether energies are integrated and recorded.
     further
-        What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``.
-    schedule_shape
-        Shape of the schedule's numbers for one call.
+        What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``, ``"base"``.
     record_memory
         Whether the controller's memory is recorded.
     """
@@ -99,13 +101,13 @@ class ClosedLoop:
     delay: float
     audit: bool
     further: Mapping[str, CallInput]
-    schedule_shape: tuple[int, ...] = ()
     record_memory: bool = False
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
         """Numbers of controller and reference by their full names, and those of the plant's effects that vary."""
-        values = {f"controller.{name}": value for name, value in self.controller.parameters.items()}
+        own = self.controller.parameters.items()
+        values = {f"controller.{name}": np.asarray(value, dtype=float) for name, value in own}
         values |= {f"reference.{name}": value for name, value in self.reference.parameters.items()}
         return values
 
@@ -125,7 +127,12 @@ class ClosedLoop:
     def equations(self) -> Equations:
         """The plant's equations of motion."""
         implicit = not isinstance(self.integrator, str) and self.integrator.implicit
-        return Equations(self.plant, self.varied, self.audit, REST_VELOCITY if implicit else 0.0)
+        return Equations(self.plant, self.varied, REST_VELOCITY if implicit else 0.0)
+
+    @cached_property
+    def accounts(self) -> EnergyAccounts | None:
+        """Energies that are integrated and recorded."""
+        return EnergyAccounts(self.equations) if self.audit else None
 
     @cached_property
     def inputs(self) -> CallInputs:
@@ -147,27 +154,30 @@ class ClosedLoop:
         return Stage(0.0, share, before, 0), Stage(share, 1.0, max(1, (self.substeps or 1) - before), 1)
 
     @cached_property
-    def layout(self) -> dict[str, slice]:
-        """Where the parts of the state from call to call are."""
-        sensors, n = self.plant.sensors, self.plant.n
-        sizes = {
-            "plant": self.equations.size,
-            "sensors": 0 if sensors is None else sensors.memory_size(self.period),
-            "controller": self.controller.initial_state.size,
-            "torques": self.late * n,
-        }
-        ends = np.cumsum(list(sizes.values())).tolist()
-        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+    def layout(self) -> Layout:
+        """Parts of the state from call to call."""
+        return Layout({"plant": self.steps.layout.shapes, **self.following})
 
-    @property
-    def state_size(self) -> int:
-        """Numbers in the state."""
-        return int(self.layout["torques"].stop)
+    @cached_property
+    def following(self) -> dict[str, Shapes]:
+        """Parts of that state beside the plant's: memories of sensors and controller, and torques on their way."""
+        sensors = self.plant.sensors
+        return {
+            "sensors": (0 if sensors is None else sensors.memory_size(self.period),),
+            "controller": self.controller.memory_layout.shapes,
+            "torques": (self.late, self.plant.n),
+        }
+
+    @cached_property
+    def controlled_layout(self) -> Layout:
+        """Parts of the state of `controlled_scan`."""
+        queue = (self.late + 1, self.plant.n)
+        return Layout({"last_call": (), "pace": PACE, "loop": self.layout.shapes, "queue": queue})
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """What is recorded at each sample, in this order."""
-        plant, n, nq = self.plant, self.plant.n, self.equations.layout["q"].stop
+        plant, n, nq = self.plant, self.plant.n, self.plant.robot.nq
         variables = [
             Variable("q", (nq,), (position_axis(nq, n),), "position", "joint position"),
             joint_variable("qd", n, "velocity", "joint velocity"),
@@ -188,23 +198,32 @@ class ClosedLoop:
             words = f"wrench on the robot: {name.partition('.')[2]}, moment and force in world axes"
             variables.append(Variable(name, (6,), ("component",), "N m, N", words))
         if self.record_memory:
-            variables.append(memory_variable(self.controller.initial_state.size))
-        if self.audit:
-            variables += [energy_variable(name) for name in (*self.equations.stored, *self.equations.audited)]
+            variables.append(memory_variable(self.controller.memory_layout.size))
+        if self.accounts is not None:
+            variables += [energy_variable(name) for name in (*self.accounts.stored, *self.accounts.audited)]
         return tuple(variables)
+
+    @property
+    def _values(self) -> dict[str, Shapes]:
+        """Last input of the programs: the values, if there are any."""
+        return {"values": self.shapes} if self.shapes else {}
+
+    def packed(self, values: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Last argument of the programs: the values of `shapes` in one vector (*batch, size), if there are any."""
+        if not self.shapes:
+            return []
+        return [Layout(self.shapes).join({name: values[name] for name in self.shapes})]
 
     @cached_property
     def scan(self) -> Function:
-        """One compiled loop over time: (state, given (S, k, …), *values) -> (final state, *recorded)."""
+        """One compiled loop over time: (state, given (S, k, …), values) -> (final state, *recorded)."""
 
-        def period(state: Any, given: Any, *arguments: Any) -> tuple[Any, ...]:
-            values = dict(zip(self.shapes, arguments, strict=True))
+        def period(state: Any, given: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
             sample = self.sample(given, state, values)
-            outside = self.outside_of(given)
-            x = self.advance(sample.t, state[self.layout["plant"]], sample.queue, outside, values)
-            return np.concatenate([x, sample.memory]), *sample.recorded
+            x = self.advance(sample.t, state.plant, sample.queue, self.outside_of(given), values)
+            return self.layout.join({"plant": x, **sample.following}), *sample.recorded
 
-        inputs = {"state": (self.state_size,), "given": self.inputs.shape, **self.shapes}
+        inputs: dict[str, Shapes] = {"state": self.layout.shapes, "given": self.inputs.layout.shapes, **self._values}
         outputs = ["state_next", *(variable.name for variable in self.variables)]
         return Function(trace(period, inputs, name="closed_loop", outputs=outputs), shape="scan")
 
@@ -212,57 +231,60 @@ class ClosedLoop:
     def controlled_scan(self) -> Function:
         """One compiled loop over time in steps that the error controls.
 
-        It is a function of (state, given (S, k, …), rtol, atol, *values) and gives (final state, again, *recorded). Its
-        state holds the time of the last call, the run's `Pace`, the state from call to call, and the torques on their
-        way. A run calls the controller once a period and repeats the rest until the period is over.
+        It is a function of (state, given (S, k, …), rtol, atol, values) and gives (final state, again, *recorded). Its
+        state has the parts of `controlled_layout`. A run calls the controller once a period and repeats the rest until
+        the period is over.
         """
-        size, late, n = self.equations.size, self.late + 1, self.plant.n
-        bounds = np.cumsum([1, PACE_SIZE, self.state_size]).tolist()
+        layout, own = self.controlled_layout, self.layout
 
-        def attempt(state: Any, given: Any, rtol: Any, atol: Any, *arguments: Any) -> tuple[Any, ...]:
-            values = dict(zip(self.shapes, arguments, strict=True))
-            (last_call,), numbers, own, queue = np.split(state, bounds)
-            sample = self.sample(given, own, values)
-            fresh, pace = sample.t > last_call, Pace.of(numbers)
-            pace = Pace.of([where(fresh, a, b) for a, b in zip(new_period(pace).numbers, numbers, strict=True)])
-            queue = where(fresh, np.concatenate(sample.queue), queue)
-            memory = where(fresh, sample.memory, own[size:])
-            outside = self.outside_of(given)
-            pace, x = self.controlled_period.attempt(
-                pace, own[:size], sample.t, queue.reshape(late, n), outside, values, rtol, atol
+        def attempt(state: Any, given: Any, rtol: Any, atol: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
+            sample = self.sample(given, state.loop, values)
+            fresh, pace = sample.t > state.last_call, Layout(PACE)
+            pace_now = pace.split(where(fresh, pace.join(new_period(state.pace)), pace.join(state.pace)))
+            queue = where(fresh, np.array(sample.queue), state.queue)
+            called = own.join({"plant": state.loop.plant, **sample.following})
+            loop = own.split(where(fresh, called, own.join(state.loop)))
+            pace_now, x = self.controlled_period.attempt(
+                pace_now, loop.plant, sample.t, queue, self.outside_of(given), values, rtol, atol
             )
-            again = where(pace.progress.status == Status.RUNNING, 1.0, 0.0)
-            following = np.concatenate([[where(fresh, sample.t, last_call)], pace.numbers, x, memory, queue])
-            return following, again, *sample.recorded
+            again = where(pace_now.progress.status == Status.RUNNING, 1.0, 0.0)
+            following = {
+                "last_call": where(fresh, sample.t, state.last_call),
+                "pace": pace_now,
+                "loop": {**loop, "plant": x},
+                "queue": queue,
+            }
+            return layout.join(following), again, *sample.recorded
 
-        inputs = {"state": (bounds[-1] + late * n,), "given": self.inputs.shape, "rtol": (), "atol": (size,)}
+        inputs: dict[str, Shapes] = {"state": layout.shapes, "given": self.inputs.layout.shapes}
+        inputs |= {"rtol": (), "atol": (self.steps.layout.size,), **self._values}
         outputs = ["state_next", "again", *(variable.name for variable in self.variables)]
-        return Function(trace(attempt, inputs | self.shapes, name="controlled_loop", outputs=outputs), shape="scan")
+        return Function(trace(attempt, inputs, name="controlled_loop", outputs=outputs), shape="scan")
 
     @cached_property
     def controller_function(self) -> Function:
-        """One call alone: (given, state, *values) -> (torques in the queue and memory in one row, *recorded)."""
+        """One call alone: (given, state, values) -> (following, *recorded).
 
-        def call(given: Any, state: Any, *arguments: Any) -> tuple[Any, ...]:
-            sample = self.sample(given, state, dict(zip(self.shapes, arguments, strict=True)))
-            return np.concatenate([*sample.queue, sample.memory]), *sample.recorded
+        The first result has the parts ``queue``, torques on their way, and those of `Sample.following`.
+        """
 
-        inputs = {"given": self.inputs.shape, "state": (self.state_size,), **self.shapes}
+        def call(given: Any, state: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
+            sample = self.sample(given, state, values)
+            return {"queue": np.array(sample.queue), **sample.following}, *sample.recorded
+
+        inputs: dict[str, Shapes] = {"given": self.inputs.layout.shapes, "state": self.layout.shapes, **self._values}
         outputs = ["following", *(variable.name for variable in self.variables)]
         return Function(trace(call, inputs, name="controller", outputs=outputs))
 
     @cached_property
     def plant_function(self) -> Function:
-        """The plant over one period: (x, t, queue (late + 1, n), outside, *values) -> x."""
-        size = self.equations.outside_size
+        """The plant over one period: (x, t, queue (late + 1, n), given, values) -> x."""
 
-        def step(x: Any, t: Any, queue: Any, *arguments: Any) -> Any:
-            outside, values = (arguments[0], arguments[1:]) if size else (None, arguments)
-            return self.advance(t, x, list(queue), outside, dict(zip(self.shapes, values, strict=True)))
+        def step(x: Any, t: Any, queue: Any, given: Any, values: Any = _NO_VALUES) -> Any:
+            return self.steps.layout.join(self.advance(t, x, list(queue), self.outside_of(given), values))
 
-        inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "t": ()}
-        inputs |= {"queue": (self.late + 1, self.plant.n)} | ({"outside": (size,)} if size else {})
-        inputs |= self.shapes
+        inputs: dict[str, Shapes] = {"x": self.steps.layout.shapes, "t": (), "queue": (self.late + 1, self.plant.n)}
+        inputs |= {"given": self.inputs.layout.shapes, **self._values}
         return Function(trace(step, inputs, name="plant", outputs=["x_next"]))
 
     @property
@@ -276,15 +298,20 @@ class ClosedLoop:
         return self.audit and bool(self.plant.payloads)
 
     def outside_of(self, given: Any) -> Any:
-        """What the plant feels in the period after a call, of what is given there; None for nothing."""
-        size = self.equations.outside_size
-        return given[..., self.inputs.shape[0] - size :] if size else None
+        """What the plant feels in the period after a call, of what is given there; see `Equations.outside`."""
+        return Record({name: given.get(name, np.zeros(shape)) for name, shape in self.equations.outside.items()})
+
+    def felt(self, given: NDArray[np.float64], values: Mapping[str, Any], command: Any = 0.0) -> NDArray[np.float64]:
+        """Vector of `Felt` in the period after a call, of vectors of what is given there."""
+        outside = self.outside_of(self.inputs.layout.split(given))
+        own = {name: values[name] for name in self.shapes}
+        return self.steps.felt.join(Felt(command + np.zeros(self.plant.n), outside, own))
 
     @cached_property
     def steps(self) -> PlantSteps:
         """The plant's motion through a period."""
         method = RK4 if isinstance(self.integrator, str) else self.integrator
-        return PlantSteps(self.equations, self.shapes, method, self.period)
+        return PlantSteps(self.equations, self.accounts, self.shapes, method, self.period)
 
     @cached_property
     def controlled_period(self) -> ControlledPeriod:
@@ -292,32 +319,36 @@ class ClosedLoop:
         return ControlledPeriod(self.steps, self.stages)
 
     def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
-        """Read the sensors, call reference and controller once; on numbers or traced scalars."""
-        first, further = self.inputs.split(given)
-        motion: Any
-        t, motion = self.reference.at(first, _part("reference", values))
-        x, memory = state[self.layout["plant"]], state[self.layout["controller"]]
-        q, qd, sensed = self._read(x, state[self.layout["sensors"]], further.get("noise"), values)
-        outside, before = self.outside_of(given), self.clock_before(t)
-        felt = self.equations.instant(t, INSIDE * self.period, self.period, outside, before)
+        """Read the sensors, call reference and controller once; on records of numbers or traced scalars."""
+        t, x = given.t, state.plant
+        motion: Any = self.reference.at(given, _part("reference", values))
+        q, qd, sensed = self._read(x, state.sensors, given.get("noise"), values)
+        before = self.clock_before(t)
+        felt = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
         acting = self.equations.environment(x, felt, values)
         own = _part("controller", values)
-        if "schedule" in further:
-            own["schedule"] = further["schedule"].reshape(self.schedule_shape)
-        frame = getattr(self.controller, "measured_wrench", None)
+        if "schedule" in given:
+            own["schedule"] = given.schedule
+        frame = self.controller.measured_wrench
         if frame is not None:
-            q_now, qd_now = self.equations.part(x, "q"), self.equations.part(x, "qd")
-            T, _ = self.equations.motion(frame, q_now, qd_now, felt)
+            T, _ = self.equations.motion(frame, x.q, x.qd, felt)
             own["measured_wrench"] = measured_wrench(self.plant.robot.description, frame, T, acting)
-        tau, following = self.controller.law(t, q, qd, motion, memory, own, self.period)
-        for name, value, shape in (("torques", tau, (self.plant.n,)), ("memory", following, np.shape(memory))):
-            if np.shape(value) != shape:
-                raise ArgumentError(
-                    f"controller '{self.controller.name}' gave {name} of shape {np.shape(value)} instead of {shape}"
-                )
-        queue = self._queue(t, state[self.layout["torques"]], np.asarray(tau))
+        layout = self.controller.memory_layout
+        memory = layout.join(state.controller)
+        tau, following = self.controller.law(t, q, qd, motion, layout.split(memory.copy()), own, self.period)
+        if np.shape(tau) != (self.plant.n,):
+            raise ArgumentError(
+                f"controller '{self.controller.name}' gave torques of shape {np.shape(tau)} instead of "
+                f"({self.plant.n},)"
+            )
+        try:
+            following = layout.split(layout.join(following))
+        except (ArgumentError, UnknownNameError) as error:
+            raise ArgumentError(f"controller '{self.controller.name}' gave memory that does not fit: {error}") from None
+        queue = self._queue(t, state.torques, np.asarray(tau))
         recorded = self._recorded(t, x, queue, motion, (q, qd), memory, felt, acting, values)
-        return Sample(t, queue, np.concatenate([sensed, following, *queue[1:]]), recorded)
+        waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
+        return Sample(t, queue, {"sensors": sensed, "controller": following, "torques": waiting}, recorded)
 
     def advance(self, t: Any, x: Any, queue: list[Any], outside: Any, values: Mapping[str, Any]) -> Any:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
@@ -339,12 +370,12 @@ class ClosedLoop:
 
     def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """What the controller sees of positions and velocities, and what the sensors remember."""
-        q, qd, sensors = self.equations.part(x, "q"), self.equations.part(x, "qd"), self.plant.sensors
+        q, qd, sensors = x.q, x.qd, self.plant.sensors
         if sensors is None:
             return q, qd, memory
         if sensors.side == "motor" and self.plant.elastic_joints is not None:
-            q, qd = self.plant.elastic_joints.split(self.equations.part(x, "elastic_joints"))
-        drawn = {} if noise is None else dict(zip(sensors.noises, noise.reshape(-1, self.plant.n), strict=True))
+            q, qd = self.plant.elastic_joints.split(x.elastic_joints)
+        drawn = {} if noise is None else dict(zip(sensors.noises, noise, strict=True))
         numbers = self.equations.numbers("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
         return q, qd, memory
@@ -352,7 +383,7 @@ class ClosedLoop:
     def _queue(self, t: Any, waiting: Any, tau: Any) -> list[Any]:
         """Torques on their way: before the first has arrived, it is in force."""
         first = t < self.reference.start_time + 0.5 * self.period
-        return [*(where(first, tau, row) for row in waiting.reshape(self.late, self.plant.n)), tau]
+        return [*(where(first, tau, row) for row in waiting), tau]
 
     def _recorded(
         self,
@@ -367,7 +398,7 @@ class ClosedLoop:
         values: Any,
     ) -> list[Any]:
         plant, equations = self.plant, self.equations
-        recorded = [equations.part(x, "q"), equations.part(x, "qd"), queue[-1], motion[0], motion[1]]
+        recorded = [x.q, x.qd, queue[-1], motion[0], motion[1]]
         if self._other_torques:
             recorded.append(equations.motor_torque(x, queue[0], values))
         if plant.sensors is not None:
@@ -375,13 +406,13 @@ class ClosedLoop:
         if plant.motors is not None:
             recorded.append(equations.motor_current(x, queue[0], values))
         if plant.elastic_joints is not None:
-            recorded += plant.elastic_joints.split(equations.part(x, "elastic_joints"))
+            recorded += plant.elastic_joints.split(x.elastic_joints)
         recorded += [acting[name].world for name in (*plant.wrenches, *plant.contacts)]
         if self.record_memory:
             recorded.append(memory)
-        if self.audit:
-            recorded += equations.energies(x, felt, values)
-            recorded += list(equations.part(x, "audit"))
+        if self.accounts is not None:
+            stored = self.accounts.energies(x, felt, values)
+            recorded += [*(stored[name] for name in self.accounts.stored), *x.audit.values()]
         return recorded
 
     @property

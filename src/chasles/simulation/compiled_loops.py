@@ -14,6 +14,7 @@ from chasles.engine import Function
 from chasles.model import Description
 from chasles.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.references import TracedReference
 
 #: Loops that are kept; each holds its machine code, about a megabyte.
 _KEPT = 16
@@ -61,8 +62,7 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
         _frozen(loop.controller, kept),
         _frozen_reference(loop, kept),
         *(loop.varied, loop.period, loop.substeps, _frozen(loop.integrator, kept), loop.delay, loop.audit),
-        *((name, source.size) for name, source in loop.further.items()),
-        loop.schedule_shape,
+        *((name, _frozen(source.shapes, kept)) for name, source in loop.further.items()),
         loop.record_memory,
     ]
     return tuple(parts), kept
@@ -70,11 +70,10 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
 
 def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
     """Sampled references differ in what they give, traced ones in their formula too."""
-    traced = getattr(loop.reference, "reference", None)
-    start = loop.reference.start_time
-    if traced is None:
-        return type(loop.reference), loop.reference.n, start
-    return _frozen(traced, kept), start
+    reference, start = loop.reference, loop.reference.start_time
+    if isinstance(reference, TracedReference):
+        return _frozen(reference.reference, kept), start
+    return type(reference), reference.n, start
 
 
 def _frozen(value: Any, kept: list[Any]) -> Hashable:

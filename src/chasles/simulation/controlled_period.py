@@ -6,17 +6,17 @@ and at events (payloads picked up or put down, jumps of wrenches). Between two r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.engine import Function, trace, where
+from chasles.engine.records import Shapes
 from chasles.integrators import StepControl
-from chasles.integrators.attempts import PROGRESS_SIZE, Progress, Status, attempt
+from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
 from chasles.simulation.plant_steps import Felt, PlantSteps, Start
 
 #: Events nearer to each other than this part of a period are one.
@@ -54,25 +54,14 @@ class Pace(NamedTuple):
     clock: Any
     made: Any
 
-    @classmethod
-    def of(cls, numbers: Any) -> Pace:
-        """From its numbers, (10, ...)."""
-        return cls(Progress(*numbers[:PROGRESS_SIZE]), *numbers[PROGRESS_SIZE:PACE_SIZE])
 
-    @property
-    def numbers(self) -> list[Any]:
-        """All numbers in a row."""
-        return [*self.progress, self.begin, self.clock, self.made]
+#: Shapes of a `Pace`.
+PACE = Pace(PROGRESS, (), (), ())
 
 
-#: Numbers in a `Pace`.
-PACE_SIZE = PROGRESS_SIZE + 3
-
-
-def first_pace(shape: tuple[int, ...], period: float, clock: float) -> NDArray[np.float64]:
-    """Numbers (*shape, 10) of runs that have not begun."""
-    pace = Pace(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
-    return np.broadcast_to(pace.numbers, (*shape, PACE_SIZE)).copy()
+def first_pace(period: float, clock: float) -> Pace:
+    """Pace of runs that have not begun."""
+    return Pace(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
 
 
 def new_period(pace: Pace) -> Pace:
@@ -98,14 +87,14 @@ class ControlledPeriod:
     stages: Sequence[Stage]
 
     def attempt(
-        self, pace: Pace, x: Any, t: Any, queue: Any, outside: Any, values: Mapping[str, Any], rtol: Any, atol: Any
+        self, pace: Pace, x: Any, t: Any, queue: Any, outside: Any, values: Any, rtol: Any, atol: Any
     ) -> tuple[Pace, Any]:
         """Try one step of a run that is still running; on traced scalars.
 
         Parameters
         ----------
         pace, x
-            Pace, and the plant's state (size,).
+            Pace, and the plant's state, in the parts of `PlantSteps.layout`.
         t
             Time of the controller's call, s.
         queue
@@ -129,9 +118,10 @@ class ControlledPeriod:
         felt = Felt(command, outside, values)
         x = steps.entered(x, Start(t, begin, pace.clock), felt, clock)
         f = steps.right_hand_side(t, begin, end - begin, clock, felt)
-        state = np.array([*pace.progress, *x])
-        tried = attempt(steps.integrator, StepControl(), f, state, end - begin, rtol, atol, inside=False).state
-        progress = Progress(*tried[:PROGRESS_SIZE])
+        y = steps.layout.join(x)
+        (progress, y), _ = attempt(
+            steps.integrator, StepControl(), f, RunState(pace.progress, y), end - begin, rtol, atol, inside=False
+        )
         made = pace.made + where(running, 1.0, 0.0)
         arrived = running & (progress.status == Status.ARRIVED)
         goes_on = arrived & (end < steps.period)
@@ -140,31 +130,31 @@ class ControlledPeriod:
         progress = progress._replace(
             t=where(goes_on, 0.0, progress.t), status=where(too_many, float(Status.TOO_MANY_STEPS), status)
         )
-        x = where(progress.status > Status.ARRIVED, np.nan, steps.equations.normalized(tried[PROGRESS_SIZE:]))
-        return Pace(progress, where(goes_on, end, begin), clock, made), x
+        y = where(progress.status > Status.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
+        return Pace(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
 
     @cached_property
     def solve(self) -> Function:
         """Solve kernel through a period.
 
-        It is a function of ((pace, x), t, queue, rtol, atol, outside, *values, max_iterations); see `attempt`.
+        It is a function of ({pace, x}, t, queue, rtol, atol, outside and values, max_iterations); see `attempt`.
         """
         steps = self.steps
-        size, n = steps.equations.size, steps.equations.plant.n
 
-        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, *arguments: Any) -> Any:
-            felt = steps.felt((None, *arguments))
-            pace, x = self.attempt(
-                Pace.of(state[:PACE_SIZE]), state[PACE_SIZE:], t, queue, felt.outside, felt.values, rtol, atol
-            )
-            return np.array([*pace.numbers, *x]), where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
+        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, felt: Felt) -> Any:
+            pace, x = self.attempt(state.pace, state.x, t, queue, felt.outside, felt.values, rtol, atol)
+            return {"pace": pace, "x": x}, where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
 
-        inputs: dict[str, tuple[int, ...]] = {"state": (PACE_SIZE + size,), "t": ()}
-        inputs |= {"queue": (1 + max(stage.torque for stage in self.stages), n), "rtol": (), "atol": (size,)}
-        inputs |= {name: shape for name, shape in steps.felt_shapes.items() if name != "command"}
+        size, late = steps.layout.size, 1 + max(stage.torque for stage in self.stages)
+        inputs: dict[str, Shapes] = {
+            "state": {"pace": PACE, "x": steps.layout.shapes},
+            "t": (),
+            "queue": (late, steps.equations.plant.n),
+        }
+        inputs |= {"rtol": (), "atol": (size,), "felt": steps.felt.shapes}
         return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
 
-    def _end(self, begin: Any, t: Any, values: Mapping[str, Any]) -> Any:
+    def _end(self, begin: Any, t: Any, values: Any) -> Any:
         """Time from the controller's call to the end of the stretch that begins at a time after it."""
         period = self.steps.period
         apart, end = APART * period, period

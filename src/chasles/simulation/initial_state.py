@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.arguments import reals
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
@@ -17,37 +18,45 @@ from chasles.trajectories.motion import PoseMotion
 def initial_state(
     loop: ClosedLoop, values: Mapping[str, NDArray[np.float64]], varied: Mapping[str, Any], q0: Any, qd0: Any
 ) -> NDArray[np.float64]:
-    """State of every run at the start, shape (*batch, state).
+    """State of every run at the start, in the parts of `ClosedLoop.layout`, shape (*batch, size).
 
     Springs of elastic joints carry what holds the links against gravity, and motors have the currents that this takes;
     torques on their way are zero until the first call fills them in.
     """
-    robot, equations = loop.plant.robot, loop.equations
+    plant, equations = loop.plant, loop.equations
+    robot, motors, elastic, sensors = plant.robot, plant.motors, plant.elastic_joints, plant.sensors
     batches = [values[name].shape[: values[name].ndim - len(shape)] for name, shape in loop.shapes.items()]
     q, qd = _start(loop, values, varied, q0, qd0)
     try:
         batch = np.broadcast_shapes(*batches, loop.inputs.batch, q.shape[:-1], qd.shape[:-1])
     except ValueError:
         raise ArgumentError("the batch axes of q0, qd0, varied parameters and reference do not broadcast") from None
-    parts: list[Any] = [q, qd]
-    if not loop.plant.is_robot:
-        own = robot.parameters
-        described = {name: values[name] for name in loop.varied if name in own}
-        holding = np.asarray(robot.gravity_torque(q, vary=described)) if robot.nq == robot.n else np.zeros(robot.n)
-        if "motors" in equations.layout and loop.plant.motors is not None:
-            parts.append(loop.plant.motors.initial_state(holding))
-        if loop.plant.elastic_joints is not None:
-            numbers = equations.elastic_numbers(values)
-            parts.append(np.concatenate(np.broadcast_arrays(q + holding / numbers["stiffness"], qd), axis=-1))
-        parts.append(np.zeros(len(equations.audited) if loop.audit else 0))
-        if loop.plant.sensors is not None:
-            at_motor = loop.plant.sensors.side == "motor"
-            seen = parts[-2][..., : robot.n] if at_motor else q
-            parts.append(loop.plant.sensors.initial_memory(*np.broadcast_arrays(seen, qd), loop.period))
-    elif loop.audit:
-        parts.append(np.zeros(len(equations.audited)))
-    parts += [loop.controller.initial_state, np.zeros(loop.late * robot.n)]
-    return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+    described = {name: values[name] for name in loop.varied if name in robot.parameters}
+    needs_holding = robot.nq == robot.n and (motors is not None or elastic is not None)
+    holding = np.asarray(robot.gravity_torque(q, vary=described)) if needs_holding else np.zeros(robot.n)
+    springs, seen = np.zeros(0), q
+    if elastic is not None:
+        angles = q + holding / equations.elastic_numbers(values)["stiffness"]
+        springs = np.concatenate(np.broadcast_arrays(angles, qd), axis=-1)
+        seen = angles if sensors is not None and sensors.side == "motor" else q
+    read = np.zeros(0)
+    if sensors is not None:
+        read = sensors.initial_memory(*np.broadcast_arrays(seen, qd), loop.period)
+    state = loop.layout.join(
+        {
+            "plant": {
+                "q": q,
+                "qd": qd,
+                "motors": np.zeros(0) if motors is None else motors.initial_state(holding),
+                "elastic_joints": springs,
+                "audit": {} if loop.accounts is None else dict.fromkeys(loop.accounts.shapes, 0.0),
+            },
+            "sensors": read,
+            "controller": loop.controller.initial_state,
+            "torques": np.zeros((loop.late, robot.n)),
+        }
+    )
+    return np.array(np.broadcast_to(state, (*batch, loop.layout.size)))
 
 
 def _start(
@@ -58,19 +67,12 @@ def _start(
     of_reference = {name: values[f"reference.{name}"] for name in loop.reference.parameters}
     start = loop.reference.start(of_reference, varied=any(f"reference.{name}" in varied for name in of_reference))
     if isinstance(start, PoseMotion):
-        q = _checked(_reaching(robot, start) if q0 is None else q0, robot.nq, "q0")
-        return q, _checked(_moving_along(robot, q, start) if qd0 is None else qd0, robot.n, "qd0")
+        q = reals(_reaching(robot, start) if q0 is None else q0, "q0", (..., robot.nq))
+        return q, reals(_moving_along(robot, q, start) if qd0 is None else qd0, "qd0", (..., robot.n))
     return (
-        _checked(start.q if q0 is None else q0, robot.nq, "q0"),
-        _checked(start.qd if qd0 is None else qd0, robot.n, "qd0"),
+        reals(start.q if q0 is None else q0, "q0", (..., robot.nq)),
+        reals(start.qd if qd0 is None else qd0, "qd0", (..., robot.n)),
     )
-
-
-def _checked(given: Any, size: int, name: str) -> NDArray[np.float64]:
-    array = np.asarray(given, dtype=float)
-    if array.ndim < 1 or array.shape[-1] != size:
-        raise ArgumentError(f"{name} must have shape (..., {size}), not {array.shape}")
-    return array
 
 
 def _reaching(robot: Robot, start: PoseMotion) -> Any:

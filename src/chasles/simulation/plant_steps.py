@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chasles.cached import cached_property
-from chasles.engine import Function, Program, trace
+from chasles.engine import Function, Layout, Program, Record, trace
+from chasles.engine.records import Shapes
 from chasles.integrators import Integrator, ProgramRightHandSide
+from chasles.plant.energy_accounts import EnergyAccounts
 from chasles.plant.equations import Equations
 
 #: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.
@@ -43,36 +45,43 @@ class Felt(NamedTuple):
     command
         Torques that the controller asks for, (n,).
     outside
-        What is evaluated beforehand for the period, (`Equations.outside_size`,); None for nothing.
+        What is evaluated beforehand for the period, in the parts of `Equations.outside`.
     values
         Values of all arguments, by name.
     """
 
     command: Any
     outside: Any
-    values: Mapping[str, Any]
+    values: Any
 
 
 @dataclass(frozen=True)
 class PlantRightHandSide(ProgramRightHandSide):
     """Right-hand side of a plant's equations as integrators see it; see `PlantSteps.rates`."""
 
-    equations: Equations | None = None
+    steps: PlantSteps | None = None
 
     def with_new_velocities(self, rates: Any, t: Any, y: Any, y_next: Any) -> Any:
         """Rates with those of all positions at the velocities of ``y_next``."""
-        assert self.equations is not None
-        return self.equations.with_new_rates(rates, y, y_next)
+        assert self.steps is not None
+        layout = self.steps.layout
+        return layout.join(self.steps.equations.with_new_rates(*(layout.split(part) for part in (rates, y, y_next))))
 
 
 @dataclass(frozen=True, eq=False)
 class PlantSteps:
     """Steps of a method along the equations of motion.
 
+    The state is a record in the parts of `layout`; integrators see its vector.
+
     Attributes
     ----------
-    equations, shapes
-        The equations, and the shapes of their values by name.
+    equations
+        Equations of motion.
+    accounts
+        Energies that are integrated along with the state; None for none.
+    values
+        Names and shapes of the equations' values.
     integrator
         The method.
     period
@@ -80,42 +89,56 @@ class PlantSteps:
     """
 
     equations: Equations
-    shapes: Mapping[str, tuple[int, ...]]
+    accounts: EnergyAccounts | None
+    values: Mapping[str, tuple[int, ...]]
     integrator: Integrator
     period: float
     _rows: dict[tuple[float, int], Function] = field(default_factory=dict)
 
     @cached_property
+    def layout(self) -> Layout:
+        """Parts of the state: those of the equations, and the energies that are integrated."""
+        audit = {} if self.accounts is None else self.accounts.shapes
+        return Layout({**self.equations.shapes, "audit": audit})
+
+    @cached_property
+    def felt(self) -> Layout:
+        """Parts of `Felt`."""
+        return Layout(Felt((self.equations.plant.n,), self.equations.outside, self.values))
+
+    @cached_property
     def rates(self) -> Program:
-        """Rates of the state: (s, x, t, offset, span, clock, command, outside, *values) -> (size,).
+        """Rates of the state: (s, x, t, offset, span, clock, felt) -> (size,).
 
         ``s`` is the time since a step, or a stretch of steps, began, which is ``offset`` after the call of the
         controller at ``t`` and ``span`` long.
         """
 
-        def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, *arguments: Any) -> Any:
-            felt = self.felt(arguments)
+        def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, felt: Felt) -> Any:
             at = offset + (INSIDE * span + (1.0 - 2.0 * INSIDE) * s)
             instant = self.equations.instant(t, at, self.period, felt.outside, clock)
-            return self.equations.derivative(x, instant, felt.command, felt.values)
+            rates = self.equations.derivative(x, instant, felt.command, felt.values)
+            powers = {}
+            if self.accounts is not None:
+                powers = self.accounts.powers(x, rates["qd"], instant, felt.command, felt.values)
+            return self.layout.join({**rates, "audit": powers})
 
-        inputs: dict[str, tuple[int, ...]] = {"s": (), "x": (self.equations.size,), "t": (), "offset": (), "span": ()}
-        return trace(rates, inputs | {"clock": ()} | self.felt_shapes, name="plant_rates", outputs=["rates"])
+        inputs: dict[str, Shapes] = {"s": (), "x": self.layout.shapes, "t": (), "offset": (), "span": (), "clock": ()}
+        return trace(rates, {**inputs, "felt": self.felt.shapes}, name="plant_rates", outputs=["rates"])
 
     @cached_property
     def after_events(self) -> Function:
-        """State as a stretch begins: (x, before, t, offset, clock, command, outside, *values) -> x.
+        """State as a stretch begins: (x, before, t, offset, clock, felt) -> x.
 
-        See `Equations.after_events`, and `rates` for the arguments.
+        See `EnergyAccounts.after_events`, and `rates` for the arguments.
         """
 
-        def after(x: Any, before: Any, t: Any, offset: Any, clock: Any, *arguments: Any) -> Any:
-            return self.entered(x, Start(t, offset, before), self.felt(arguments), clock)
+        def after(x: Any, before: Any, t: Any, offset: Any, clock: Any, felt: Felt) -> Any:
+            return self.layout.join(self.entered(x, Start(t, offset, before), felt, clock))
 
-        inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "before": (), "t": (), "offset": ()}
-        return Function(
-            trace(after, inputs | {"clock": ()} | self.felt_shapes, name="after_events", outputs=["x_next"])
-        )
+        inputs: dict[str, Shapes] = {"x": self.layout.shapes, "before": (), "t": (), "offset": (), "clock": ()}
+        program = trace(after, {**inputs, "felt": self.felt.shapes}, name="after_events", outputs=["x_next"])
+        return Function(program)
 
     def run(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
         """Plant's state after so many steps of length h, on traced scalars."""
@@ -130,52 +153,44 @@ class PlantSteps:
             start = _after(start, h, 1)
         return x
 
-    def arguments(self, felt: Felt) -> list[Any]:
-        """What programs take for `Felt`, in order."""
-        outside = [] if felt.outside is None else [felt.outside]
-        return [felt.command, *outside, *felt.values.values()]
-
     def _one(self, x: Any, start: Start, felt: Felt, h: float) -> Any:
         clock = start.t + (start.offset + 0.5 * h)
         x = self.entered(x, start, felt, clock)
         f = self.right_hand_side(start.t, start.offset, h, clock, felt)
-        return self.equations.normalized(self.integrator.step(f, 0.0, x, h).y)
+        return self.normalized(self.integrator.step(f, 0.0, self.layout.join(x), h).y)
+
+    def normalized(self, y: Any) -> Any:
+        """State after a step, as a record, with unit quaternions."""
+        return Record(self.equations.normalized(self.layout.split(y)))
 
     def entered(self, x: Any, start: Start, felt: Felt, clock: Any) -> Any:
-        """State as a stretch begins; see `Equations.after_events`."""
+        """State as a stretch begins; see `EnergyAccounts.after_events`."""
+        if self.accounts is None:
+            return x
         instant = self.equations.instant(start.t, start.offset, self.period, felt.outside, clock)
-        return self.equations.after_events(x, start.before, instant, felt.values)
+        return Record({**x, "audit": self.accounts.after_events(x, x.audit, start.before, instant, felt.values)})
 
     def right_hand_side(self, t: Any, offset: Any, span: Any, clock: Any, felt: Felt) -> PlantRightHandSide:
         """Right-hand side through a stretch, as a function of the time since it began; see `rates`."""
-        parameters = (t, offset, span, clock, *self.arguments(felt))
-        return PlantRightHandSide(self.rates, parameters, self.equations)
+        return PlantRightHandSide(self.rates, (t, offset, span, clock, self.felt.join(felt)), self)
 
     def _call_row(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
         """The steps as a call of one program, which is written once however often it is called."""
         key = (h, count)
         if key not in self._rows:
 
-            def row(x: Any, t: Any, offset: Any, before: Any, *arguments: Any) -> Any:
-                return self.run(x, Start(t, offset, before), self.felt(arguments), h, count)
+            def row(x: Any, t: Any, offset: Any, before: Any, felt: Felt) -> Any:
+                return self.layout.join(self.run(x, Start(t, offset, before), felt, h, count))
 
-            inputs: dict[str, tuple[int, ...]] = {"x": (self.equations.size,), "t": (), "offset": (), "before": ()}
-            inputs |= self.felt_shapes
+            inputs: dict[str, Shapes] = {
+                "x": self.layout.shapes,
+                "t": (),
+                "offset": (),
+                "before": (),
+                "felt": self.felt.shapes,
+            }
             self._rows[key] = Function(trace(row, inputs, name=f"steps_{count}", outputs=["x_next"]))
-        return self._rows[key](x, *start, *self.arguments(felt))
-
-    @property
-    def felt_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of what programs take for `Felt`."""
-        size = self.equations.outside_size
-        outside: dict[str, tuple[int, ...]] = {"outside": (size,)} if size else {}
-        return {"command": (self.equations.plant.n,), **outside, **self.shapes}
-
-    def felt(self, arguments: Any) -> Felt:
-        """What does not change, of what a program takes for it."""
-        command, *others = arguments
-        outside = others.pop(0) if self.equations.outside_size else None
-        return Felt(command, outside, dict(zip(self.shapes, others, strict=True)))
+        return self.layout.split(self._rows[key](x, *start, felt))
 
 
 def _after(start: Start, h: float, count: int) -> Start:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.engine import Function, trace
+from chasles.engine.records import Shapes
 from chasles.errors import ArgumentError
 from chasles.simulation.recording import Variable, joint_variable, position_axis
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
@@ -23,8 +24,8 @@ from chasles.trajectories.trajectory import Trajectory
 class LoopReference(Protocol):
     """What the closed loop knows of its reference.
 
-    At every call of the controller the loop is handed one ``given``: the time, or an array of shape `given_shape`
-    that holds the time and the motion at it.
+    At every call of the controller the loop is handed what the reference gives: the time, and, of a motion that is
+    evaluated beforehand, the motion at it.
     """
 
     @property
@@ -53,16 +54,16 @@ class LoopReference(Protocol):
         ...
 
     @property
-    def given_shape(self) -> tuple[int, ...]:
-        """Shape of what is given at one call."""
+    def shapes(self) -> Mapping[str, Shapes]:
+        """Names and shapes of what is given at one call; the time is ``"t"``."""
         ...
 
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, Motion | PoseMotion]:
-        """Time and motion at one call of the controller; on numbers or traced scalars."""
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion | PoseMotion:
+        """Motion at one call of the controller; on numbers or traced scalars."""
         ...
 
-    def given(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is given at times (S, k), shape (*batch, S, k, *given_shape)."""
+    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
+        """What is given at times (S, k), each part (*batch, S, k, ...)."""
         ...
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion | PoseMotion:
@@ -79,7 +80,6 @@ class TracedReference:
     """A reference whose formula becomes part of the loop's program."""
 
     reference: Reference
-    given_shape = ()
     batch = ()
 
     @cached_property
@@ -102,13 +102,18 @@ class TracedReference:
         """Names and numbers that may be varied."""
         return self.reference.parameters
 
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, Motion]:
-        """Time and motion."""
-        return given, self.reference.motion(given, parameters)
+    @property
+    def shapes(self) -> Mapping[str, Shapes]:
+        """The time alone."""
+        return {"t": ()}
 
-    def given(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
+        """Motion at the time that is given."""
+        return self.reference.motion(given.t, parameters)
+
+    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
         """Return the times."""
-        return times
+        return {"t": times}
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
         """Motion at times (k,)."""
@@ -184,29 +189,24 @@ class SampledReference(_Sampled):
         return self.trajectory.n
 
     @property
-    def given_shape(self) -> tuple[int, ...]:
-        """Time, q, qd, qdd in one row."""
-        return (1 + 3 * self.n,)
+    def shapes(self) -> Mapping[str, Shapes]:
+        """Time and motion."""
+        return {"t": (), "motion": Motion((self.n,), (self.n,), (self.n,))}
 
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, Motion]:
-        """Time and motion of a row."""
-        n = self.n
-        return given[0], Motion(given[1 : 1 + n], given[1 + n : 1 + 2 * n], given[1 + 2 * n :])
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
+        """Motion that is given."""
+        motion: Motion = given.motion
+        return motion
 
-    def given(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of time, q, qd, qdd."""
+    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
+        """Times, and motion at them."""
         motion = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
-        given = np.empty((*self.batch, *times.shape, *self.given_shape))
-        given[..., 0] = times
-        for k, part in enumerate(motion):
-            given[..., 1 + k * self.n : 1 + (k + 1) * self.n] = np.moveaxis(part, (0, 1), (-3, -2))
-        return given
+        return {"t": times, "motion": Motion(*(np.moveaxis(part, (0, 1), (-3, -2)) for part in motion))}
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
         """Motion at times (k,)."""
-        rows = self.given(times[None, :])[..., 0, :, :]
-        n = self.n
-        return Motion(rows[..., 1 : 1 + n], rows[..., 1 + n : 1 + 2 * n], rows[..., 1 + 2 * n :])
+        motion = self.trajectory(times.reshape(-1, *(1,) * len(self.batch)))
+        return Motion(*(np.moveaxis(part, 0, -2) for part in motion))
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at the start of the simulation, at rest for those of a batch that start later."""
@@ -224,24 +224,25 @@ class PoseReference(_Sampled):
         return self.trajectory
 
     n = None
-    #: Time, the upper three rows of the pose, twist, acceleration.
-    given_shape = (1 + 12 + 6 + 6,)
 
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> tuple[Any, PoseMotion]:
-        """Time and motion of a row."""
-        pose = np.concatenate([given[1:13].reshape(3, 4), np.array([[0.0, 0.0, 0.0, 1.0]])])
-        return given[0], PoseMotion(pose, given[13:19], given[19:25])
+    @property
+    def shapes(self) -> Mapping[str, Shapes]:
+        """Time, the upper three rows of the pose, twist and acceleration."""
+        return {"t": (), "motion": {"upper": (3, 4), "twist": (6,), "acceleration": (6,)}}
 
-    def given(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of time, pose, twist, acceleration."""
-        motion = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
-        upper = motion.pose[..., :3, :]
-        given = np.empty((*self.batch, *times.shape, *self.given_shape))
-        given[..., 0] = times
-        flat = upper.reshape(*upper.shape[:-2], 12)
-        for part, place in ((flat, slice(1, 13)), (motion.twist, slice(13, 19)), (motion.acceleration, slice(19, 25))):
-            given[..., place] = np.moveaxis(part, (0, 1), (-3, -2))
-        return given
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> PoseMotion:
+        """Motion that is given, with the last row of the pose."""
+        now = given.motion
+        pose = np.concatenate([now.upper, np.array([[0.0, 0.0, 0.0, 1.0]])])
+        return PoseMotion(pose, now.twist, now.acceleration)
+
+    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
+        """Times, and motion at them."""
+        pose, twist, acceleration = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
+        upper = np.moveaxis(pose[..., :3, :], (0, 1), (-4, -3))
+        rates = {"twist": twist, "acceleration": acceleration}
+        moved = {name: np.moveaxis(part, (0, 1), (-3, -2)) for name, part in rates.items()}
+        return {"t": times, "motion": {"upper": upper, **moved}}
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> PoseMotion:
         """Motion at times (k,)."""

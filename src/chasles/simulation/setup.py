@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control import Controller, PythonLaw
+from chasles.control import Controller
+from chasles.engine import Layout
 from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.plant.sensors import checked_seeds
-from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledNumbers
+from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import LoopReference
 
@@ -21,21 +21,11 @@ Values = dict[str, NDArray[np.float64]]
 SEED = "sensors.seed"
 
 
-def as_controller(controller: Any) -> Controller:
-    """A controller as it is, a plain function as `PythonLaw`."""
-    if hasattr(controller, "law"):
-        return cast(Controller, controller)
-    if callable(controller):
-        return PythonLaw(controller)
-    raise ArgumentError(f"a controller is an object with a method `law`, or a function, not {controller!r}")
-
-
 def check_partners(plant: Plant, controller: Controller, reference: LoopReference) -> None:
     """Refuse a controller or a reference that is made for another number of joints."""
     n, nq = plant.n, plant.robot.nq
-    model = getattr(controller, "robot", plant.robot)
-    if model.n != n:
-        raise ArgumentError(f"the controller's model has {model.n} joints, but robot '{plant.name}' has {n}")
+    if controller.robot is not None and controller.robot.n != n:
+        raise ArgumentError(f"the controller's model has {controller.robot.n} joints, but robot '{plant.name}' has {n}")
     if reference.n is not None and reference.n != nq:
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
 
@@ -96,15 +86,12 @@ def further_inputs(
     times: NDArray[np.float64],
     period: float,
     given: Values,
-) -> tuple[dict[str, CallInput], tuple[int, ...]]:
-    """What is computed before the loop runs, and the shape of a schedule's numbers for one call."""
+) -> dict[str, CallInput]:
+    """What is computed before the loop runs, for every call."""
     further: dict[str, CallInput] = {}
-    schedule_shape: tuple[int, ...] = ()
-    schedule = getattr(controller, "schedule", None)
-    if schedule is not None:
+    if controller.has_schedule:
         values = {name: given.get(f"reference.{name}", value) for name, value in reference.parameters.items()}
-        table, schedule_shape = scheduled(schedule, controller.name, times.ravel(), reference, values)
-        further["schedule"] = ScheduledNumbers(table)
+        further["schedule"] = scheduled(controller, times.ravel(), reference, values)
     sampled = [wrench for name, wrench in plant.wrenches.items() if wrench.sampled]
     for wrench in sampled:
         unknown = [name for name in given if name.startswith(f"wrenches.{wrench.name}.") and wrench.function]
@@ -118,18 +105,18 @@ def further_inputs(
         sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
     ):
         seeds = checked_seeds(given.get(SEED, sensors.seed))
-        further["noise"] = Noise(seeds, plant.n * len(sensors.noises))
-    if sampled:  # what the plant feels comes last, side by side
+        further["noise"] = Noise(seeds, (len(sensors.noises), plant.n))
+    if sampled:
         further["wrenches"] = SampledWrenches(sampled, period)
     if plant.base is not None:
         further["base"] = BaseWays(plant.base, period)
-    return further, schedule_shape
+    return further
 
 
 def scheduled(
-    schedule: Any, controller: str, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
-) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """Numbers of a controller's schedule in rows, (*batch, k, size), and the shape of one row."""
+    controller: Controller, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
+) -> ScheduledValues:
+    """Schedule of a controller at all calls, for each motion of a batch."""
     motion = reference.along(times, values)
     ranks = (2, 1, 1) if reference.n is None else (1, 1, 1)
     cores = [np.shape(part)[np.ndim(part) - rank :] for part, rank in zip(motion, ranks, strict=True)]
@@ -139,17 +126,19 @@ def scheduled(
     )
     batch = shape[:-1]
     whole = [np.broadcast_to(part, (*shape, *core)) for part, core in zip(motion, cores, strict=True)]
-    tables = []
+    tables: list[NDArray[np.float64]] = []
     for run in np.ndindex(*batch):
-        table = np.asarray(schedule(times, type(motion)(*(part[run] for part in whole))), dtype=float)
-        if table.shape[:1] != times.shape:
+        table = controller.schedule(times, type(motion)(*(part[run] for part in whole)))
+        first = Layout.of(table)
+        if any(shape[:1] != times.shape for shape in first.leaves.values()):
+            shapes = ", ".join(f"{name} {shape}".strip() for name, shape in first.leaves.items())
             raise ArgumentError(
-                f"the schedule of controller '{controller}' has shape {table.shape} instead of ({times.size}, ...), "
+                f"the schedule of controller '{controller.name}' has shape {shapes} instead of ({times.size}, ...), "
                 "one row for each call"
             )
-        tables.append(table)
-    row = tables[0].shape[1:]
-    return np.reshape(tables, (*batch, times.size, math.prod(row))), row
+        layout = first.rows()
+        tables.append(layout.join(table))
+    return ScheduledValues(np.reshape(tables, (*batch, times.size, layout.size)), layout)
 
 
 def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control import Controller, PythonLaw
+from chasles.control import Controller
+from chasles.control.controller import as_controller
 from chasles.engine import Function
 from chasles.errors import ArgumentError, ChaslesError, TraceError
 from chasles.integrators import RK4, RODAS5P, Integrator
@@ -151,8 +152,8 @@ def simulate(
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    plant, controller = as_plant(plant), setup.as_controller(controller)
-    in_loop = loop_reference(reference, takes_poses=getattr(controller, "reference_kind", "joint") == "pose")
+    plant, controller = as_plant(plant), as_controller(controller)
+    in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
     setup.check_partners(plant, controller, in_loop)
     setup.check_choices(substeps, delay)
     method = integrator_choice(integrator)
@@ -161,7 +162,7 @@ def simulate(
     )
     given = setup.varied_values(vary)
     varied = setup.varied_in_plant(given, plant, controller, in_loop)
-    further, schedule_shape = setup.further_inputs(plant, controller, in_loop, times, float(period), given)
+    further = setup.further_inputs(plant, controller, in_loop, times, float(period), given)
     loop = ClosedLoop(
         plant,
         controller,
@@ -172,12 +173,11 @@ def simulate(
         float(delay),
         bool(audit),
         further,
-        schedule_shape,
-        bool(memory) and controller.initial_state.size > 0,
+        bool(memory) and controller.memory_layout.size > 0,
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
-    q_start = state.reshape(-1, loop.state_size)[0, : plant.robot.nq]
+    q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
     if method == AUTOMATIC and substeps is None and is_stiff(loop, q_start, values):
         loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
@@ -221,9 +221,8 @@ def _traced(loop: ClosedLoop) -> Function | None:
             return compiled_function(loop, "controller_function")
         return compiled_function(loop, "controlled_scan" if loop.substeps is None else "scan")
     except Exception as error:  # a plain Python law may fail on traced values in any way
-        wrong_anyhow = isinstance(error, ChaslesError) and not isinstance(error, TraceError)
-        if wrong_anyhow or not isinstance(loop.controller, PythonLaw):
-            raise
+        if isinstance(error, ChaslesError) and not isinstance(error, TraceError):
+            raise  # wrong anyhow
         warnings.warn(
             f"the control law '{loop.controller.name}' cannot be compiled and runs as plain Python: {error}",
             UncompiledWarning,
@@ -254,6 +253,7 @@ def _scan(
     """Run the compiled loop, in pieces if a progress bar is shown or what is given at the calls is much."""
     batch, (samples, calls_in_row) = state.shape[:-1], times.shape
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
+    packed = loop.packed(values)
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
     state, further = _start_of_loop(loop, state, float(times[0, 0]), tolerances)
     for k in with_progress(range(len(pieces) - 1), "simulating", show=show):
@@ -273,7 +273,7 @@ def _scan(
                 *([] if not further else [np.empty((*batch, shown.stop - shown.start))]),
                 *kept,
             )
-            state = scan(state, given, *further, *values.values(), out=out)[0]
+            state = scan(state, given, *further, *packed, out=out)[0]
     return recorded
 
 
@@ -283,12 +283,14 @@ def _start_of_loop(
     """State of the compiled loop at the start, and what it takes besides."""
     if loop.substeps is not None:
         return state, []
-    batch = state.shape[:-1]
-    pace = first_pace(batch, loop.period, float(loop.clock_before(t)))
-    before, queue = np.full((*batch, 1), -np.inf), np.zeros((*batch, (loop.late + 1) * loop.plant.n))
+    start = {
+        "last_call": -np.inf,
+        "pace": first_pace(loop.period, float(loop.clock_before(t))),
+        "loop": loop.layout.split(state),
+        "queue": np.zeros((loop.late + 1, loop.plant.n)),
+    }
     rtol, atol = tolerances
-    start = np.concatenate([before, pace, state, queue], axis=-1)
-    return start, [rtol, np.full(loop.equations.size, atol)]
+    return loop.controlled_layout.join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
 
 def _step(
@@ -335,7 +337,7 @@ def _label(
         "plant": repr(loop.plant),
     }
     shapes = {**loop.shapes, setup.SEED: ()}
-    names = getattr(loop.controller, "memory_names", None)
+    names = loop.controller.memory_names
     run = make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)
     diverged = np.isfinite(run["diverged_at"].values)
     if diverged.any():

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import Function
+from chasles.engine import Function, Layout
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
-from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, PACE_SIZE, Pace, first_pace, new_period
+from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, Pace, first_pace, new_period
 from chasles.simulation.integrators import SCIPY_IMPLICIT
-from chasles.simulation.plant_steps import Felt
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
-#: From what is given and the state: torques on their way, memory, and what is recorded.
-Control = Callable[[Floats, Floats], tuple[Floats, Floats, list[Any]]]
+#: From what is given and the state: what goes on, with the torques on their way as ``queue``, and what is recorded.
+Control = Callable[[Floats, Floats], tuple[Mapping[str, Any], list[Any]]]
 #: From time, the plant's state, torques on their way and what is given: the plant's state a period later.
 Advance = Callable[[float, Floats, Floats, Floats], Floats]
 
@@ -41,82 +40,77 @@ def run(
     advance: Advance,
     record: Callable[[int, list[Any]], None],
     rows: Iterable[int],
-) -> Floats:
+) -> None:
     """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
     each_call = loop.inputs.each_call(times)
+    x = state[..., loop.layout.slices["plant"]]
     for row in rows:
         for column in range(times.shape[1]):
             given = next(each_call)
-            queue, memory, recorded = control(given, state)
+            following, recorded = control(given, state)
             if column == 0:
                 record(row, recorded)
-            x = advance(float(times[row, column]), state[..., loop.layout["plant"]], queue, given)
-            state = np.concatenate([x, memory], axis=-1)
-    return state
+            x = advance(float(times[row, column]), x, following["queue"], given)
+            parts = {name: following[name] for name in loop.following}
+            state = loop.layout.join({"plant": loop.steps.layout.split(x), **parts})
 
 
 def compiled_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the compiled controller, over all runs at once."""
-    function = compiled_function(loop, "controller_function")
-    late, n = loop.late + 1, loop.plant.n
+    function, packed = compiled_function(loop, "controller_function"), loop.packed(values)
 
-    def control(given: Floats, state: Floats) -> tuple[Floats, Floats, list[Any]]:
-        following, *recorded = function(given, state, *values.values())
-        queue = following[..., : late * n].reshape(*following.shape[:-1], late, n)
-        return queue, following[..., late * n :], recorded
+    def control(given: Floats, state: Floats) -> tuple[Mapping[str, Any], list[Any]]:
+        following, *recorded = function(given, state, *packed)
+        return following, recorded
 
     return control
 
 
 def plain_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the controller as plain Python, called for one run after another."""
+    layout = Layout({"queue": (loop.late + 1, loop.plant.n), **loop.following})
 
-    def control(given: Floats, state: Floats) -> tuple[Floats, Floats, list[Any]]:
+    def control(given: Floats, state: Floats) -> tuple[Mapping[str, Any], list[Any]]:
         batch = state.shape[:-1]
-        each = np.broadcast_to(given, (*batch, *loop.inputs.shape))
+        each = np.broadcast_to(given, (*batch, loop.inputs.layout.size))
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
-        queue = np.empty((*batch, loop.late + 1, loop.plant.n))
-        memory = np.empty((*batch, loop.state_size - loop.equations.size))
+        following = np.empty((*batch, layout.size))
         recorded = [np.empty((*batch, *variable.shape)) for variable in loop.variables]
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
-            sample = loop.sample(each[run], state[run].copy(), own)
-            queue[run], memory[run] = sample.queue, sample.memory
+            now = loop.layout.split(state[run].copy())
+            sample = loop.sample(loop.inputs.layout.split(each[run]), now, own)
+            following[run] = layout.join({"queue": np.array(sample.queue), **sample.following})
             for array, value in zip(recorded, sample.recorded, strict=True):
                 array[run] = value
-        return queue, memory, recorded
+        return layout.split(following), recorded
 
     return control
 
 
 def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
     """Return the compiled plant over one period in steps of a fixed length, over all runs at once."""
-    function = compiled_function(loop, "plant_function")
+    function, packed = compiled_function(loop, "plant_function"), loop.packed(values)
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
-        felt = loop.outside_of(given)
-        outside = () if felt is None else (felt,)
-        return np.asarray(function(x, t, queue, *outside, *values.values()))
+        return np.asarray(function(x, t, queue, given, *packed))
 
     return advance
 
 
 def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) -> Advance:
     """Return the compiled plant over one period in steps that the error controls, over all runs at once."""
-    function, size = compiled_function(loop, "period_function"), loop.equations.size
-    numbers: Floats | None = None
+    function, layout = compiled_function(loop, "period_function"), loop.steps.layout
+    pace: Pace | None = None
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
-        nonlocal numbers
-        outside = loop.outside_of(given)
-        if numbers is None:
-            numbers = first_pace(x.shape[:-1], loop.period, float(loop.clock_before(t)))
-        fresh = new_period(Pace.of(np.moveaxis(numbers, -1, 0))).numbers
-        state = np.concatenate([np.stack(np.broadcast_arrays(*fresh), axis=-1), x], axis=-1)
-        felt = () if outside is None else (outside,)
-        state, _, _ = function(state, t, queue, rtol, np.full(size, atol), *felt, *values.values(), MOST_ATTEMPTS)
-        numbers = state[..., :PACE_SIZE]
-        return np.asarray(state[..., PACE_SIZE:])
+        nonlocal pace
+        before = first_pace(loop.period, float(loop.clock_before(t))) if pace is None else pace
+        felt = loop.felt(given, values)
+        state = {"pace": new_period(before), "x": layout.split(x)}
+        state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), felt, MOST_ATTEMPTS)
+        pace = state["pace"]
+        return layout.join(state["x"])
 
     return advance
 
@@ -128,24 +122,24 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     """
     from scipy.integrate import solve_ivp
 
-    equations, steps = loop.equations, loop.steps
+    steps = loop.steps
     rates = Function(steps.rates)
     jacobian = rates.jacobian("rates", "x") if method in SCIPY_IMPLICIT else None
 
-    def advance_one(t: float, x: Floats, queue: Floats, outside: Any, own: Values) -> Floats:
+    def advance_one(t: float, x: Floats, queue: Floats, given: Floats, own: Values) -> Floats:
         before: Any = loop.clock_before(t)
         for stage in loop.stages:
             command = queue[stage.torque]
-            arguments = steps.arguments(Felt(command, outside, own))
+            felt = loop.felt(given, own, command)
             ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)
             for begin, end in pairwise(ends):
                 clock, span = t + 0.5 * (begin + end), end - begin
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):
                     return np.full_like(x, np.nan)
                 if loop.counts_payloads:
-                    x = steps.after_events(x, before, t, begin, clock, *arguments)
+                    x = steps.after_events(x, before, t, begin, clock, felt)
                 before = clock
-                left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, *arguments)
+                left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, felt)
 
                 def derivative(s: float, x: Floats, place: Any = place, left: Any = left) -> Any:
                     if next(left) == 0:
@@ -158,18 +152,18 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 solution = solve_ivp(derivative, (0.0, span), x, method=method, rtol=rtol, atol=atol, **exact)
                 if not solution.success:
                     raise IntegrationError(f"{method} gave up in the period after t = {t:g} s: {solution.message}")
-                x = np.asarray(equations.normalized(solution.y[:, -1]))
+                x = steps.layout.join(steps.normalized(solution.y[:, -1]))
         return x
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         batch = x.shape[:-1]
-        rows = np.broadcast_to(given, (*batch, *loop.inputs.shape))
+        rows = np.broadcast_to(given, (*batch, loop.inputs.layout.size))
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
         following = np.empty_like(x)
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
             try:
-                following[run] = advance_one(t, x[run], queue[run], loop.outside_of(rows[run]), own)
+                following[run] = advance_one(t, x[run], queue[run], rows[run], own)
             except IntegrationError:
                 if not batch:
                     raise

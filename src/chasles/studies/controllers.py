@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import control
+from chasles.control.controller import as_controller
 from chasles.engine import clip
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
-from chasles.simulation.setup import as_controller
 from chasles.studies import gains
 from chasles.studies.checks import array_of, number, shortened
 from chasles.trajectories import JointTrajectory

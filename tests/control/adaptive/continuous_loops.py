@@ -55,18 +55,19 @@ def follow(
     rtol: float = 1e-10,
 ) -> Course:
     """Solve the closed loop: M qdd = tau(q, qd, memory) + disturbance - ..., memory' = flow."""
-    n, m = plant.n, controller.initial_state.size
+    n, layout = plant.n, controller.memory_layout
+    m = layout.size
     names = list(controller.parameters)
 
     def rates(x: Any, t: Any, *values: Any) -> Any:
         q, qd, memory = x[:n], x[n : 2 * n], x[2 * n :]
-        tau, change = controller.flow(t, q, qd, wanted(t), memory, dict(zip(names, values, strict=True)))
-        return np.concatenate([qd, plant.forward_dynamics(q, qd, tau + disturbance), change])
+        tau, change = controller.flow(t, q, qd, wanted(t), layout.split(memory), dict(zip(names, values, strict=True)))
+        return np.concatenate([qd, plant.forward_dynamics(q, qd, tau + disturbance), layout.join(change)])
 
     shapes = {"x": (2 * n + m,), "t": (), **{name: np.shape(value) for name, value in controller.parameters.items()}}
     compiled = Function(trace(rates, shapes, name="rates", outputs=["rates"]))
     start = wanted(0.0)
-    given = zip((q0, qd0, memory0), (start.q, start.qd, controller.initial_state), strict=True)
+    given = zip((q0, qd0, memory0), (start.q, start.qd, layout.join(controller.initial_state)), strict=True)
     x0 = np.concatenate([np.asarray(default if value is None else value, dtype=float) for value, default in given])
     t = np.linspace(0.0, duration, samples)
     values = list(controller.parameters.values())

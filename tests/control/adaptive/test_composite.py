@@ -12,7 +12,7 @@ from tests.control.sampled_loop import simulate
 
 import chasles as ch
 from chasles.control import CompositeAdaptive
-from chasles.control.adaptive.memory import unpacked
+from chasles.control.adaptive.triangles import unpacked
 from chasles.errors import ArgumentError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
@@ -132,7 +132,7 @@ def test_no_weight_makes_the_estimator_unstable(prediction: float, forgetting: f
 
 def test_memory_names_and_sizes() -> None:
     law = controller(forgetting=1.0)
-    assert len(law.memory_names) == law.initial_state.size == M + 2 * M + 2 + 1 + M * (M + 1) // 2
+    assert len(law.memory_names) == law.memory_layout.size == M + 2 * M + 2 + 1 + M * (M + 1) // 2
     assert law.memory_names[:M] == law.parameter_names
     assert law.memory_names[M] == "filter[0, 0]"
 
@@ -140,7 +140,7 @@ def test_memory_names_and_sizes() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bandwidth": 0.0}, "bandwidth must be a positive"),
+        ({"bandwidth": 0.0}, "bandwidth is 0.0; it must be positive"),
         ({"prediction": [1.0, 2.0]}, "prediction"),
         ({"forgetting": -1.0}, "forgetting"),
         ({"forgetting": 1.0, "lower": -9.0}, "constant gain"),

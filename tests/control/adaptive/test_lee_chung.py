@@ -11,7 +11,7 @@ import pytest
 import chasles as ch
 from chasles.control import LeeChung, NominalTorque, PDGravity
 from chasles.control.adaptive import recursive_least_squares
-from chasles.control.adaptive.memory import packed, unpacked
+from chasles.control.adaptive.triangles import packed, unpacked
 from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
@@ -33,9 +33,8 @@ def run_by_hand(law: LeeChung, count: int, seed: int = 0) -> list[dict[str, np.n
         motion = Motion(*rng.normal(size=(3, N)))
         x = 0.05 * rng.normal(size=2 * N)
         tau, memory = law.law(0.0, motion.q + x[:N], motion.qd + x[N:], motion, memory, law.parameters, PERIOD)
-        matrices = memory[: 2 * N * size].reshape(2 * N, size)
         u = tau - law.robot.inverse_dynamics(*motion)
-        calls.append({"x": x, "u": u, "matrices": matrices, "P": unpacked(memory[2 * N * size : -size], size)})
+        calls.append({"x": x, "u": u, "matrices": memory.matrices, "P": unpacked(memory.covariance, size)})
     return calls
 
 
@@ -43,7 +42,7 @@ def run_by_hand(law: LeeChung, count: int, seed: int = 0) -> list[dict[str, np.n
 def test_it_identifies_by_least_squares(offset: bool) -> None:
     law = controller(offset=offset, covariance=3.0, covariance_limit=1e9, forgetting=0.97)
     calls = run_by_hand(law, 12)
-    fitted = (law.initial_state[: calls[0]["matrices"].size].reshape(2 * N, -1), 3.0 * np.eye(3 * N + offset) / 0.97)
+    fitted = (law.initial_state.matrices, 3.0 * np.eye(3 * N + offset) / 0.97)
     for before, now in pairwise(calls):
         z = np.concatenate([before["x"], before["u"], np.ones(int(offset))])
         fitted = recursive_least_squares(*fitted, z, (now["x"] - before["x"]) / PERIOD, forgetting=0.97)
@@ -71,7 +70,7 @@ def test_its_torque_makes_the_next_cost_least(offset: bool, weight: Any) -> None
 def test_it_starts_with_the_exact_linearisation() -> None:
     pose = np.array([0.3, -0.7])
     law = controller(initial_pose=pose)
-    matrices = law.initial_state[: 2 * N * 3 * N].reshape(2 * N, 3 * N)
+    matrices = law.initial_state.matrices
     A, B = ARM.linearize(pose, np.zeros(N), ARM.gravity_torque(pose))
     assert np.array_equal(matrices[:, : 2 * N], A)
     assert np.array_equal(matrices[:, 2 * N :], B)
@@ -87,9 +86,9 @@ def test_it_finds_the_matrices_of_a_linear_plant() -> None:
     for _ in range(400):
         tau, memory = law.law(0.0, x[:N], x[N:], motion, memory, law.parameters, PERIOD)
         shaken = 100.0 * rng.normal(size=N)
-        memory[-N:] += shaken  # it knows of the torque that shakes the plant
+        memory.last[-N:] += shaken  # it knows of the torque that shakes the plant
         x = x + PERIOD * (A @ x + B @ (tau - ARM.gravity_torque(np.zeros(N)) + shaken))
-    matrices = memory[: 2 * N * 3 * N].reshape(2 * N, 3 * N)
+    matrices = memory.matrices
     assert np.abs(matrices[:, 2 * N :] - B).max() < 1e-3
     assert np.abs(matrices[:, : 2 * N] - A).max() < 0.2
 
@@ -124,7 +123,7 @@ def test_sixty_calls_a_second_are_enough() -> None:
     ("options", "message"),
     [
         ({"forgetting": 1.5}, "forgetting"),
-        ({"torque_weight": 0.0}, "torque_weight must be positive"),
+        ({"torque_weight": 0.0}, r"torque_weight\[0\] is 0.0; it must be positive"),
         ({"covariance": [1.0, 2.0]}, "covariance"),
         ({"covariance_limit": 0.5}, "covariance_limit"),
         ({"state_weight": np.eye(3)}, "state_weight must be symmetric"),
@@ -139,6 +138,6 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
 
 def test_memory_is_named() -> None:
     law = controller()
-    assert len(law.memory_names) == law.initial_state.size
+    assert len(law.memory_names) == law.memory_layout.size
     assert law.memory_names[0] == "matrices[0, 0]"
-    assert np.array_equal(packed(unpacked(law.initial_state[24:45], 6)), law.initial_state[24:45])
+    assert np.array_equal(packed(unpacked(law.initial_state.covariance, 6)), law.initial_state.covariance)

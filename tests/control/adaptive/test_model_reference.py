@@ -139,7 +139,7 @@ def test_memory_is_named_and_arguments_are_checked() -> None:
     assert law.memory_names[3] == "position[axis0]"
     with pytest.raises(ArgumentError, match="must be positive"):
         controller(frequency=0.0)
-    with pytest.raises(ArgumentError, match="broadcast"):
+    with pytest.raises(ArgumentError, match=r"adaptation has shape \(3, 6\); expected \(6, 3\) or one number"):
         controller(adaptation=np.ones((3, 6)))
     with pytest.raises(ArgumentError, match="finite"):
         controller(initial=np.nan)

@@ -188,9 +188,9 @@ def test_parameters_without_effect_are_those_left_out() -> None:
     [
         ({"unknown": "mass"}, "mass"),
         ({"unknown": ["link7.m"]}, "link7.m"),
-        ({"adaptation": [1.0, 2.0]}, "one for each unknown parameter"),
+        ({"adaptation": [1.0, 2.0]}, r"adaptation has shape \(2,\)"),
         ({"lower": 7.0}, "not between"),
-        ({"rate": np.nan}, "rate must be finite"),
+        ({"rate": np.nan}, r"rate\[0\] is nan; it must be finite"),
         ({"upper": np.nan}, "upper"),
     ],
 )

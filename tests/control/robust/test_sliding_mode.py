@@ -136,9 +136,9 @@ def test_sampled_at_a_kilohertz_it_beats_a_fixed_model() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layer": 0.0}, "layer must be positive"),
-        ({"reaching": -1.0}, "reaching must be positive"),
-        ({"uncertainty": [1.0, 2.0]}, "one for each unknown parameter"),
+        ({"layer": 0.0}, r"layer\[0\] is 0.0; it must be positive"),
+        ({"reaching": -1.0}, r"reaching\[0\] is -1.0; it must be at least 0"),
+        ({"uncertainty": [1.0, 2.0]}, r"uncertainty has shape \(2,\); expected \(10,\)"),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:

@@ -12,30 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.engine import clip, where
 from chasles.errors import ArgumentError
-
-
-def numbers(value: ArrayLike, count: int, name: str, *, finite: bool = True) -> NDArray[np.float64]:
-    """Return one number for each parameter from one for all or one for each.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither, NaN, or infinite where it must be finite.
-
-    Examples
-    --------
-    >>> numbers(2.0, 3, "adaptation")
-    array([2., 2., 2.])
-    """
-    try:
-        array = np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be one number or {count}, one for each unknown parameter") from None
-    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
-        raise ArgumentError(f"{name} must be {'finite' if finite else 'numbers'}, not {array.tolist()}")
-    return array
 
 
 def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.float64]) -> dict[str, Any]:
@@ -47,7 +26,7 @@ def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.f
         If the first estimate is not between them.
     """
     given = {
-        name: numbers(value, len(start), name, finite=False)
+        name: reals(value, name, (len(start),), broadcast=True, infinite=True)
         for name, value in (("lower", lower), ("upper", upper))
         if value is not None
     }

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import real
 from chasles.control.adaptive.bounds import projected, projected_rate
-from chasles.control.adaptive.memory import Layout, packed, unpacked
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.adaptive.triangles import packed, unpacked
 from chasles.control.sliding_variable import sliding
-from chasles.engine import exp, sqrt, where
+from chasles.engine import Record, exp, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -83,53 +84,49 @@ class CompositeAdaptive(SlotineLi):
         )
         if forgetting is not None and (lower is not None or upper is not None):
             raise ArgumentError("estimates with bounds need a constant gain: give lower and upper, or forgetting")
-        numbers = {"bandwidth": bandwidth, "prediction": prediction}
+        further = {"bandwidth": bandwidth, "prediction": prediction}
         if forgetting is not None:
-            numbers |= {"forgetting": forgetting, "gain_limit": gain_limit}
-        for name, value in numbers.items():
-            if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0.0):
-                raise ArgumentError(f"{name} must be a positive number, not {value!r}")
-        self.parameters = {**self.parameters, **{name: np.array(value, dtype=float) for name, value in numbers.items()}}
+            further |= {"forgetting": forgetting, "gain_limit": gain_limit}
+        own = {name: np.array(real(value, name, above=0.0)) for name, value in further.items()}
+        self.parameters = {**self.parameters, **own}
         n, m = robot.n, len(self.unknowns)
         start = {"estimate": self.initial_state, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
-        start["started"] = np.zeros(1)
+        start["started"] = np.zeros(())
         if forgetting is not None:
             start["gain"] = packed(np.eye(m))
-        self._layout = Layout({name: array.shape for name, array in start.items()})
-        self.initial_state = self._layout.join(start)
+        self.initial_state = start
 
     @property
     def memory_names(self) -> tuple[str, ...]:
         """The unknown parameters, and then filters and gain."""
-        return (*self.unknowns.names, *self._layout.names[len(self.unknowns) :])
+        return (*self.unknowns.names, *self.memory_layout.names[len(self.unknowns) :])
 
     def flow(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of estimates, filters and gain."""
-        memory = self._layout.split(state)
-        tau, tracking = self._track(q, qd, reference, memory["estimate"], parameters)
+        tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
         a, weight = parameters["bandwidth"], parameters["prediction"]
         signals = self._signals(q, qd, a)
-        W = signals.direct - memory["filter"]
-        y = memory["torque_filter"] - signals.known_direct
-        error = W @ (memory["estimate"] - self._origin) - y
+        W = signals.direct - state.filter
+        y = state.torque_filter - signals.known_direct
+        error = W @ (state.estimate - self._origin) - y
         direction = tracking + weight * (W.T @ error)
         rates = {
-            "filter": a * (signals.filtered - memory["filter"]),
-            "torque_filter": a * (tau + signals.known_filtered - memory["torque_filter"]),
-            "started": np.zeros(1),
+            "filter": a * (signals.filtered - state.filter),
+            "torque_filter": a * (tau + signals.known_filtered - state.torque_filter),
+            "started": 0.0,
         }
-        if "gain" in memory:
+        if "gain" in state:
             m, scale = len(self.unknowns), sqrt(parameters["adaptation"])
-            P, V = unpacked(memory["gain"], m), scale * W
+            P, V = unpacked(state.gain, m), scale * W
             P_V = P @ V.T
             rates["estimate"] = -(scale * (P @ (scale * direction)))
             rates["gain"] = packed(self._forgetting(P, parameters) * P - weight * (P_V @ P_V.T))
         else:
             rate = -parameters["adaptation"] * direction
-            rates["estimate"] = projected_rate(memory["estimate"], rate, parameters)
-        return tau, self._layout.join(rates)
+            rates["estimate"] = projected_rate(state.estimate, rate, parameters)
+        return tau, Record(rates)
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
@@ -140,20 +137,19 @@ class CompositeAdaptive(SlotineLi):
         error of prediction is a sample of recursive least squares, which is stable at every period. At the first call
         the filters begin with signals that have been constant.
         """
-        memory = self._layout.split(state)
-        tau, tracking = self._track(q, qd, reference, memory["estimate"], parameters)
+        tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
         a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
         decay = exp(-a * period)
         mean = (1.0 - decay) / (a * period)
         now, before = 1.0 - mean, mean - decay
         signals = self._signals(q, qd, a)
-        started = memory["started"][0] > 0.5
-        filtered = where(started, now * signals.filtered + memory["filter"], signals.direct)
-        torque = where(started, now * signals.known_filtered + memory["torque_filter"], signals.known_direct)
+        started = state.started > 0.5
+        filtered = where(started, now * signals.filtered + state.filter, signals.direct)
+        torque = where(started, now * signals.known_filtered + state.torque_filter, signals.known_direct)
         W, V = signals.direct - filtered, scale * (signals.direct - filtered)
-        missed = torque - signals.known_direct - W @ (memory["estimate"] - self._origin)
+        missed = torque - signals.known_direct - W @ (state.estimate - self._origin)
         m, weight = len(self.unknowns), period * parameters["prediction"]
-        P = unpacked(memory["gain"], m) if "gain" in memory else None
+        P = unpacked(state.gain, m) if "gain" in state else None
         step = -period * (scale * tracking if P is None else P @ (scale * tracking))
         correction: Any = np.zeros(m)
         for row, innovation in zip(V, missed, strict=True):
@@ -163,14 +159,14 @@ class CompositeAdaptive(SlotineLi):
             else:
                 correction, P = recursive_least_squares(correction, P, row, innovation, weight=weight)
         following = {
-            "estimate": projected(memory["estimate"] + scale * (step + correction), parameters),
+            "estimate": projected(state.estimate + scale * (step + correction), parameters),
             "filter": decay * filtered + before * signals.filtered,
             "torque_filter": decay * torque + before * signals.known_filtered + (1.0 - decay) * tau,
-            "started": np.ones(1),
+            "started": 1.0,
         }
         if P is not None:
             following["gain"] = packed((1.0 + period * self._forgetting(P, parameters)) * P)
-        return tau, self._layout.join(following)
+        return tau, Record(following)
 
     @property
     def _origin(self) -> Any:

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.adaptive.memory import Layout, packed, unpacked
+from chasles.arguments import real, reals
 from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
+from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.robot_controller import RobotController
+from chasles.engine import Record
 from chasles.engine.linear_solve import factor, solve
 from chasles.errors import ArgumentError
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 
-class LeeChung:
+class LeeChung(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) + u, u = -(R + Bᵀ Q B)⁻¹ Bᵀ Q A x, with A and B by recursive least squares.
 
     The nominal torque of the planned motion moves a perfect model as planned. What is left, x = (q - q_ref,
@@ -79,8 +82,6 @@ class LeeChung:
         offset: bool = False,
         initial_pose: ArrayLike | None = None,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
-        self.robot = robot
         self.offset = bool(offset)
         n = robot.n
         size = 3 * n + self.offset
@@ -89,39 +90,32 @@ class LeeChung:
         if not covariance_limit >= 1.0:
             raise ArgumentError(f"covariance_limit must be at least 1, not {covariance_limit!r}")
         default = np.repeat([1.0, 1e-3, 100.0], [2 * n, n, int(self.offset)])
-        spread = _broadcast(default if covariance is None else covariance, (size,), "covariance", positive=True)
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
+        spread = reals(default if covariance is None else covariance, "covariance", (size,), broadcast=True, above=0.0)
+        parameters = {
             "state_weight": _state_weight(rate, state_weight, n),
-            "torque_weight": _broadcast(torque_weight, (n,), "torque_weight", positive=True),
+            "torque_weight": reals(torque_weight, "torque_weight", (n,), broadcast=True, above=0.0),
             "forgetting": np.array(forgetting, dtype=float),
             "covariance": spread,
             "covariance_limit": np.array(covariance_limit, dtype=float),
         }
-        pose = robot.home if initial_pose is None else _broadcast(initial_pose, (n,), "initial_pose")
+        pose = robot.home if initial_pose is None else reals(initial_pose, "initial_pose", (n,), broadcast=True)
         A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
         start = {
             "matrices": np.concatenate([A, B, np.zeros((2 * n, size - 3 * n))], axis=1),
             "covariance": packed(np.diag(spread)),
             "last": np.zeros(size),
         }
-        self._layout = Layout({name: array.shape for name, array in start.items()})
-        self.initial_state = self._layout.join(start)
-
-    @property
-    def memory_names(self) -> tuple[str, ...]:
-        """Names of the memory's elements: matrices [A, B, d] of x' = A x + B u + d, covariance, the last (x, u, 1)."""
-        return self._layout.names
+        super().__init__(robot, parameters, start)
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law, and what has been learnt from the last period."""
         n = self.robot.n
-        memory = self._layout.split(state)
         x = np.concatenate([q - reference.q, qd - reference.qd])
-        last, P = memory["last"], unpacked(memory["covariance"], len(memory["last"]))
+        last, P = state.last, unpacked(state.covariance, len(state.last))
         fitted = recursive_least_squares(
-            memory["matrices"], P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]
+            state.matrices, P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]
         )
         covariance = bounded_covariance(
             fitted.covariance, parameters["covariance"], parameters["covariance_limit"], parameters["forgetting"]
@@ -134,30 +128,20 @@ class LeeChung:
         nominal = self.robot.inverse_dynamics(*reference)
         known = np.concatenate([x, u, np.ones(1)]) if self.offset else np.concatenate([x, u])
         following = {"matrices": fitted.estimate, "covariance": packed(covariance), "last": known}
-        return nominal + u, self._layout.join(following)
+        return nominal + u, Record(following)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.robot!r}, {len(self._layout.shapes['last'])} columns identified)"
+        return f"{type(self).__name__}({self.robot!r}, {self.initial_state['last'].size} columns identified)"
 
 
 def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     if (rate is None) == (weight is None):
         raise ArgumentError("give rate or state_weight, one of them")
     if rate is not None:
-        mixture = np.concatenate([_broadcast(rate, (), "rate") * np.eye(n), np.eye(n)], axis=1)
+        mixture = np.concatenate([real(rate, "rate") * np.eye(n), np.eye(n)], axis=1)
         return np.asarray(mixture.T @ mixture)
     array = np.asarray(weight, dtype=float)
     matrix = np.diag(array) if array.ndim == 1 else array
     if matrix.shape != (2 * n, 2 * n) or not np.isfinite(matrix).all() or not np.array_equal(matrix, matrix.T):
         raise ArgumentError(f"state_weight must be symmetric, of shape ({2 * n}, {2 * n}) or its diagonal ({2 * n},)")
     return matrix
-
-
-def _broadcast(value: Any, shape: tuple[int, ...], name: str, *, positive: bool = False) -> NDArray[np.float64]:
-    try:
-        array = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be one number or of shape {shape}") from None
-    if not np.isfinite(array).all() or (positive and not (array > 0.0).all()):
-        raise ArgumentError(f"{name} must be {'positive' if positive else 'finite'}, not {array.tolist()}")
-    return array

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from chasles.arguments import real, reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
-from chasles.control.controller import gains
-from chasles.errors import ArgumentError
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
@@ -77,22 +76,16 @@ class ModelReferenceAdaptive(ContinuousLaw):
         initial: ArrayLike = 0.0,
         leakage: float = 0.0,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
-        self.robot = robot
-        omega = gains(frequency, robot.n, "frequency")
-        if not (omega > 0.0).all() or not damping_ratio > 0.0 or not min(weights) > 0.0:
-            raise ArgumentError("frequency, damping_ratio and weights must be positive")
-        of_position = weights[0] / (2.0 * omega**2)
-        of_velocity = (weights[1] + 2.0 * of_position) / (4.0 * damping_ratio * omega)
-        first = _six_rows(initial, robot.n, "initial")
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
-            "error_weights": np.array([of_position, of_velocity]),
-            "adaptation": _six_rows(adaptation, robot.n, "adaptation"),
-            "proportional": _six_rows(proportional, robot.n, "proportional"),
-            "initial": first,
-            "leakage": np.array(leakage, dtype=float),
-        }
-        self.initial_state = first.reshape(-1)
+        n, omega = robot.n, reals(frequency, "frequency", (robot.n,), broadcast=True, above=0.0)
+        ratio = real(damping_ratio, "damping_ratio", above=0.0)
+        weight = reals(weights, "weights", (2,), above=0.0)
+        of_position = weight[0] / (2.0 * omega**2)
+        of_velocity = (weight[1] + 2.0 * of_position) / (4.0 * ratio * omega)
+        rows = {"adaptation": adaptation, "proportional": proportional, "initial": initial}
+        own = {name: reals(value, name, (len(TERMS), n), broadcast=True) for name, value in rows.items()}
+        own["error_weights"] = np.array([of_position, of_velocity])
+        own["leakage"] = np.array(real(leakage, "leakage"))
+        super().__init__(robot, own, own["initial"].reshape(-1))
 
     @property
     def memory_names(self) -> tuple[str, ...]:
@@ -114,15 +107,3 @@ class ModelReferenceAdaptive(ContinuousLaw):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r})"
-
-
-def _six_rows(value: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
-    try:
-        array = np.broadcast_to(np.asarray(value, dtype=float), (len(TERMS), n)).copy()
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"{name} must be one number or broadcast to ({len(TERMS)}, {n}): {', '.join(TERMS)}"
-        ) from None
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite, not {array.tolist()}")
-    return array

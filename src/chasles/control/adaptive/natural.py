@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from chasles.arguments import reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.unknowns import Unknowns
-from chasles.control.controller import gains
+from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 _UNITS = np.array([pseudo_inertia_from_inertial_parameters.formula(unit) for unit in np.eye(10)])
@@ -69,27 +70,18 @@ class NaturalAdaptive(ContinuousLaw):
         bodies: str | Sequence[str],
         initial: ArrayLike | None = None,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
-        self.robot = robot
         named = [bodies] if isinstance(bodies, str) else list(bodies)
         which = "payload" if bodies == "payload" else [f"{body}.{name}" for body in named for name in OF_BODY]
         self.unknowns = Unknowns.of(robot, which)
-        self.initial_state = np.array(self.unknowns.values if initial is None else initial, dtype=float)
-        if self.initial_state.shape != (len(self.unknowns),):
-            raise ArgumentError(f"initial must have shape ({len(self.unknowns)},), not {self.initial_state.shape}")
-        for body, J in zip(
-            named, pseudo_inertia_from_inertial_parameters(self.initial_state.reshape(-1, 10)), strict=True
-        ):
-            if not (np.isfinite(J).all() and np.linalg.eigvalsh(J)[0] > 1e-12 * np.trace(J)):
+        start = reals(self.unknowns.values if initial is None else initial, "initial", (len(self.unknowns),))
+        for body, J in zip(named, pseudo_inertia_from_inertial_parameters(start.reshape(-1, 10)), strict=True):
+            if not np.linalg.eigvalsh(J)[0] > 1e-12 * np.trace(J):
                 raise ArgumentError(
                     f"the first estimate of '{body}' is not that of a body with mass in all three directions; give "
                     "initial=, or a model with such a body (see Robot.nearest_consistent)"
                 )
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
-            "rate": gains(rate, robot.n, "rate"),
-            "damping": gains(damping, robot.n, "damping"),
-            "adaptation": gains(adaptation, len(named), "adaptation"),
-        }
+        own = gains(robot.n, rate=rate, damping=damping) | gains(len(named), adaptation=adaptation)
+        super().__init__(robot, own, start)
 
     @property
     def memory_names(self) -> tuple[str, ...]:

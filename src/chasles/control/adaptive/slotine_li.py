@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chasles.control.adaptive.bounds import bounds, numbers, projected, projected_rate
+from chasles.arguments import reals
+from chasles.control.adaptive.bounds import bounds, projected, projected_rate
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.unknowns import Unknowns
-from chasles.control.controller import gains
+from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 
@@ -76,18 +76,12 @@ class SlotineLi(ContinuousLaw):
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
-        self.robot = robot
         self.unknowns = Unknowns.of(robot, unknown)
-        self.initial_state = numbers(
-            self.unknowns.values if initial is None else initial, len(self.unknowns), "initial"
-        )
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
-            "rate": gains(rate, robot.n, "rate"),
-            "damping": gains(damping, robot.n, "damping"),
-            "adaptation": numbers(adaptation, len(self.unknowns), "adaptation"),
-            **bounds(lower, upper, self.initial_state),
-        }
+        count = len(self.unknowns)
+        first = self.unknowns.values if initial is None else initial
+        start = reals(first, "initial", (count,), broadcast=True)
+        own = gains(robot.n, rate=rate, damping=damping) | gains(count, adaptation=adaptation)
+        super().__init__(robot, own | bounds(lower, upper, start), start)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.integral_action import next_integral
+from chasles.arguments import reals
+from chasles.control.integral_action import next_integral, saturated
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
-from chasles.control.robot_controller import positive
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -33,7 +33,7 @@ def regulator_weights(
         return Weights(states, inputs)
     joined = np.zeros((3 * n, 3 * n))
     joined[: 2 * n, : 2 * n] = states
-    joined[2 * n :, 2 * n :] = np.diag(positive(integral_error, (n,), "integral_error") ** -2.0)
+    joined[2 * n :, 2 * n :] = np.diag(reals(integral_error, "integral_error", (n,), broadcast=True, above=0.0) ** -2.0)
     return Weights(joined, inputs)
 
 
@@ -107,4 +107,12 @@ def regulator_law(
     """Torques: nominal ones - K (δq, δq̇, z); and the next integral z of δq = q - q_ref, if there is one."""
     deviation = q - reference.q
     tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, integral])
-    return tau, next_integral(robot, integral, deviation, tau, period)
+    return tau, next_deviation_integral(robot, integral, deviation, tau, period)
+
+
+def next_deviation_integral(robot: Robot, integral: Any, deviation: Any, tau: Any, period: float) -> Any:
+    """Integral z of q - q_ref one period later, if there is one, with anti-windup at the model's effort limits."""
+    if not len(integral):
+        return integral
+    excess = tau - saturated(tau, robot.effort_limits)
+    return next_integral(integral, deviation, -excess, period)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import real
 from chasles.control.linear_quadratic.along_motion import (
     period_of,
     regulator_law,
@@ -15,7 +16,7 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_weights,
     stationary_gains,
 )
-from chasles.control.robot_controller import RobotController, positive
+from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -69,7 +70,7 @@ class GainScheduledRegulator(RobotController):
         integral_error: ArrayLike | None = None,
     ) -> None:
         super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
-        self.update_period = float(positive(update_period, (), "update_period"))
+        self.update_period = real(update_period, "update_period", above=0.0)
         self.interpolate = bool(interpolate)
         self.weights = regulator_weights(robot, Q, R, integral_error)
         if integral_error is not None:

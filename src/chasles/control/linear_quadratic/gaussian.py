@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.integral_action import next_integral
+from chasles.arguments import reals
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
+    next_deviation_integral,
     period_of,
     regulator_weights,
     with_integral,
@@ -19,7 +20,8 @@ from chasles.control.linear_quadratic.along_motion import (
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
-from chasles.control.robot_controller import RobotController, positive
+from chasles.control.robot_controller import RobotController
+from chasles.engine import Record
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -79,25 +81,24 @@ class LinearQuadraticGaussian(RobotController):
         initial_velocity_error: ArrayLike = 0.1,
     ) -> None:
         n = robot.n
-        super().__init__(robot, {}, np.zeros(2 * n if integral_error is None else 3 * n))
-        self.q = None if q is None else np.array(q, dtype=float)
-        if self.q is not None and (self.q.shape != (n,) or not np.isfinite(self.q).all()):
-            raise ArgumentError(f"q must be {n} finite numbers, the pose")
+        memory = {"prediction": np.zeros(2 * n), "integral": np.zeros(0 if integral_error is None else n)}
+        super().__init__(robot, {}, memory)
+        self.q = None if q is None else reals(q, "q", (n,))
         self.weights = regulator_weights(robot, Q, R, integral_error)
         if integral_error is not None:
             self.name += ", with integral action"
         unknown = np.diagonal(self.weights.R) ** -0.5 if torque_error is None else torque_error
-        self.torque_error = positive(unknown, (n,), "torque_error")
-        self.encoder_noise = positive(encoder_noise, (n,), "encoder_noise")
+        self.torque_error = reals(unknown, "torque_error", (n,), broadcast=True, above=0.0)
+        self.encoder_noise = reals(encoder_noise, "encoder_noise", (n,), broadcast=True, above=0.0)
         self.initial_error = np.concatenate(
             [
-                positive(initial_position_error, (n,), "initial_position_error"),
-                positive(initial_velocity_error, (n,), "initial_velocity_error"),
+                reals(initial_position_error, "initial_position_error", (n,), broadcast=True, above=0.0),
+                reals(initial_velocity_error, "initial_velocity_error", (n,), broadcast=True, above=0.0),
             ]
         )
 
-    def schedule(self, times: Floats, motion: Motion) -> Floats:
-        """Nominal torque, K, L, A and B of every call in one row, shape (..., k, numbers)."""
+    def schedule(self, times: Floats, motion: Motion) -> Record:
+        """Nominal torque, gains K and L, and sampled model A, B of every call, each (..., k, *shape)."""
         period = period_of(times)
         if period is None:
             raise ArgumentError("linear-quadratic-Gaussian control needs at least two calls")
@@ -107,7 +108,8 @@ class LinearQuadraticGaussian(RobotController):
         else:
             rest = np.zeros(n)
             A, B = discretize(*linear_model(self.robot, Motion(self.q, rest, rest)), period)
-        joined = LinearModel(A, B) if self.initial_state.size == 2 * n else with_integral(A, B, np.eye(n), period)
+        has_integral = self.initial_state["integral"].size > 0
+        joined = with_integral(A, B, np.eye(n), period) if has_integral else LinearModel(A, B)
         Q, R = period * self.weights.Q, period * self.weights.R
         C, V = encoders(n), self.encoder_noise**2
         scaled = B * self.torque_error
@@ -119,24 +121,22 @@ class LinearQuadraticGaussian(RobotController):
         else:
             K, L = discrete_riccati(*joined, Q, R).K, stationary_kalman_gains(A, C, W, V).L
         tau = held_torques(self.robot, motion)
-        flat = [part.reshape(*part.shape[:-2], -1) for part in (K, L, A, B)]
-        return np.concatenate([tau, *(np.broadcast_to(part, (*batch, part.shape[-1])) for part in flat)], axis=-1)
+        matrices = {"K": K, "L": L, "A": A, "B": B}
+        each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
+        return Record({"torque": tau, **each})
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the prediction of δx, and the integral of the measured deviation."""
-        n, row = self.robot.n, parameters["schedule"]
-        shapes = ((n,), (n, len(state)), (2 * n, n), (2 * n, 2 * n), (2 * n, n))
-        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-        tau, K, L, A, B = (part.reshape(shape) for part, shape in zip(np.split(row, cuts), shapes, strict=True))
-        prediction, integral = state[: 2 * n], state[2 * n :]
+        now = parameters["schedule"]
         deviation = q - reference.q
-        estimate = prediction + L @ (deviation - prediction[:n])
-        correction = -K @ np.concatenate([estimate, integral])
-        following = A @ estimate + B @ correction
-        tau = tau + correction
-        return tau, np.concatenate([following, next_integral(self.robot, integral, deviation, tau, period)])
+        estimate = state.prediction + now.L @ (deviation - state.prediction[: self.robot.n])
+        correction = -now.K @ np.concatenate([estimate, state.integral])
+        tau = now.torque + correction
+        following = now.A @ estimate + now.B @ correction
+        integral = next_deviation_integral(self.robot, state.integral, deviation, tau, period)
+        return tau, Record(prediction=following, integral=integral)
 
     def __repr__(self) -> str:
         where = "along the motion" if self.q is None else self.q.tolist()

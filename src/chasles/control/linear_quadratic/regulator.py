@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import reals
 from chasles.control.linear_quadratic.along_motion import regulator_law, regulator_weights, stationary_gains
 from chasles.control.robot_controller import RobotController
-from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -76,9 +76,7 @@ class LinearQuadraticRegulator(RobotController):
         period: float | None = None,
     ) -> None:
         super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
-        self.q = np.array(robot.home if q is None else q, dtype=float)
-        if self.q.shape != (robot.n,) or not np.isfinite(self.q).all():
-            raise ArgumentError(f"q must be {robot.n} finite numbers, the pose")
+        self.q = reals(robot.home if q is None else q, "q", (robot.n,))
         self.weights = regulator_weights(robot, Q, R, integral_error)
         if integral_error is not None:
             self.name += ", with integral action"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.robot_controller import positive
+from chasles.arguments import real, reals
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 
@@ -65,14 +65,14 @@ def bryson_weights(
     >>> weights.Q.diagonal(), weights.R.diagonal()
     (array([2500., 2500.,    4.,    4.]), array([0.01, 0.01]))
     """
-    position = positive(position_error, (robot.n,), "position_error")
-    velocity = positive(velocity_error, (robot.n,), "velocity_error")
+    position = reals(position_error, "position_error", (robot.n,), broadcast=True, above=0.0)
+    velocity = reals(velocity_error, "velocity_error", (robot.n,), broadcast=True, above=0.0)
     if torque is None:
         inertia = np.diagonal(robot.mass_matrix(robot.home))
         limited = np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)
         limits = np.where(limited, robot.effort_limits, 0.0)
         torque = np.where(limited, _LARGE_TORQUE * limits, inertia * _NATURAL_FREQUENCY**2 * position)
-    tau = positive(torque, (robot.n,), "torque")
+    tau = reals(torque, "torque", (robot.n,), broadcast=True, above=0.0)
     return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
 
 
@@ -111,7 +111,7 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
     array([[200.,  40.]])
     """
     M = weight_matrix(mass_matrix, len(np.atleast_1d(mass_matrix)), "mass_matrix", definite=True)
-    omega, zeta = float(positive(frequency, (), "frequency")), float(positive(damping, (), "damping"))
+    omega, zeta = real(frequency, "frequency", above=0.0), real(damping, "damping", above=0.0)
     if zeta < _LEAST_DAMPING:
         raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
     speed = omega * max(0.0, 2.0 * zeta - 1.0 / zeta)

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.control.adaptive.memory import Layout
-from chasles.control.controller import Controller, gains
-from chasles.engine import exp, where
+from chasles.arguments import reals
+from chasles.control.controller import Controller, as_controller
+from chasles.control.integral_action import saturated
+from chasles.control.robot_controller import RobotController
+from chasles.engine import Record, exp, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import Motion
-
-#: What a loop serves to controllers that ask for it; asked for in the name of the inner controller.
-_SERVICES = ("schedule", "measured_wrench", "reference_kind")
+from chasles.trajectories.motion import Motion, PoseMotion
 
 
-class DisturbanceObserver:
+class DisturbanceObserver(RobotController):
     """tau = inner law - compensation r, r' = bandwidth (d - r), for any controller and disturbance torque d.
 
     The momenta p = M qd change by p' = tau + Cᵀ qd - g - friction + d. What of their change the model does not explain
@@ -30,7 +29,8 @@ class DisturbanceObserver:
     Source: De Luca and Mattone, "Actuator failure detection and isolation using generalized momenta", IEEE Int. Conf.
     Robotics and Automation, 2003; De Luca, Albu-Schaeffer, Haddadin and Hirzinger, "Collision detection and safe
     reaction with the DLR-III lightweight manipulator arm", IROS 2006. It needs to know a model and the torques that
-    act: motors that saturate look like a disturbance.
+    act: saturation at the
+    model's effort limits is taken into account, that of smaller motors looks like a disturbance.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class DisturbanceObserver:
     ('computed torque + disturbance observer', ['kp', 'kd', 'ki', 'bandwidth', 'compensation'])
     """
 
+    handles_quaternions = True
+
     def __init__(
         self,
         inner: Controller,
@@ -65,62 +67,68 @@ class DisturbanceObserver:
         bandwidth: ArrayLike,
         compensation: ArrayLike = 1.0,
     ) -> None:
-        model = getattr(inner, "robot", None) if robot is None else robot
+        inner = as_controller(inner)
+        model = inner.robot if robot is None else robot
         if model is None:
             raise ArgumentError(f"give the observer a model: controller '{inner.name}' has none")
         own = {
-            "bandwidth": gains(bandwidth, model.n, "bandwidth"),
-            "compensation": gains(compensation, model.n, "compensation"),
+            "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True, above=0.0),
+            "compensation": reals(compensation, "compensation", (model.n,), broadcast=True),
         }
-        if not (own["bandwidth"] > 0.0).all():
-            raise ArgumentError(f"bandwidth must be positive, not {own['bandwidth'].tolist()}")
         both = set(own) & set(inner.parameters)
         if both:
             raise ArgumentError(f"controller '{inner.name}' has parameters of the observer's names: {sorted(both)}")
+        memory = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
+        memory |= {"started": np.zeros(()), "inner": inner.initial_state}
+        super().__init__(model, {**inner.parameters, **own}, memory)
         self.inner = inner
-        self.robot: Robot = model
         self.name = f"{inner.name} + disturbance observer"
-        self.parameters: Mapping[str, NDArray[np.float64]] = {**inner.parameters, **own}
-        each = (model.n,)
-        observer = {"disturbance": each, "momentum": each, "drift": each, "torque": each, "started": (1,)}
-        self._layout = Layout({**observer, "inner": inner.initial_state.shape})
-        start = {name: np.zeros(shape) for name, shape in observer.items()}
-        self.initial_state = self._layout.join(start | {"inner": inner.initial_state})
+        self.reference_kind = inner.reference_kind
+        self.measured_wrench = inner.measured_wrench
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether the inner law needs a schedule."""
+        return self.inner.has_schedule
+
+    def schedule(self, times: NDArray[np.float64], motion: Motion | PoseMotion) -> Any:
+        """Schedule of the inner law."""
+        return self.inner.schedule(times, motion)
 
     @property
     def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: disturbance, what is known of the last period, and the inner memory."""
-        inner = self.inner.initial_state.size
-        own = self._layout.names[: self._layout.size - inner]
-        return (*own, *getattr(self.inner, "memory_names", self._layout.names[len(own) :]))
+        inner = self.inner.memory_names
+        return (*self.memory_layout.names[: self.memory_layout.size - len(inner)], *inner)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Any,
+        q: Any,
+        qd: Any,
+        reference: Motion | PoseMotion,
+        state: Any,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law, and what the next call needs to know of this period."""
-        memory = self._layout.split(state)
         momentum, drift = self.robot.momentum_and_drift(q, qd)
-        explained = memory["torque"] + 0.5 * (memory["drift"] + drift)
-        met = (momentum - memory["momentum"]) / period - explained
+        explained = state.torque + 0.5 * (state.drift + drift)
+        met = (momentum - state.momentum) / period - explained
         decay = exp(-parameters["bandwidth"] * period)
-        filtered = decay * memory["disturbance"] + (1.0 - decay) * met
-        disturbance = where(memory["started"][0] > 0.5, filtered, 0.0)
-        tau, following = self.inner.law(t, q, qd, reference, memory["inner"], parameters, period)
+        filtered = decay * state.disturbance + (1.0 - decay) * met
+        disturbance = where(state.started > 0.5, filtered, 0.0)
+        tau, following = self.inner.law(t, q, qd, reference, state.inner, parameters, period)
         tau = tau - parameters["compensation"] * disturbance
         parts = {
             "disturbance": disturbance,
             "momentum": momentum,
             "drift": drift,
-            "torque": tau,
-            "started": np.ones(1),
+            "torque": saturated(tau, self.robot.effort_limits),
+            "started": 1.0,
             "inner": following,
         }
-        return tau, self._layout.join(parts)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _SERVICES:
-            return getattr(self.__dict__["inner"], name)
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return tau, Record(parts)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chasles.control.adaptive.bounds import numbers
+from chasles.arguments import reals
 from chasles.control.adaptive.unknowns import Unknowns
-from chasles.control.controller import gains
+from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import sliding
 from chasles.engine import absolute, clip
-from chasles.errors import ArgumentError
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 
-class SlidingMode:
+class SlidingMode(RobotController):
     """tau = M qdd_r + C qd_r + g + friction - k sat(s / layer), k = |Y| uncertainty + disturbance + reaching.
 
     With e = q_ref - q: qd_r = qd_ref + rate e and s = qd - qd_r. The gain k exceeds whatever torque the model may lack,
@@ -72,20 +70,11 @@ class SlidingMode:
         uncertain: str | Sequence[str] = "base",
         disturbance: ArrayLike = 0.0,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
-        self.robot = robot
         self.unknowns = Unknowns.of(robot, uncertain)
-        self.parameters: Mapping[str, NDArray[np.float64]] = {
-            "rate": gains(rate, robot.n, "rate"),
-            "reaching": gains(reaching, robot.n, "reaching"),
-            "layer": gains(layer, robot.n, "layer"),
-            "uncertainty": numbers(uncertainty, len(self.unknowns), "uncertainty"),
-            "disturbance": gains(disturbance, robot.n, "disturbance"),
-        }
-        for name, value in self.parameters.items():
-            if (value < 0.0).any() or (name == "layer" and (value == 0.0).any()):
-                raise ArgumentError(f"{name} must be positive, not {value.tolist()}")
-        self.initial_state = np.zeros(0)
+        own = gains(robot.n, rate=rate, reaching=reaching)
+        own["layer"] = reals(layer, "layer", (robot.n,), broadcast=True, above=0.0)
+        own |= gains(len(self.unknowns), uncertainty=uncertainty) | gains(robot.n, disturbance=disturbance)
+        super().__init__(robot, own)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
