@@ -13,7 +13,7 @@ from chasles._version import __version__
 from chasles.errors import MissingExtraError, writing
 
 # The browser itself refuses whatever would leave the page.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 def write_page(
@@ -48,29 +48,49 @@ def write_page(
         The file cannot be written.
     """
     target = Path(path).absolute()
-    code = "\n".join(f"<script>{script}</script>" for script in (_plotly_code(), asset("plots.js"), *scripts))
-    page = f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title>
-<style>{asset("report.css")}{style}</style>
-</head>
-<body>
-<main>
+    content = f"""<main>
 <h1>{html.escape(title)}</h1>
 {body}
 <footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
-</main>
+</main>"""
+    page = document(title, content, asset("report.css") + style, [_plotly_code(), asset("plots.js"), *scripts])
+    with writing(f"the report {target}"):
+        target.write_text(page, encoding="utf-8")
+    return target
+
+
+def document(title: str, content: str, style: str, scripts: Sequence[str], policy: str = POLICY) -> str:
+    """Return the text of an HTML page that is complete in itself.
+
+    Parameters
+    ----------
+    title
+        Title, as plain text.
+    content
+        HTML of the body.
+    style
+        CSS.
+    scripts
+        JavaScript that runs at the end of the body, each in an element of its own.
+    policy
+        What the browser may load and run: a Content-Security-Policy.
+    """
+    code = "\n".join(f"<script>{script}</script>" for script in scripts)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{content}
 {code}
 </body>
 </html>
 """
-    with writing(f"the report {target}"):
-        target.write_text(page, encoding="utf-8")
-    return target
 
 
 def asset(name: str) -> str:
