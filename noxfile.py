@@ -15,3 +15,9 @@ def tests(session: nox.Session, numpy: str) -> None:
     session.install(".[test]", "numpy" + NUMPY[numpy].get(str(session.python), ">=2.0"))
     session.run("python", "-c", "import numpy; print('NumPy', numpy.__version__)")
     session.run("pytest", "--strict-skips", *session.posargs, env={"CHASLES_CACHE_DIR": session.create_tmp()})
+
+
+@nox.session(venv_backend="none")
+def javascript(session: nox.Session) -> None:
+    """Check the types of the pages' scripts with TypeScript, which npm installs."""
+    session.run("npx", "--yes", "--package", "typescript", "tsc", "-p", "jsconfig.json", external=True)

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+
 import pytest
+from browser import Browser
 
 import chasles as ch
 
@@ -8,3 +12,13 @@ import chasles as ch
 @pytest.fixture(scope="session")
 def panda() -> ch.Robot:
     return ch.load("panda")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("chromium is not installed, so the scripts of pages are not executed")
+    browser = Browser(chromium, tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()

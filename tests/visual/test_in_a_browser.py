@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,16 +40,6 @@ const differing = () => shown.pixels.filter((value, k) => value !== kept[k]).len
 PLOTS = """[...document.querySelectorAll(".js-plotly-plot")].map(plot => ({
   wanted: plot.data.length, drawn: plot.querySelectorAll(".scatterlayer .trace").length,
   long: [...plot.querySelectorAll(".js-line")].filter(line => line.getBBox().width > 100).length }))"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("chromium is not installed, so the scripts of pages are not executed")
-    browser = Browser(chromium, tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

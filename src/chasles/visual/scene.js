@@ -19,7 +19,9 @@ const Matrix = {
       for (let k = 0; k < 4; k++) c[4 * j + i] += a[4 * k + i] * b[4 * j + k];
     return c;
   },
-  fromPose([px, py, pz, x, y, z, w]) {
+  /** @param {Iterable<number>} pose Position and quaternion x, y, z, w. */
+  fromPose(pose) {
+    const [px, py, pz, x, y, z, w] = pose;
     return new Float32Array([
       1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y), 0,
       2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x), 0,
@@ -78,11 +80,12 @@ function capsuleProfile(steps = 6) {
   }
   return profile;
 }
+/** @type {Object<string, number[][]>} */
 const PROFILES = {
   capsule: capsuleProfile(),
   cylinder: [[0, 0, 0, 0, -1], [0.9, 0, 0, 0, -1], [0.9, 0, 0, 0.5, -0.8], [1, 0.1, 0, 0.9, -0.4], [1, 0.1, 0, 1, 0],
     [1, -0.1, 1, 1, 0], [1, -0.1, 1, 0.9, 0.4], [0.9, 0, 1, 0.5, 0.8], [0.9, 0, 1, 0, 1], [0, 0, 1, 0, 1]],
-  sphere: [...Array(15).keys()].map(k => -Math.PI / 2 + Math.PI * k / 14).map(a => [Math.cos(a), Math.sin(a), 0, Math.cos(a), Math.sin(a)]),
+  sphere: [...Array(33).keys()].map(k => -Math.PI / 2 + Math.PI * k / 32).map(a => [Math.cos(a), Math.sin(a), 0, Math.cos(a), Math.sin(a)]),
   cone: [[0, 0, 0, 0, -1], [1, 0, 0, 0, -1], [1, 0, 0, 0.95, 0.3], [0, 0, 1, 0.95, 0.3]],
 };
 
@@ -150,7 +153,14 @@ class RobotScene {
   constructor(canvas, scene) {
     this.canvas = canvas;
     this.scene = scene;
+    /** @type {keyof typeof THEMES} */
     this.theme = "light";
+    this.azimuth = this.elevation = 0;
+    this.distance = 1;
+    this.target = [0, 0, 0];
+    /** @type {{ array: WebGLVertexArrayObject, count: number } | null} Points on the path of the tool. */
+    this.trace = null;
+    this.frame = 0;
     this.wheelNeedsFocus = true;  // else the page cannot be scrolled past the view
     /** @type {Tool[]} What a press of the pointer may take hold of, before it turns the view. */
     this.tools = [];
@@ -170,7 +180,7 @@ class RobotScene {
   /** Poses of the links in the world, column by column. @returns {Float32Array[]} */
   posesNow() { throw new Error("posesNow is not defined"); }
 
-  /** Pose of the fixed link. @returns {ArrayLike<number>} its place */
+  /** Place of the fixed link in the world. @returns {Iterable<number>} */
   rootPlace() { return [0, 0, 0]; }
 
   /** Makes what lives on the graphics card, at the start and after the card was lost. */
@@ -330,6 +340,7 @@ class RobotScene {
     return { array, count: data.length / stride };
   }
 
+  /** @param {any} mesh @param {number} mode */
   drawMesh(mesh, mode = this.gl.TRIANGLES) {
     this.gl.bindVertexArray(mesh.array);
     this.gl.drawArrays(mode, 0, mesh.count);
@@ -387,7 +398,7 @@ class RobotScene {
       if (tool) held.set(e.pointerId, tool);
       else touches.set(e.pointerId, e);
     });
-    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (/** @type {PointerEvent} */ e) => {
+    for (const end of /** @type {const} */ (["pointerup", "pointercancel"])) canvas.addEventListener(end, e => {
       touches.delete(e.pointerId);
       held.get(e.pointerId)?.end(e);
       held.delete(e.pointerId);

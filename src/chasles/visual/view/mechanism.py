@@ -1,0 +1,126 @@
+"""What a page computes of a robot: its kernels as one WebAssembly module, and the numbers that go with them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import Function
+from chasles.engine.kernels import Kernel
+from chasles.engine.targets.wasm import lower
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.numeric import NumericSolver
+from chasles.inverse_kinematics.ranges import position_limits
+from chasles.inverse_kinematics.task import Task
+from chasles.robot import Robot, require_plain_coordinates
+
+#: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
+_HALF_TURN = np.pi
+_SIZES = 1.0
+#: Masks of the tasks that dragging knows, by the name of their kernel.
+_TASKS = {"reach_pose": "pose", "reach_position": "position"}
+
+
+def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
+    """Describe what a page computes, ready for JSON.
+
+    Parameters
+    ----------
+    robot
+        The robot.
+    size
+        Its length, m: the range of sliding joints without limits.
+
+    Returns
+    -------
+    dict
+        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``integrate`` and, where the robot
+        has inverse kinematics, ``reach_pose`` and ``reach_position``; coordinates with limits and the ranges of their
+        sliders; velocities with effort limits; the payload's range, kg; constants of the inverse kinematics, or the
+        reason why there is none.
+    """
+    functions: dict[str, Function] = {
+        "frames": robot.frame_poses,
+        "tool": robot.pose_and_jacobian.specialize(frame="world-aligned"),
+        "gravity": robot.gravity_torque.specialize(vary=["payload.mass"]),
+        "integrate": robot.integrate,
+    }
+    solvers, refusal = _solvers(robot)
+    functions |= {name: solver.search for name, solver in solvers.items()}
+    module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
+    lower_limits, upper_limits = position_limits(robot) if not refusal else (robot.lower_limits, robot.upper_limits)
+    reach = None
+    if solvers:
+        solver = solvers["reach_pose"]
+        reach = {
+            "lower": _finite_or_none(solver.ranges.lower),
+            "upper": _finite_or_none(solver.ranges.upper),
+            "first": solver.ranges.first.tolist(),
+            "span": np.where(solver.ranges.moving, solver.ranges.span, 0.0).tolist(),
+        }
+    most = _largest_payload(robot)
+    return {
+        "module": base64.b64encode(gzip.compress(module.binary, mtime=0)).decode("ascii"),
+        "coordinates": _coordinates(robot, lower_limits, upper_limits, size),
+        "velocities": [
+            {"name": name, "unit": unit.replace("N m", "N·m"), "effort": _number_or_none(effort)}
+            for name, unit, effort in zip(robot.velocity_names, robot.effort_units, robot.effort_limits, strict=True)
+        ],
+        "payload": {"mass": robot.description.payload.mass, "most": most},
+        "massless": not any(link.inertia.mass for link in robot.description.links),
+        "reach": reach,
+        "refusal": refusal,
+        "neutral": robot.neutral.tolist(),
+        "home": robot.home.tolist(),
+    }
+
+
+def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
+    """Return the searches for poses and positions of the tool, or why there are none."""
+    if robot.n == 0:
+        return {}, "The tool cannot be dragged: this robot has no joints that move."
+    try:
+        require_plain_coordinates(robot, "inverse kinematics")
+    except ArgumentError:
+        return {}, "The tool cannot be dragged: inverse kinematics takes no robots with free or spherical joints."
+    tool = robot.description.tool
+    return {name: NumericSolver(robot, tool, Task.of(mask), True, None) for name, mask in _TASKS.items()}, ""
+
+
+def _coordinates(
+    robot: Robot, lower: NDArray[np.float64], upper: NDArray[np.float64], size: float
+) -> list[dict[str, Any]]:
+    """Describe each element of q; those of a quaternion have no unit, and their range is that of a unit vector."""
+    described = []
+    units = robot.coordinate_units
+    for k, (name, unit) in enumerate(zip(robot.coordinate_names, units, strict=True)):
+        reach = {"rad": _HALF_TURN, "m": _SIZES * size, "": 1.0}[unit]
+        low, high = float(lower[k]), float(upper[k])
+        first = low if np.isfinite(low) else min(-reach, high - 2 * reach if np.isfinite(high) else -reach)
+        last = high if np.isfinite(high) else max(reach, low + 2 * reach if np.isfinite(low) else reach)
+        described.append(
+            {"name": name, "unit": unit, "low": _number_or_none(low), "high": _number_or_none(high)}
+            | {"first": first, "last": last}
+        )
+    return described
+
+
+def _largest_payload(robot: Robot) -> float:
+    """Return the end of the payload's slider, kg: half the robot's mass, twice its payload or 5 kg, rounded up."""
+    masses = sum(link.inertia.mass for link in robot.description.links)
+    wanted = max(5.0, 0.5 * masses, 2.0 * robot.description.payload.mass)
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= wanted * (1.0 - 1e-9)))
+
+
+def _number_or_none(value: float) -> float | None:
+    """Return a finite number, or None, as JSON has no infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _finite_or_none(values: NDArray[np.float64]) -> list[float | None]:
+    return [_number_or_none(value) for value in values]

@@ -1,0 +1,103 @@
+"""One HTML file in which a robot can be moved: it holds the robot and its kernels and needs nothing else."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles._version import __version__
+from chasles.engine.targets.wasm import program_script
+from chasles.robot import Robot
+from chasles.visual.encoding import embedded_json
+from chasles.visual.page import asset, document
+from chasles.visual.scene import still_scene
+from chasles.visual.view.mechanism import mechanism_data
+
+#: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
+)
+_SCRIPTS = ("numbers.js", "mechanism.js", "gizmo.js", "panels.js", "view.js")
+
+
+def view_page(
+    robot: Robot,
+    q: NDArray[np.float64],
+    *,
+    title: str,
+    ghosts: Mapping[str, NDArray[np.float64]] | None = None,
+    recording: Mapping[str, Any] | None = None,
+    live: bool = False,
+) -> str:
+    """Return the text of the page.
+
+    Parameters
+    ----------
+    robot
+        The robot.
+    q
+        Configuration at the start, shape (nq,).
+    title
+        Title of the page.
+    ghosts
+        Further configurations (nq,) by their labels, drawn translucent.
+    recording
+        ``times`` (k,) in s, and ``runs``: positions (k, nq) by label.
+    live
+        Whether a server stands behind the page.
+    """
+    shown = [q, *(ghosts or {}).values()]
+    for run in (recording or {}).get("runs", {}).values():
+        shown += list(run[:: max(1, len(run) // 50)])
+    scene = still_scene(robot, np.array(shown))
+    data = {
+        "title": title,
+        "name": robot.name,
+        "scene": scene,
+        "frames": [robot.frame_names.index(link) for link in scene["links"]],
+        "frameNames": robot.frame_names,
+        "q": q.tolist(),
+        "ghosts": [{"label": label, "q": other.tolist()} for label, other in (ghosts or {}).items()],
+        "recording": _recorded(recording),
+        "live": live,
+        **mechanism_data(robot, scene["size"]),
+    }
+    facts = f"{robot.n} degrees of freedom" if robot.n != 1 else "1 degree of freedom"
+    content = f"""<header>
+<h1 title="{html.escape(title, quote=True)}">{html.escape(title)}</h1><span class="quiet facts">{facts}</span>
+<span class="space"></span>
+<div class="cameras" role="group" aria-label="camera"></div>
+<button type="button" class="theme" title="Light or dark">◐</button>
+</header>
+<main>
+<div class="stage"><canvas tabindex="0" aria-label="the robot in 3D"></canvas>
+<p class="notice" role="status"></p>
+<div class="hint">drag to turn · shift-drag to move · scroll to zoom</div>
+</div>
+<aside class="panels"></aside>
+</main>
+<noscript><p class="notice">This page computes: it needs JavaScript.</p></noscript>
+<script type="application/json" id="data">{embedded_json(data)}</script>
+<!-- Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network. -->"""
+    scripts = [program_script() + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
+    policy = _POLICY.format(connect="'self'" if live else "'none'")
+    return document(title, content, _own("view.css"), scripts, policy)
+
+
+def _own(name: str) -> str:
+    """Return the text of a script or style of the view."""
+    return asset(f"view/scripts/{name}")
+
+
+def _recorded(recording: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if recording is None:
+        return None
+    return {
+        "times": np.asarray(recording["times"]).tolist(),
+        "runs": [{"label": label, "q": np.asarray(q).ravel().tolist()} for label, q in recording["runs"].items()],
+    }

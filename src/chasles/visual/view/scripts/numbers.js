@@ -1,0 +1,94 @@
+// Numbers as people read them, rotations, and symmetric matrices of three rows.
+"use strict";
+
+const DEGREE = Math.PI / 180;
+
+/** A number with some significant digits and no tail of zeros. @param {number} x @param {number} digits */
+function shortNumber(x, digits = 3) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞";
+  const rounded = Math.abs(x) < 1e-12 ? 0 : Number(x.toPrecision(digits));
+  return String(rounded).replace("-", "−");
+}
+
+/** A number with fixed decimals and a true minus sign. @param {number} x @param {number} decimals */
+function fixedNumber(x, decimals) {
+  if (!Number.isFinite(x)) return shortNumber(x);
+  const text = x.toFixed(decimals);
+  return (Number(text) === 0 ? (0).toFixed(decimals) : text).replace("-", "−");
+}
+
+const Rotation = {
+  /** Rotation about a unit axis, row by row. @param {number[]} axis @param {number} angle */
+  about([x, y, z], angle) {
+    const c = Math.cos(angle), s = Math.sin(angle), d = 1 - c;
+    return [c + x * x * d, x * y * d - z * s, x * z * d + y * s, y * x * d + z * s, c + y * y * d, y * z * d - x * s,
+      z * x * d - y * s, z * y * d + x * s, c + z * z * d];
+  },
+  /** @param {number[]} a @param {number[]} b */
+  times(a, b) {
+    return a.map((_, k) => [0, 1, 2].reduce((sum, j) => sum + a[3 * Math.floor(k / 3) + j] * b[3 * j + k % 3], 0));
+  },
+  /** Roll, pitch and yaw, rad, with R = Rz(yaw) Ry(pitch) Rx(roll). @param {number[]} R */
+  toRollPitchYaw(R) {
+    const across = Math.hypot(R[0], R[3]);
+    if (across < 1e-9) return [Math.atan2(-R[5], R[4]), Math.atan2(-R[6], across), 0];
+    return [Math.atan2(R[7], R[8]), Math.atan2(-R[6], across), Math.atan2(R[3], R[0])];
+  },
+  /** @param {number[]} angles roll, pitch, yaw */
+  fromRollPitchYaw([roll, pitch, yaw]) {
+    const turn = Rotation.times(Rotation.about([0, 0, 1], yaw), Rotation.about([0, 1, 0], pitch));
+    return Rotation.times(turn, Rotation.about([1, 0, 0], roll));
+  },
+  /** @param {number[]} quaternion w, x, y, z, of any length but zero */
+  fromQuaternion([w, x, y, z]) {
+    const s = 2 / (w * w + x * x + y * y + z * z);
+    return [1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y), s * (x * y + w * z), 1 - s * (x * x + z * z),
+      s * (y * z - w * x), s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)];
+  },
+  /** @param {number[]} angles roll, pitch, yaw @returns {number[]} w, x, y, z */
+  quaternion([roll, pitch, yaw]) {
+    const [cr, sr, cp, sp, cy, sy] = [roll, pitch, yaw].flatMap(a => [Math.cos(a / 2), Math.sin(a / 2)]);
+    return [cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy];
+  },
+};
+
+/**
+ * Eigenvalues of a symmetric 3x3 matrix, largest first, and its unit eigenvectors, by Jacobi's rotations.
+ * @param {number[]} matrix row by row
+ */
+function symmetricEigen(matrix) {
+  const A = [...matrix], V = [1, 0, 0, 0, 1, 0, 0, 0, 1];
+  for (let sweep = 0; sweep < 30; sweep++) {
+    if (Math.hypot(A[1], A[2], A[5]) <= 1e-300) break;
+    for (const [p, q] of [[0, 1], [0, 2], [1, 2]]) {
+      const apq = A[3 * p + q];
+      if (apq === 0) continue;
+      const theta = (A[4 * q] - A[4 * p]) / (2 * apq), sign = theta < 0 ? -1 : 1;
+      const t = sign / (Math.abs(theta) + Math.hypot(theta, 1)), c = 1 / Math.hypot(t, 1), s = t * c;
+      for (let k = 0; k < 3; k++) {
+        const [kp, kq] = [A[3 * k + p], A[3 * k + q]];
+        A[3 * k + p] = c * kp - s * kq;
+        A[3 * k + q] = s * kp + c * kq;
+      }
+      for (let k = 0; k < 3; k++) {
+        const [pk, qk] = [A[3 * p + k], A[3 * q + k]];
+        A[3 * p + k] = c * pk - s * qk;
+        A[3 * q + k] = s * pk + c * qk;
+      }
+      for (let k = 0; k < 3; k++) {
+        const [kp, kq] = [V[3 * k + p], V[3 * k + q]];
+        V[3 * k + p] = c * kp - s * kq;
+        V[3 * k + q] = s * kp + c * kq;
+      }
+    }
+  }
+  const order = [0, 1, 2].sort((a, b) => A[4 * b] - A[4 * a]);
+  return { values: order.map(k => A[4 * k]), vectors: order.map(k => [V[k], V[3 + k], V[6 + k]]) };
+}
+
+/** Bytes of gzip-compressed base64 text. @param {string} text */
+async function inflated(text) {
+  const packed = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}

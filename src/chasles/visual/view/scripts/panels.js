@@ -1,0 +1,236 @@
+// What stands beside the picture: sliders of the joints, the tool's pose, torques as bars.
+"use strict";
+
+/**
+ * An element with attributes, listeners (`onclick`) and content.
+ * @param {string} tag @param {Object<string, any>} attributes @param {...(Node | string)} content
+ * @returns {any}
+ */
+function make(tag, attributes = {}, ...content) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...content);
+  return element;
+}
+
+/** A part of the side panel that folds. @param {string} title @param {boolean} open @param {...(Node | string)} content */
+function section(title, open, ...content) {
+  return make("details", { open }, make("summary", {}, title), make("div", { class: "body" }, ...content));
+}
+
+/** @param {string} label @param {boolean} on @param {(on: boolean) => void} changed */
+function checkbox(label, on, changed) {
+  const box = make("input", { type: "checkbox", onchange: () => changed(box.checked) });
+  box.checked = on;
+  return make("label", { class: "check" }, box, label);
+}
+
+/** @param {string} label @param {string[][]} options value and text @param {(value: string) => void} changed */
+function choice(label, options, changed) {
+  const select = make("select", { "aria-label": label, onchange: () => changed(select.value) },
+    ...options.map(([value, text]) => make("option", { value }, text)));
+  return make("label", { class: "choice" }, make("span", {}, label), select);
+}
+
+/** Names without the beginning and the end that all of them share, cut at underscores. @param {string[]} names */
+function shortNames(names) {
+  if (names.length < 2) return names;
+  const [first, ...others] = names.map(name => name.split("_"));
+  let start = 0, end = 0;
+  while (start + 1 < first.length && others.every(other => start + 1 < other.length && other[start] === first[start])) start++;
+  const left = Math.min(...[first, ...others].map(parts => parts.length)) - start;
+  while (end + 1 < left && others.every(other => other[other.length - 1 - end] === first[first.length - 1 - end])) end++;
+  return [first, ...others].map(parts => parts.slice(start, parts.length - end).join("_"));
+}
+
+/** One degree of freedom as people move it: a coordinate, or an angle of a quaternion. */
+class Control {
+  /**
+   * @param {string} name @param {string} unit @param {number} first @param {number} last
+   * @param {{ low: number, high: number }} limits
+   * @param {(q: Float64Array) => number} get @param {(q: Float64Array, value: number) => void} set
+   */
+  constructor(name, unit, first, last, limits, get, set) {
+    this.name = name;
+    this.unit = unit;
+    this.first = first;
+    this.last = last;
+    this.limits = limits;
+    this.get = get;
+    this.set = set;
+  }
+
+  /** Factor from SI units to those shown. */
+  get scale() { return this.unit === "°" ? 1 / DEGREE : this.unit === "mm" ? 1000 : 1; }
+
+  get step() { return this.unit === "°" ? 0.1 : this.unit === "mm" ? 0.1 : 0.001; }
+
+  get decimals() { return this.unit === "rad" || this.unit === "m" ? 4 : 1; }
+
+  /** Controls for all coordinates of a robot. @param {Coordinate[]} coordinates @returns {Control[]} */
+  static all(coordinates) {
+    const controls = [];
+    for (let k = 0; k < coordinates.length; k++) {
+      const { name, unit, first, last, low, high } = coordinates[k], index = k;
+      if (unit !== "") {
+        controls.push(new Control(name, unit === "rad" ? "°" : "mm", first, last, { low: low ?? -Infinity, high: high ?? Infinity },
+          q => q[index], (q, value) => { q[index] = value; }));
+        continue;
+      }
+      const joint = name.replace(/\.?qw$/, "");
+      ["roll", "pitch", "yaw"].forEach((turn, j) => controls.push(new Control(`${joint} ${turn}`, "°", j === 1 ? -Math.PI / 2 : -Math.PI,
+        j === 1 ? Math.PI / 2 : Math.PI, { low: -Infinity, high: Infinity },
+        q => Rotation.toRollPitchYaw(Rotation.fromQuaternion([...q.slice(index, index + 4)]))[j],
+        (q, value) => {
+          const angles = Rotation.toRollPitchYaw(Rotation.fromQuaternion([...q.slice(index, index + 4)]));
+          angles[j] = value;
+          q.set(Rotation.quaternion(angles), index);
+        })));
+      k += 3;
+    }
+    return controls;
+  }
+}
+
+class JointPanel {
+  /** @param {Mechanism} mechanism @param {(q: Float64Array) => void} changed */
+  constructor(mechanism, changed) {
+    this.controls = Control.all(mechanism.coordinates);
+    this.changed = changed;
+    /** @type {Float64Array} */
+    this.q = Float64Array.from(mechanism.data.q);
+    const names = shortNames(this.controls.map(control => control.name));
+    this.rows = this.controls.map((control, k) => this.row(control, names[k]));
+    const none = make("p", { class: "quiet" }, "This robot has no joints that move.");
+    this.element = section("Joints", true, this.buttons(mechanism), ...(this.rows.length ? this.rows.map(row => row.element) : [none]));
+  }
+
+  /** @param {Mechanism} mechanism */
+  buttons({ data }) {
+    const go = q => () => this.changed(Float64Array.from(q));
+    return make("div", { class: "buttons" },
+      make("button", { type: "button", class: "go-home", title: "The robot's default configuration", onclick: go(data.home) }, "Home"),
+      make("button", { type: "button", class: "go-zero", title: "All joints at zero", onclick: go(data.neutral) }, "Zero"),
+      make("button", { type: "button", class: "go-random", title: "A random configuration within the limits", onclick: () => {
+        const q = this.q.slice();
+        for (const control of this.controls) control.set(q, control.first + Math.random() * (control.last - control.first));
+        this.changed(q);
+      } }, "Random"));
+  }
+
+  /** @param {Control} control @param {string} shown */
+  row(control, shown) {
+    const { name, first, last, limits, unit, scale, step } = control;
+    const set = value => {
+      const q = this.q.slice();
+      control.set(q, Math.min(limits.high, Math.max(limits.low, value)));
+      this.changed(q);
+    };
+    const range = make("input", { type: "range", min: first * scale, max: last * scale, step: "any", "aria-label": name,
+      oninput: () => set(Number(range.value) / scale) });
+    // Steps by keys, as the slider's own are too coarse.
+    range.addEventListener("keydown", event => {
+      const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (!way) return;
+      event.preventDefault();
+      set(control.get(this.q) + way * (event.shiftKey ? 50 : 10) * step / scale);
+    });
+    const number = make("input", { type: "number", step, "aria-label": `${name} in ${unit}`, onchange: () => {
+      const value = Number(number.value);
+      if (number.value.trim() !== "" && Number.isFinite(value)) set(value / scale);
+      else this.show(this.q);
+    } });
+    const limit = x => Number.isFinite(x) ? fixedNumber(x * scale, control.decimals) : "none";
+    const title = `${name}: from ${limit(limits.low)} to ${limit(limits.high)} ${unit}`;
+    const element = make("div", { class: "row", title }, make("span", { class: "name" }, shown), number, make("span", { class: "unit" }, unit), range);
+    return { element, range, number, control };
+  }
+
+  /** @param {Float64Array} q */
+  show(q) {
+    this.q = q;
+    for (const { element, range, number, control } of this.rows) {
+      const value = control.get(q), { low, high } = control.limits;
+      const finite = Number.isFinite(value);
+      if (finite) range.value = String(value * control.scale);
+      if (document.activeElement !== number) number.value = finite ? (value * control.scale).toFixed(control.decimals) : "";
+      element.classList.toggle("at-limit", value <= low + 1e-9 || value >= high - 1e-9);
+    }
+  }
+}
+
+class ToolPanel {
+  /** @param {ViewPage} page */
+  constructor(page) {
+    const { mechanism, gizmo } = page;
+    this.n = mechanism.n;
+    const redraw = () => page.refresh();
+    this.values = ["x", "y", "z", "roll", "pitch", "yaw"].map(name => make("output", { title: `${name} of the tool in the world` }));
+    const table = make("div", { class: "pose" }, ...this.values.map((value, k) =>
+      make("div", {}, make("span", { class: "quiet" }, ["x", "y", "z", "roll", "pitch", "yaw"][k]), value)));
+    this.dexterity = make("p", { class: "quiet dexterity" });
+    this.status = make("p", { class: "status", role: "status" });
+    const dragging = mechanism.dragged ? [
+      choice("Drag", [["pose", "position and orientation"], ["position", "position only"]], value => { gizmo.turns = value === "pose"; redraw(); }),
+      choice("Handles", [["world", "along the world's axes"], ["tool", "along the tool's axes"]], value => { gizmo.inTool = value === "tool"; redraw(); }),
+    ] : [make("p", { class: "quiet" }, mechanism.data.refusal)];
+    this.element = section("Tool", true, table, this.status, ...dragging,
+      make("div", { class: "checks" },
+        mechanism.dragged ? checkbox("handles", true, on => { gizmo.shown = on; redraw(); }) : "",
+        checkbox("frames", false, on => { page.options.frames = on; redraw(); }),
+        checkbox("velocity ellipsoid", false, on => { page.options.ellipsoid = on; redraw(); })),
+      this.dexterity);
+    const drag = this.element.querySelector("select");
+    if (drag && mechanism.data.reach.span.filter(Boolean).length < 6) { drag.value = "position"; gizmo.turns = false; }
+  }
+
+  /** @param {ArrayLike<number>} T @param {{ lengths: number[] }} ellipsoid */
+  show(T, ellipsoid) {
+    const angles = Rotation.toRollPitchYaw([0, 1, 2].flatMap(i => [T[4 * i], T[4 * i + 1], T[4 * i + 2]]));
+    [T[3], T[7], T[11]].forEach((x, k) => { this.values[k].textContent = `${fixedNumber(x, 4)} m`; });
+    angles.forEach((a, k) => { this.values[3 + k].textContent = `${fixedNumber(a / DEGREE, 2)}°`; });
+    const lengths = ellipsoid.lengths.map(x => shortNumber(x)).join(", ");
+    this.dexterity.textContent = `Tool speed at unit joint rates, along the ellipsoid's axes: ${lengths} m/s. ` +
+      `Manipulability of position: ${shortNumber(ellipsoid.lengths.slice(0, this.n).reduce((a, b) => a * b, 1))}.`;
+  }
+}
+
+class TorquePanel {
+  /** @param {Mechanism} mechanism @param {(mass: number) => void} changed */
+  constructor(mechanism, changed) {
+    const { velocities, payload, massless } = mechanism.data;
+    this.velocities = velocities;
+    const names = shortNames(velocities.map(velocity => velocity.name));
+    this.rows = velocities.map(({ name, effort, unit }, k) => {
+      const bar = make("span", { class: "fill" }), value = make("output", {});
+      const limit = effort === null ? "no limit" : `limit ${shortNumber(effort, 4)} ${unit}`;
+      return { bar, value, element: make("div", { class: "torque", title: `${name}: ${limit}` },
+        make("span", { class: "name" }, names[k]), make("span", { class: "bar" }, bar), value) };
+    });
+    this.mass = make("output", {});
+    const range = make("input", { type: "range", min: 0, max: payload.most, step: "any", "aria-label": "payload",
+      oninput: () => changed(Number(range.value)) });
+    this.range = range;
+    const note = massless ? "The links have no masses: only the payload counts." : "";
+    this.element = section("Torques against gravity", true, make("div", { class: "row payload" }, make("span", { class: "name" }, "payload"), this.mass, make("span", { class: "unit" }, "kg"), range),
+      note ? make("p", { class: "quiet" }, note) : "", ...this.rows.map(row => row.element));
+  }
+
+  /** @param {ArrayLike<number>} tau @param {number} mass */
+  show(tau, mass) {
+    this.mass.textContent = fixedNumber(mass, 2);
+    this.range.value = String(mass);
+    const largest = Math.max(...Array.from(tau, Math.abs).filter(Number.isFinite), 1e-9);
+    this.rows.forEach(({ bar, value, element }, k) => {
+      const { effort, unit } = this.velocities[k], share = Math.abs(tau[k]) / (effort || largest);
+      bar.style.width = `${50 * Math.min(1, share || 0)}%`;
+      bar.style.left = tau[k] < 0 ? `${50 - 50 * Math.min(1, share || 0)}%` : "50%";
+      const level = effort === null ? "unlimited" : share > 1 ? "over" : share > 0.8 ? "near" : "within";
+      element.dataset.level = level;
+      value.textContent = `${fixedNumber(tau[k], 2)} ${unit}`;
+    });
+  }
+}

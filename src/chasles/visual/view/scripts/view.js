@@ -1,0 +1,211 @@
+// The page: a robot, what moves it, and what is shown of it.
+"use strict";
+
+const GHOST_COLORS = [[0.06, 0.44, 0.71], [0.88, 0.48, 0], [0.12, 0.62, 0.42], [0.69, 0.27, 0.56], [0.76, 0.25, 0.18], [0.48, 0.41, 0.79]];
+const ELLIPSOID_COLOR = [0.95, 0.6, 0.1];
+/** Azimuth and elevation of cameras. */
+const CAMERAS = { front: [0, 0.05], side: [-Math.PI / 2, 0.05], top: [-Math.PI / 2, 1.55] };
+
+/** The 3D picture of a robot whose poses are handed over. */
+class LiveScene extends RobotScene {
+  constructor(canvas, scene) {
+    super(canvas, scene);
+    this.wheelNeedsFocus = false;
+    /** @type {() => Part[]} */
+    this.handles = () => [];
+  }
+
+  prepare() {
+    /** @type {number[]} Place of the fixed link. */
+    this.root = this.root ?? [0, 0, 0];
+    /** @type {Float32Array[]} */
+    this.places = this.places ?? [];
+    super.prepare();
+  }
+
+  posesNow() { return this.places; }
+
+  /** Room for the handles, and for the whole robot on narrow screens. */
+  resetCamera() {
+    super.resetCamera();
+    this.distance *= Math.max(1.12, 1.25 * this.canvas.clientHeight / (this.canvas.clientWidth || 1));
+  }
+
+  /** @param {number} link */
+  triad(link = this.scene.tool, length = 0.06 * this.scene.size) { return super.triad(link, length); }
+
+  /** Handles keep their size while the camera moves, so they are made for each picture. */
+  paint() {
+    this.overlay = this.handles();
+    super.paint();
+  }
+
+  rootPlace() { return this.root; }
+}
+
+class ViewPage {
+  /** @param {any} data @param {Mechanism} mechanism */
+  constructor(data, mechanism) {
+    this.data = data;
+    this.mechanism = mechanism;
+    this.options = { frames: false, ellipsoid: false };
+    /** @type {Part[]} */
+    this.frameParts = [];
+    this.mass = data.payload.mass;
+    /** @type {Float64Array} */
+    this.q = Float64Array.from(data.q);
+    this.stage = document.querySelector(".stage");
+    this.noticeText = document.querySelector(".notice");
+    /** @type {((q: Float64Array) => void)[]} */
+    this.listeners = [];
+    this.openScene();
+    this.joints = new JointPanel(mechanism, q => this.move(q));
+    this.torques = new TorquePanel(mechanism, mass => { this.mass = mass; this.refresh(); });
+    this.tool = new ToolPanel(this);
+    document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element);
+    this.addCameras();
+    this.chooseTheme();
+    this.move(this.q);
+  }
+
+  /** The picture, or one sentence in its place. */
+  openScene() {
+    const canvas = document.querySelector("canvas");
+    this.gizmo = /** @type {Gizmo} */ ({ turns: true, inTool: false, shown: true, T: [], parts: () => [] });
+    try {
+      this.scene = new LiveScene(canvas, this.data.scene);
+    } catch (error) {
+      this.scene = null;
+      canvas.remove();
+      document.querySelector(".hint").remove();
+      this.notice(`The robot cannot be drawn here: ${/** @type {Error} */ (error).message}. Sliders and numbers work all the same.`);
+      return;
+    }
+    this.scene.notice = text => this.notice(text);
+    this.gizmo = new Gizmo(this.scene, goal => this.drag(goal), () => this.refresh());
+    this.gizmo.shown = this.mechanism.dragged;
+    this.scene.handles = () => [...this.frameParts, ...this.gizmo.parts()];
+    if (this.mechanism.dragged) this.scene.tools.push(this.gizmo);
+    const first = this.mechanism.places(this.q);
+    if (first) {
+      this.scene.root = [...first[0].subarray(12, 15)];
+      this.scene.prepare();
+    }
+    canvas.addEventListener("keydown", event => this.key(event));
+  }
+
+  /** @param {string} text */
+  notice(text) { this.noticeText.textContent = text; }
+
+  /** Goes to a configuration. @param {Float64Array} q */
+  move(q) {
+    this.q = q;
+    this.tool.status.textContent = "";
+    this.refresh();
+    for (const listener of this.listeners) listener(q);
+  }
+
+  /** Follows the handles. @param {number[]} goal */
+  drag(goal) {
+    const found = this.mechanism.reach(this.q, goal, this.gizmo.turns);
+    if (!found.q.every(Number.isFinite)) return;
+    this.move(found.q);
+    const rest = [found.distance > 1e-6 ? `${shortNumber(1000 * found.distance)} mm` : "", this.gizmo.turns && found.angle > 1e-6 ? `${shortNumber(found.angle / DEGREE)}°` : ""];
+    this.tool.status.textContent = found.reached ? "" : `Not reached from here within the limits: ${rest.filter(Boolean).join(" and ") || "a little"} away.`;
+  }
+
+  /** Computes and shows everything anew. */
+  refresh() {
+    const { mechanism, q, scene } = this, places = mechanism.places(q);
+    this.joints.show(q);
+    if (!places) {
+      this.notice("These joint positions have no pose: the results are not finite. The picture keeps the last one.");
+      return;
+    }
+    const { T, J } = mechanism.tool(q), ellipsoid = mechanism.ellipsoid(J);
+    this.tool.show(T, ellipsoid);
+    this.torques.show(mechanism.gravity(q, this.mass), this.mass);
+    if (!scene) return;
+    this.notice("");
+    scene.places = places;
+    if (!this.gizmo.held) this.gizmo.T = [...T];
+    scene.marks = this.options.ellipsoid ? [this.ellipsoidMark(T, ellipsoid)] : [];
+    this.frameParts = this.options.frames ? this.frameMarks(q) : [];
+    scene.ghosts = this.data.ghosts.map(({ q: other }, k) =>
+      ({ places: mechanism.places(other) ?? places, color: GHOST_COLORS[k % GHOST_COLORS.length], alpha: 0.28 }));
+    scene.draw();
+  }
+
+  /** @param {ArrayLike<number>} T */
+  ellipsoidMark(T, { lengths, axes }) {
+    const { size } = this.data.scene, scale = 0.15 * size / (lengths[0] || 1), thin = 0.004 * size;
+    const placed = new Float32Array([...axes.flatMap((axis, k) => [...axis.map(a => a * Math.max(scale * lengths[k], thin)), 0]), T[3], T[7], T[11], 1]);
+    return { link: -1, form: "sphere", color: ELLIPSOID_COLOR, radius: 1, length: 0, placed, alpha: 0.4 };
+  }
+
+  frameMarks(q) {
+    const T = this.mechanism.frames(q), { size } = this.data.scene;
+    return this.data.frames.flatMap(k => this.scene.triad(-1, 0.07 * size).map(part =>
+      ({ ...part, placed: Matrix.multiply(Matrix.fromRows(T, 16 * k), part.placed) })));
+  }
+
+  addCameras() {
+    if (!this.scene) return;
+    const look = (azimuth, elevation) => { Object.assign(this.scene, { azimuth, elevation }); this.refresh(); };
+    const buttons = Object.entries(CAMERAS).map(([name, [azimuth, elevation]]) =>
+      make("button", { type: "button", onclick: () => look(azimuth, elevation) }, name));
+    const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.resetCamera(); this.refresh(); } }, "whole");
+    const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "picture");
+    document.querySelector(".cameras").append(...buttons, whole, picture);
+  }
+
+  savePicture() {
+    const { shown } = this.gizmo;
+    this.gizmo.shown = false;
+    this.scene.paint();
+    this.scene.canvas.toBlob(blob => {
+      const link = make("a", { href: URL.createObjectURL(blob), download: `${this.data.name}.png` });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+    this.gizmo.shown = shown;
+    this.scene.draw();
+  }
+
+  chooseTheme() {
+    const wish = window.matchMedia("(prefers-color-scheme: dark)");
+    const set = dark => {
+      document.documentElement.dataset.theme = dark ? "dark" : "light";
+      if (this.scene) { this.scene.theme = dark ? "dark" : "light"; this.scene.draw(); }
+    };
+    set(wish.matches);
+    wish.addEventListener("change", event => set(event.matches));
+    document.querySelector(".theme").addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
+  }
+
+  /** Keys on the picture: arrows turn it, + and - zoom. @param {KeyboardEvent} event */
+  key(event) {
+    const { scene } = this;
+    const act = { ArrowLeft: () => scene.turn(-0.08, 0), ArrowRight: () => scene.turn(0.08, 0), ArrowUp: () => scene.turn(0, 0.08),
+      ArrowDown: () => scene.turn(0, -0.08), "+": () => scene.zoom(0.9), "-": () => scene.zoom(1 / 0.9), Home: () => scene.resetCamera() }[event.key];
+    if (!act || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    act();
+    scene.draw();
+  }
+}
+
+/** Opens the page; whatever goes wrong is said in a sentence. */
+async function openPage() {
+  const notice = document.querySelector(".notice");
+  try {
+    const data = JSON.parse(document.getElementById("data").textContent);
+    const program = await ChaslesProgram.load(await inflated(data.module));
+    return new ViewPage(data, new Mechanism(data, program));
+  } catch (error) {
+    notice.textContent = `This page cannot show its robot: ${/** @type {Error} */ (error).message}. It needs a browser of 2023 or later with WebAssembly.`;
+    throw error;
+  }
+}
+
+const chaslesView = openPage();

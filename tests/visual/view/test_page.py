@@ -1,0 +1,270 @@
+"""A robot's page in a browser: its numbers are Python's, and it can be moved by sliders, handles, keys and fingers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import Browser, Tab
+
+import chasles as ch
+from chasles.inverse_kinematics.manipulability import velocity_ellipsoid
+from chasles.model import Description, Joint, Link
+from chasles.visual.view.page import view_page
+
+#: The page itself, and the colours of its picture.
+READY = """
+let page;
+const find = selector => document.querySelector(selector);
+const frames = async count => { while (count--) await new Promise(requestAnimationFrame); };
+const painted = () => {
+  page.scene.paint();
+  const { gl, canvas } = page.scene, pixels = new Uint8Array(4 * canvas.width * canvas.height);
+  gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+  return pixels;
+};
+const slide = (name, value) => {
+  const range = find(`input[type=range][aria-label="${name}"]`);
+  range.value = value;
+  range.dispatchEvent(new Event("input"));
+};
+"""
+
+Opened = Callable[..., Tab]
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Opened:
+    def open_page(robot: ch.Robot, **options: Any) -> Tab:
+        path = tmp_path / "view.html"
+        path.write_text(view_page(robot, np.asarray(options.pop("q", robot.home)), title=robot.name, **options))
+        tab = Tab(browser, path)
+        tab.ask(READY)
+        tab.ask("chaslesView.then(opened => { page = opened; })")
+        return tab
+
+    return open_page
+
+
+def _shown(tab: Tab) -> tuple[np.ndarray[Any, Any], ...]:
+    """Joint positions, tool pose, Jacobian, torques, and lengths of the ellipsoid, as the page has them."""
+    values = tab.ask(
+        """(() => { const { q, mechanism, mass } = page, { T, J } = mechanism.tool(q);
+        return [[...q], [...T], [...J], [...mechanism.gravity(q, mass)], mechanism.ellipsoid(J).lengths, mass]; })()"""
+    )
+    return tuple(map(np.array, values))
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560", "planar2r"])
+def test_numbers_are_those_of_python(opened: Opened, name: str) -> None:
+    robot = ch.load(name)
+    tab = opened(robot)
+    for k, joint in enumerate(robot.joint_names):
+        tab.ask(f"slide({joint!r}, {20.0 + 7.0 * k})")
+    tab.ask("slide('payload', 1.7)")
+    q, T, J, g, lengths, mass = _shown(tab)
+    expected = np.radians(20.0 + 7.0 * np.arange(robot.n))
+    np.testing.assert_allclose(q, np.clip(expected, robot.lower_limits, robot.upper_limits), atol=1e-12)
+    np.testing.assert_allclose(T.reshape(4, 4), robot.forward_kinematics(q), atol=1e-12)
+    jacobian = robot.jacobian(q, frame="world-aligned")
+    np.testing.assert_allclose(J.reshape(6, -1), jacobian, atol=1e-12)
+    np.testing.assert_allclose(g, robot.gravity_torque(q, vary={"payload.mass": float(mass)}), rtol=1e-12, atol=1e-12)
+    ellipsoid = velocity_ellipsoid(jacobian[3:])
+    np.testing.assert_allclose(lengths[: len(ellipsoid.lengths)], ellipsoid.lengths[:3], atol=1e-12)
+    assert tab.complaints() == []
+
+
+def test_the_picture_shows_the_links_where_python_has_them(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    links, places = tab.ask("[page.scene.scene.links, page.scene.posesNow().map(T => [...T])]")
+    for link, T in zip(links, places, strict=True):
+        expected = panda.forward_kinematics(panda.home, target=link)
+        np.testing.assert_allclose(np.array(T).reshape(4, 4).T, expected, atol=1e-6)
+    assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 100  # colors: it is no empty view
+    assert tab.ask("page.scene.gl.getError()") == 0
+
+
+def test_the_page_is_small_and_alone(panda: ch.Robot) -> None:
+    page = view_page(panda, panda.home, title="panda")
+    assert len(page.encode()) < 150_000
+    assert "connect-src 'none'" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def _drag(tab: Tab, start: list[float], way: tuple[float, float], kind: str = "mouse") -> None:
+    x, y = start
+    steps = [(x + f * way[0], y + f * way[1]) for f in (0.2, 0.4, 0.6, 0.8, 1.0)]
+    if kind == "mouse":
+        tab.mouse("Pressed", x, y, buttons=1)
+        for step in steps:
+            tab.mouse("Moved", *step, buttons=1)
+        tab.mouse("Released", *steps[-1])
+        return
+    tab.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    for to_x, to_y in steps:
+        tab.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": to_x, "y": to_y}])
+    tab.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+
+def _handle(tab: Tab, kind: str, axis: int, point: int) -> list[float]:
+    """Place in the window of a point of a handle."""
+    place = f"page.gizmo.handles().find(h => h.kind === '{kind}' && h.axis === {axis}).points[{point}]"
+    found: list[float] = tab.ask(
+        f"(({{ left, top }}, p) => [left + p[0], top + p[1]])(find('canvas').getBoundingClientRect(), {place})"
+    )
+    return found
+
+
+@pytest.mark.parametrize("kind", ["mouse", "touch"])
+def test_the_tool_follows_its_handles(opened: Opened, panda: ch.Robot, kind: str) -> None:
+    tab = opened(panda)
+    before = panda.forward_kinematics(panda.home)
+    _drag(tab, _handle(tab, "arrow", 2, 4), (0.0, -60.0), kind)  # upward along the world's z
+    q, T, *_ = _shown(tab)
+    T = T.reshape(4, 4)
+    np.testing.assert_allclose(T, panda.forward_kinematics(q), atol=1e-12)
+    np.testing.assert_allclose(T[:3, :3], before[:3, :3], atol=1e-8)
+    np.testing.assert_allclose(T[:2, 3], before[:2, 3], atol=1e-8)
+    assert T[2, 3] > before[2, 3] + 0.05
+    assert (q >= panda.lower_limits).all()
+    assert (q <= panda.upper_limits).all()
+    _drag(tab, _handle(tab, "ring", 2, 3), (25.0, 10.0), kind)  # about the vertical
+    turned = _shown(tab)[1].reshape(4, 4)
+    np.testing.assert_allclose(turned[:3, 3], T[:3, 3], atol=1e-8)
+    np.testing.assert_allclose(turned[:3, 2], T[:3, 2], atol=1e-8)
+    assert np.abs(turned[:2, 0] - T[:2, 0]).max() > 0.05
+    assert tab.complaints() == []
+
+
+def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("page.drag([1, 0, 0, 3, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])")
+    assert "Not reached" in tab.ask("find('.status').textContent")
+    q, T, *_ = _shown(tab)
+    assert (q >= panda.lower_limits).all()
+    assert (q <= panda.upper_limits).all()
+    assert np.isfinite(T).all()
+
+
+def test_dragging_costs_less_than_a_frame(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    milliseconds = tab.ask(
+        """(() => { const T = [...page.gizmo.T], start = performance.now(); let q = page.q;
+        for (let k = 0; k < 200; k++) {
+          T[7] = 0.1 * Math.sin(0.1 * k);
+          q = page.mechanism.reach(q, T, true).q;
+          page.mechanism.places(q); page.mechanism.tool(q); page.mechanism.gravity(q, 1);
+        }
+        return (performance.now() - start) / 200; })()"""
+    )
+    assert milliseconds < 8.0  # 0.2 on a quiet machine
+
+
+def test_keys_move_joints_and_the_camera(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("find('input[type=range]').focus()")
+    for _ in range(3):
+        tab.call(
+            "Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39
+        )
+    np.testing.assert_allclose(_shown(tab)[0][0], np.radians(3.0), atol=1e-12)
+    azimuth = tab.ask("page.scene.azimuth")
+    tab.ask("find('canvas').focus()")
+    tab.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", windowsVirtualKeyCode=37)
+    assert tab.ask("page.scene.azimuth") != azimuth
+
+
+def test_dark_and_narrow(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    tab.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=2, mobile=True)
+    tab.ask("frames(3)")
+    assert max(tab.ask("[...painted().subarray(0, 3)]")) < 60
+    right = "x.getBoundingClientRect().right > 401 && !x.closest('.cameras')"
+    assert tab.ask(f"[...document.querySelectorAll('body *')].filter(x => {right}).length") == 0
+    assert tab.ask("document.documentElement.scrollWidth") <= 400
+    tab.ask("find('.theme').click(), frames(2)")
+    assert min(tab.ask("[...painted().subarray(0, 3)]")) > 200
+
+
+def _chain(joints: int, length: float) -> ch.Robot:
+    return ch.Robot.from_dh([{"a": length, "alpha": 1.57 * (k % 2), "mass": 0.1} for k in range(joints)], name="chain")
+
+
+@pytest.mark.parametrize(
+    ("joints", "length"), [(0, 0.0), (1, 0.0), (1, 0.02), pytest.param(500, 0.02, marks=pytest.mark.slow)]
+)
+def test_robots_of_any_size_are_shown(opened: Opened, joints: int, length: float) -> None:
+    stone = ch.Robot(Description("stone", links=(Link("base"),), joints=()))
+    robot = _chain(joints, length) if joints else stone
+    tab = opened(robot)
+    q, T, *_ = _shown(tab)
+    np.testing.assert_allclose(T.reshape(4, 4), robot.forward_kinematics(q), atol=1e-12 * max(joints, 1))
+    assert tab.ask("document.querySelectorAll('.panels .row:not(.payload)').length") == joints
+    assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 20
+    assert tab.ask("find('.notice').textContent") == ""
+    assert tab.complaints() == []
+
+
+def test_free_bases_and_balls_have_angles(opened: Opened) -> None:
+    joints = (
+        Joint("float", "free", "world", "body"),
+        Joint("ball", "spherical", "body", "head", T_parent_joint=ch.geometry.pose(np.eye(3), [0.0, 0.0, 0.4])),
+    )
+    robot = ch.Robot(Description("diver", links=(Link("world"), Link("body"), Link("head")), joints=joints))
+    tab = opened(robot)
+    tab.ask("slide('float yaw', 90), slide('float.x', 250), slide('ball roll', 30)")
+    q, T, *_ = _shown(tab)
+    np.testing.assert_allclose(np.linalg.norm(q[:4]), 1.0, atol=1e-12)
+    np.testing.assert_allclose(T.reshape(4, 4), robot.forward_kinematics(q), atol=1e-12)
+    expected = ch.geometry.rotation_z(np.pi / 2) @ ch.geometry.rotation_x(np.pi / 6)
+    np.testing.assert_allclose(T.reshape(4, 4)[:3, :3], expected, atol=1e-12)
+    assert "cannot be dragged" in tab.ask("find('.panels').textContent")
+    assert tab.complaints() == []
+
+
+def test_positions_that_are_no_numbers_are_said(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("page.move(page.q.map(() => NaN))")
+    assert "no pose" in tab.ask("find('.notice').textContent")
+    tab.ask("find('.go-home').click()")
+    assert tab.ask("find('.notice').textContent") == ""
+    assert tab.complaints() == []
+
+
+def test_a_lost_graphics_card_is_said_and_the_picture_returns(opened: Opened, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    kept = tab.ask("new Set(new Uint32Array(painted().buffer)).size")
+    tab.ask("(window.loss = page.scene.gl.getExtension('WEBGL_lose_context')).loseContext(), frames(3)")
+    assert "graphics card" in tab.ask("find('.notice').textContent")
+    tab.ask("slide('panda_joint1', 10)")  # goes on computing
+    tab.ask("loss.restoreContext(), new Promise(done => setTimeout(done, 300))")
+    assert tab.ask("find('.notice').textContent") == ""
+    assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 0.5 * kept
+
+
+def test_without_webgl_the_numbers_remain(browser: Browser, panda: ch.Robot, tmp_path: Path) -> None:
+    page = view_page(panda, panda.home, title="panda")
+    path = tmp_path / "view.html"
+    path.write_text(
+        page.replace("<script>", "<script>HTMLCanvasElement.prototype.getContext = () => null;</script><script>", 1)
+    )
+    tab = Tab(browser, path)
+    tab.ask(READY)
+    tab.ask("chaslesView.then(opened => { page = opened; })")
+    assert "cannot be drawn here: this browser offers no WebGL 2" in tab.ask("find('.notice').textContent")
+    tab.ask("slide('panda_joint1', 30)")
+    np.testing.assert_allclose(_shown(tab)[0][0], np.radians(30.0), atol=1e-12)
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "a'b\"c", "]]><!--<script>"])
+def test_hostile_names_stay_text(opened: Opened, name: str) -> None:
+    robot = ch.Robot.from_dh([{"a": 0.3, "name": name}], name=name)
+    tab = opened(robot)
+    assert tab.ask("find('h1').textContent") == robot.name
+    assert tab.ask("find('.row .name').textContent") == robot.joint_names[0]
+    assert tab.complaints() == []
