@@ -209,7 +209,7 @@ def test_tools_see_arguments_and_results(panda: ch.Robot) -> None:
     assert "M" in panda.mass_matrix.program.outputs[0].name
     assert panda.mass_matrix.reference is algorithms.mass_matrix
     assert isinstance(panda.mass_matrix, ch.Function)
-    assert "Joint torques of a motion" in pydoc.render_doc(panda.inverse_dynamics)
+    assert "joint torques of a motion" in pydoc.render_doc(panda.inverse_dynamics)
 
     @functools.wraps(panda.inverse_dynamics)
     def wrapped(*arguments: Any) -> Any:

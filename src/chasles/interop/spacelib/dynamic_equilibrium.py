@@ -106,10 +106,13 @@ def dyn_eq(J: Any, Wp: Any, F: Any, var: Any, *, check: bool = False) -> Dynamic
     """
     solver = _solver_for(var)
     found = solver(J, Wp, F)
-    if found.__class__ is HybridSolution:  # one sample, straight from machine code
-        Wp, F, rank, problem, _ = found
-        found = DynamicEquilibrium(Wp, F, OK if problem == 0.0 else NOTOK)
-        found._account = partial(_sentence, problem, rank)
+    if found.__class__ is HybridSolution:  # straight from machine code
+        solved_Wp, solved_F, rank, problem, _ = found
+        if isinstance(problem, float):
+            found = DynamicEquilibrium(solved_Wp, solved_F, OK if problem == 0.0 else NOTOK)
+            found._account = partial(_sentence, problem, rank)
+        else:
+            found = _general_solution(J, Wp, F, _flags(var))
     if check and not np.all(found.rv == OK):
         raise ArgumentError(f"dyn_eq: {found.status}")
     equilibrium: DynamicEquilibrium = found
