@@ -20,7 +20,7 @@ def main(folder: str = "exported") -> None:
     """Export the SCARA arm's inverse dynamics with the payload as an argument."""
     arm = ch.load("scara")
     function = arm.inverse_dynamics.specialize(vary=["payload.mass"])
-    source, header = function.program.to_c(precision="float")
+    source, header = function.to_c(precision="float")
     target = Path(folder)
     target.mkdir(exist_ok=True)
     (target / "inverse_dynamics.c").write_text(source)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from random_programs import folded, random_program, safe_inputs
 
-from chasles.engine import Argument, Program, atan2, floor, maximum, minimum, sign, sin, trace, where
+from chasles.engine import Argument, Function, Program, atan2, floor, maximum, minimum, sign, sin, trace, where
 from chasles.engine.derivatives import jacobian
+from chasles.engine.targets.c import lower
 from chasles.engine.targets.numpy import NumpyKernel
 from chasles.engine.tracing import call_traced
 from chasles.errors import ArgumentError
@@ -25,7 +26,7 @@ def _library(folder: Path, programs: list[Program], precision: str = "double") -
     """Compile programs into one library. A machine without the compiler `cc` fails the test."""
     sources = []
     for program in programs:
-        source, header = program.to_c(precision)
+        source, header = lower(program, precision)
         name = _function_name(header)
         (folder / f"{name}.h").write_text(header)
         (folder / f"{name}.c").write_text(source)
@@ -127,14 +128,14 @@ def test_hostile_names_become_distinct_identifiers(tmp_path: Path) -> None:
     for number, program in enumerate(programs):
         folder = tmp_path / str(number)
         folder.mkdir()
-        function = _library(folder, [program])[_function_name(program.to_c()[1])]
+        function = _library(folder, [program])[_function_name(lower(program)[1])]
         ones = [1.0] * len(program.inputs)
         np.testing.assert_allclose(_call(function, program, ones), NumpyKernel(program)(*ones)[None], rtol=1e-15)
 
 
 def test_the_header_serves_cplusplus_and_the_comment_names_shapes() -> None:
     program = trace(lambda T, q: (T @ q, q[0]), {"T": (2, 3), "q": (3,)}, name="turn", outputs=["y", "first"])
-    source, header = program.to_c()
+    source, header = lower(program)
     assert 'extern "C"' in header
     assert "#ifndef TURN_H" in header
     assert "void turn(const double *T, const double *q, double *y, double *first);" in header
@@ -167,4 +168,4 @@ def test_long_programs_compile(tmp_path: Path) -> None:
 
 def test_only_two_precisions() -> None:
     with pytest.raises(ArgumentError, match="'double' or 'float', not 'half'"):
-        trace(lambda x: x, {"x": ()}).to_c("half")
+        Function(trace(lambda x: x, {"x": ()})).to_c("half")

@@ -9,17 +9,14 @@ Folding takes every operand for finite: ``0 * x`` is 0 and ``x - x`` is 0 even w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from chasles.engine.graph import Graph
+from chasles.engine.graph import Called, Graph
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.scalar import Condition, Real, Scalar, Traced, Truth
 from chasles.errors import TraceError
-
-if TYPE_CHECKING:
-    from chasles.engine.program import Program
 
 
 def _constant(graph: Graph, value: float) -> int:
@@ -251,7 +248,7 @@ def where(condition: Truth, a: Real, b: Real) -> Real:
     return _record("where", condition, a, b)
 
 
-def call(program: Program, operands: Sequence[Real]) -> list[Scalar]:
+def call(program: Called, operands: Sequence[Real]) -> list[Scalar]:
     """Use a whole program as one operation: its flattened outputs, computed by a call in every target."""
     graph = _shared_graph(operands)
     indices = [x.index if isinstance(x, Scalar) else _constant(graph, float(x)) for x in operands]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chasles.engine.derivatives import hessian_vector, jvp, vjp
+from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
 from chasles.engine.records import Shapes
@@ -182,7 +182,7 @@ class Function:
         >>> energy.jacobian(wrt="v")(2.0, [3.0, 4.0])  # m v
         array([6., 8.])
         """
-        return Function(self.program.jacobian(output, wrt), dtype=self.dtype)
+        return Function(jacobian(self.program, output, wrt), dtype=self.dtype)
 
     def jvp(self, wrt: str | Sequence[str] | None = None) -> Function:
         """Return the function of directional derivatives; see `chasles.engine.jvp`.
@@ -265,7 +265,9 @@ class Function:
         >>> "gravity_torque" in header
         True
         """
-        return self.program.to_c(precision)
+        from chasles.engine.targets.c import lower
+
+        return lower(self.program, precision)
 
     def to_wasm(self) -> WasmProgram:
         """Return a WebAssembly module with the function, for browsers; see `chasles.engine.targets.wasm`.
@@ -288,7 +290,9 @@ class Function:
         MissingExtraError
             If SymPy is not installed.
         """
-        return self.program.to_sympy()
+        from chasles.engine.targets.sympy import lower
+
+        return lower(self.program)
 
     def __reduce__(self) -> Any:
         return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from chasles.engine.program import Program
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 # ("constant", value), ("input", position), ("call", program number, operand, ...), ("item", call, position),
 # or an operation of the table with its operands. Operands are indices of earlier instructions.
 Instruction = tuple[Any, ...]
+
+
+class Called(Protocol):
+    """What a graph must know of a program that it calls."""
+
+    @property
+    def digest(self) -> str:
+        """Content hash."""
+
+    @property
+    def results(self) -> Sequence[int]:
+        """One entry for each number that a call gives."""
 
 
 class Graph:
@@ -19,7 +29,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
-        self.programs: list[Program] = []
+        self.programs: list[Any] = []  # of `Program`, which is built on graphs
         self._index: dict[Instruction, int] = {}
         self._program_number: dict[str, int] = {}
 
@@ -31,7 +41,7 @@ class Graph:
             self.instructions.append(instruction)
         return index
 
-    def program_number(self, program: Program) -> int:
+    def program_number(self, program: Called) -> int:
         """Return the number under which a called program is kept, registering it if it is new."""
         number = self._program_number.get(program.digest)
         if number is None:
