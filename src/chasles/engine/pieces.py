@@ -41,6 +41,15 @@ def work_of_a_sample(kernel: Kernel) -> int:
     return _REPETITIONS * work if kernel.repeats else work
 
 
+def wants_one_block(kernel: Kernel) -> bool:
+    """Whether separate arrays for the results of a map would come and go page by page.
+
+    The system's allocator hands back what is freed beyond twice the largest array.
+    """
+    sizes = [argument.size for argument in kernel.program.outputs]
+    return kernel.shape == "map" and sum(sizes) > 2 * max(sizes, default=0)
+
+
 def call_in_pieces(
     ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str, owner: object
 ) -> Any:
@@ -77,7 +86,9 @@ def call_in_pieces(
     outputs = _in_one_block(shapes, dtype) if given is None else given
     if given is not None:
         arrays = [_apart(array, core, outputs, kernel) for array, core in zip(arrays, kernel.inputs, strict=True)]
-    if batch:
+    if batch and get_threads() == 1 and kernel.shape == "map" and _is_short(kernel, batch):
+        ufunc(*arrays, out=tuple(outputs))
+    elif batch:
         call = _Call(ufunc, kernel, arrays, outputs, owner)
         run_all(_tasks(call, batch), get_threads())
     else:
@@ -125,6 +136,11 @@ def _cut(array: Array, core: CoreArray, axis: int, start: int, stop: int) -> Arr
 def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
     """Index that cuts a negative axis."""
     return (..., slice(start, stop), *[slice(None)] * (-axis - 1))
+
+
+def _is_short(kernel: Kernel, batch: tuple[int, ...]) -> bool:
+    """Whether a call needs no cut for the sake of interrupts."""
+    return work_of_a_sample(kernel) * math.prod(batch) <= UNINTERRUPTED_WORK
 
 
 def _tasks(call: _Call, batch: tuple[int, ...]) -> Iterator[Callable[[], None]]:
