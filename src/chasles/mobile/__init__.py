@@ -1,0 +1,14 @@
+"""Wheeled robots: the motion of a base from its wheels, odometry, and arms on bases."""
+
+from chasles.mobile.manipulator import MobileManipulator
+from chasles.mobile.planar_motion import car_rates, moved, planar_displacement, tracking_command
+from chasles.mobile.wheels import WheeledBase
+
+__all__ = [
+    "MobileManipulator",
+    "WheeledBase",
+    "car_rates",
+    "moved",
+    "planar_displacement",
+    "tracking_command",
+]
