@@ -106,8 +106,8 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "mechanics", "mobile",
-    "model", "plant", "robot", "simulation", "studies", "trajectories", "visual",
+    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "mechanics",
+    "mobile", "model", "plant", "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
