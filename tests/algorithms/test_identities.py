@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from chasles import algorithms as alg
 from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.geometry.reference_frames import REFERENCE_FRAMES
+from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.model.tree import Tree
 
 SEEDS = range(6)

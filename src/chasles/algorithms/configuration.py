@@ -14,9 +14,9 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import rotation_from_any_quaternion
 from chasles.geometry.elementary import Array, skew
+from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from chasles.geometry.quaternions import conjugate_quaternion, multiply_quaternions, normalize_quaternion
-from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

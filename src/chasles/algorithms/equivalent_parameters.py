@@ -9,11 +9,11 @@ import numpy as np
 from chasles.algorithms.grouping import Grouping
 from chasles.errors import ModelError
 from chasles.geometry.elementary import Array
-from chasles.geometry.inertial_parameters import (
+from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,
+    nearest_physically_consistent,
     pseudo_inertia_from_inertial_parameters,
 )
-from chasles.geometry.physical_consistency import nearest_physically_consistent
 
 THINNEST = 1e-4
 """Least second moment of the bodies that a consistent solution shall resemble, relative to their largest."""

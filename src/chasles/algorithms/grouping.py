@@ -28,11 +28,11 @@ from chasles.algorithms.attainable_motion import AttainableMotion, attainable_mo
 from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
-from chasles.geometry.inertial_parameters import (
+from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,
     pseudo_inertia_from_inertial_parameters,
+    spatial_inertia_from_pseudo_inertia,
 )
-from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree

@@ -10,8 +10,7 @@ array([[0. , 0. , 0.5, 1. , 0. , 0. ],
        [0. , 0. , 0. , 1. , 2. , 3. ]])
 """
 
-from chasles.geometry.adjoints import adjoint, twist_cross, twist_cross_matrix
-from chasles.geometry.batched import Batched, batched
+from chasles.geometry.batched import UNIT_QUATERNION, UNIT_VECTOR, Batched, Kind, batched
 from chasles.geometry.dynamic_equation import DynamicSolution, solve_dynamic_equation
 from chasles.geometry.euler_angles import (
     EULER_SEQUENCES,
@@ -32,19 +31,19 @@ from chasles.geometry.euler_rates import (
     euler_rates_from_angular_velocity,
     inverse_euler_rate_matrix,
 )
-from chasles.geometry.frames import (
-    pose_from_three_points,
-    pose_from_two_vectors,
-    rotation_from_three_points,
-    rotation_from_two_vectors,
+from chasles.geometry.exponential_jacobians import (
+    inverse_left_jacobian_pose,
+    inverse_left_jacobian_rotation,
+    inverse_right_jacobian_pose,
+    inverse_right_jacobian_rotation,
+    left_jacobian_pose,
+    left_jacobian_rotation,
+    left_jacobian_rotation_rate,
+    right_jacobian_pose,
+    right_jacobian_rotation,
+    right_jacobian_rotation_rate,
 )
 from chasles.geometry.hybrid_dynamics import HybridDynamics, hybrid_dynamics
-from chasles.geometry.inertial_parameters import (
-    inertial_parameters_from_pseudo_inertia,
-    log_cholesky_from_pseudo_inertia,
-    pseudo_inertia_from_inertial_parameters,
-    pseudo_inertia_from_log_cholesky,
-)
 from chasles.geometry.inertias import (
     MassProperties,
     add_mass_properties,
@@ -54,7 +53,6 @@ from chasles.geometry.inertias import (
     transform_mass_properties,
     transform_spatial_inertia,
 )
-from chasles.geometry.kinds import POSE, ROTATION, UNIT_QUATERNION, UNIT_VECTOR, Kind
 from chasles.geometry.lines import (
     Line,
     LineIntersection,
@@ -72,7 +70,6 @@ from chasles.geometry.matrix_dynamics import (
     skew_operator,
     trace_form,
 )
-from chasles.geometry.physical_consistency import is_physically_consistent, nearest_physically_consistent
 from chasles.geometry.planes import (
     LinePlaneIntersection,
     LinePlanePair,
@@ -86,17 +83,36 @@ from chasles.geometry.planes import (
     plane_through_points,
     project_point_on_plane,
 )
-from chasles.geometry.points import angle_at_point, distance_between_points, midpoint, weighted_point
+from chasles.geometry.points import (
+    angle_at_point,
+    distance_between_points,
+    midpoint,
+    pose_from_three_points,
+    pose_from_two_vectors,
+    rotation_from_three_points,
+    rotation_from_two_vectors,
+    weighted_point,
+)
 from chasles.geometry.pose_interpolation import PoseMotion, interpolate_pose, interpolate_pose_motion
-from chasles.geometry.pose_jacobians import (
-    inverse_left_jacobian_pose,
-    inverse_right_jacobian_pose,
-    left_jacobian_pose,
-    right_jacobian_pose,
+from chasles.geometry.projections import (
+    POSE,
+    ROTATION,
+    mean_rotation,
+    pose_distance,
+    project_pose,
+    project_rotation,
+    random_rotation,
+    rotation_distance,
 )
 from chasles.geometry.pseudo_inertias import (
+    inertial_parameters_from_pseudo_inertia,
+    is_physically_consistent,
+    log_cholesky_from_pseudo_inertia,
     mass_properties_from_pseudo_inertia,
+    nearest_physically_consistent,
     pseudo_inertia,
+    pseudo_inertia_from_inertial_parameters,
+    pseudo_inertia_from_log_cholesky,
     pseudo_inertia_from_spatial_inertia,
     spatial_inertia_from_pseudo_inertia,
     transform_pseudo_inertia,
@@ -163,8 +179,6 @@ from chasles.geometry.rigid_motions import (
     inverse_pose,
     log_pose,
     pose,
-    pose_distance,
-    project_pose,
     relative_pose,
     relative_twist,
     rotation_of,
@@ -172,15 +186,6 @@ from chasles.geometry.rigid_motions import (
     transform_points,
     translation_of,
 )
-from chasles.geometry.rotation_jacobians import (
-    inverse_left_jacobian_rotation,
-    inverse_right_jacobian_rotation,
-    left_jacobian_rotation,
-    left_jacobian_rotation_rate,
-    right_jacobian_rotation,
-    right_jacobian_rotation_rate,
-)
-from chasles.geometry.rotation_statistics import mean_rotation, random_rotation
 from chasles.geometry.rotations import (
     AxisAngle,
     angle_between_rotations,
@@ -189,11 +194,9 @@ from chasles.geometry.rotations import (
     exp_rotation,
     inverse_rotation,
     log_rotation,
-    project_rotation,
     relative_rotation,
     rotate,
     rotation_angle,
-    rotation_distance,
     rotation_from_axis_angle,
     rotation_x,
     rotation_y,
@@ -217,10 +220,13 @@ from chasles.geometry.screw_matrices import (
 )
 from chasles.geometry.screws import (
     Screw,
+    adjoint,
     pose_from_screw,
     screw_axis,
     screw_from_pose,
     screw_from_twist,
+    twist_cross,
+    twist_cross_matrix,
     twist_from_screw,
 )
 from chasles.geometry.spatial_vectors import (

@@ -17,9 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
-from chasles.geometry.dynamic_data import ROUNDING, DynamicData, DynamicProblem, examined_data
 from chasles.geometry.elementary import Array
-from chasles.geometry.hybrid_dynamics import RANK_TOLERANCE, HybridSolution, hybrid_solution
+from chasles.geometry.hybrid_dynamics import (
+    RANK_TOLERANCE,
+    ROUNDING,
+    DynamicData,
+    DynamicProblem,
+    HybridSolution,
+    examined_data,
+    hybrid_solution,
+)
 from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
 from chasles.geometry.rigid_body_matrices import action_matrix, velocity_matrix
 
@@ -73,7 +80,7 @@ class DynamicSolution:
         Whether the data have a meaning, shape (...): J is the inertia of a body with mass, and of each component
         either the acceleration or the action is unknown, not both or neither.
     problem
-        What is wrong, shape (...): a `chasles.geometry.dynamic_data.DynamicProblem`, 0 for nothing.
+        What is wrong, shape (...): a `chasles.geometry.hybrid_dynamics.DynamicProblem`, 0 for nothing.
     """
 
     W_rate: NDArray[np.float64]

@@ -8,12 +8,13 @@ operations. The functions of `chasles.geometry` do the same over batches, compil
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import cos, sin
+from chasles.errors import UnknownNameError
 
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
@@ -237,3 +238,17 @@ def twist_cross(a: Array, b: Array) -> Array:
     array([0., 0., 0., 0., 1., 0.])
     """
     return np.concatenate([cross(a[:3], b[:3]), cross(a[:3], b[3:]) + cross(a[3:], b[:3])])
+
+
+ReferenceFrame = Literal["space", "body", "world-aligned"]
+REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("space", "body", "world-aligned")
+"""About the world's origin in the world's axes; about b's origin in b's axes; about b's origin in the world's axes."""
+
+
+def require_reference_frame(frame: str) -> None:
+    """Refuse names that are none of the three.
+
+    >>> require_reference_frame("body")
+    """
+    if frame not in REFERENCE_FRAMES:
+        raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)

@@ -22,7 +22,7 @@ from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import ROTATION
+from chasles.geometry.projections import ROTATION
 
 _INTRINSIC = ("XYZ", "YZX", "ZXY", "ZYX", "XZY", "YXZ", "XYX", "YZY", "ZXZ", "ZYZ", "XZX", "YXY")
 EULER_SEQUENCES: tuple[str, ...] = _INTRINSIC + tuple(name.lower() for name in _INTRINSIC)

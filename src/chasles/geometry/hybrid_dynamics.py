@@ -1,20 +1,22 @@
 """The dynamic equation of a rigid body where of each component either the acceleration or the action is known.
 
 Source: the user's manual of SpaceLib in C, version 2.2, chapter 5 (function dyn_eq).
+
+An action matrix holds its moment and its force twice, a velocity matrix its angular velocity; a pseudo-inertia is
+symmetric. Where the two places differ, or numbers stand where zeros belong, nobody can tell what is meant.
 """
 
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import absolute, sqrt, where
+from chasles.engine import absolute, maximum, minimum, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
-from chasles.geometry.directions import largest_component
-from chasles.geometry.dynamic_data import ROUNDING, DynamicProblem, examined_data, pivots_and_factors
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
 from chasles.geometry.rigid_body_matrices import (
@@ -23,6 +25,140 @@ from chasles.geometry.rigid_body_matrices import (
     velocity_matrix,
     wrench_from_action_matrix,
 )
+from chasles.geometry.vectors import largest_component
+
+#: Rounding errors, relative, that inertias, matrices and residuals may have.
+ROUNDING = 1e-9
+
+#: Errors of an acceleration (rad/s², m/s²) and of an action (N m, N) that count as rounding, together with what it does
+#: to the body: they remain where larger numbers cancel.
+NEGLIGIBLE = 1e-11
+
+
+class DynamicProblem(IntEnum):
+    """What is wrong with a sample of the dynamic equation; with the last two it is solved all the same."""
+
+    NONE = 0
+    NOT_FINITE = 1
+    ACCELERATION = 2
+    ACTION = 3
+    ASYMMETRY = 4
+    SINGULAR = 5
+    OVERFLOW = 6
+    INERTIA = 7
+    UNKNOWNS = 8
+
+
+class DynamicData(NamedTuple):
+    """Data of one sample.
+
+    Attributes
+    ----------
+    given
+        (acceleration, action), shape (12,); 0 in the place of an unknown.
+    problem
+        A `DynamicProblem`, up to `ASYMMETRY`.
+    physical
+        1.0 where J is the pseudo-inertia of a body with mass, else 0.0.
+    """
+
+    given: Array
+    problem: Any
+    physical: Any
+
+
+def examined_data(J: Array, S: Array, W_rate: Array, Phi: Array, unknown: Array) -> DynamicData:
+    """Read the data of the dynamic equation, and tell whether its matrices are what they must be.
+
+    Parameters
+    ----------
+    J, S
+        Pseudo-inertia (4, 4), and its spatial inertia (6, 6).
+    W_rate, Phi
+        Acceleration and action (4, 4).
+    unknown
+        1.0 for an unknown, else 0.0, shape (12,).
+    """
+    turning, moving = (minimum(largest_component(part), 1.0) for part in (np.diag(S)[:3], np.diag(S)[3:]))
+    alpha, alpha_error = _angular(W_rate, unknown[:3])
+    a = _known(W_rate[:3, 3], unknown[3:6])
+    rest = _zeros(unknown[:6], *np.diag(W_rate), *W_rate[3, :3])
+    alpha_allowed = ROUNDING * largest_component(alpha) + NEGLIGIBLE
+    is_motion = maximum(alpha_error, rest) <= alpha_allowed
+
+    moment, moment_error = _angular(Phi, unknown[6:9])
+    force, force_error = _mean(_known(Phi[:3, 3], unknown[9:]), _known(-Phi[3, :3], unknown[9:]))
+    force_size = largest_component(force)
+    rest = _zeros(unknown[6:], *np.diag(Phi))
+    # The moment of a force of 1 N at 1 m may be off by what rounding leaves of it.
+    moment_allowed = ROUNDING * largest_component(moment) + NEGLIGIBLE * (turning + force_size)
+    force_allowed = ROUNDING * force_size + NEGLIGIBLE * moving
+    is_action = (maximum(moment_error, rest) <= moment_allowed) & (force_error <= force_allowed)
+
+    given = np.concatenate([alpha, a, moment, force])
+    symmetric, physical = _examined_inertia(J)
+    problem = where(symmetric, float(DynamicProblem.NONE), float(DynamicProblem.ASYMMETRY))
+    problem = where(is_action, problem, float(DynamicProblem.ACTION))
+    problem = where(is_motion, problem, float(DynamicProblem.ACCELERATION))
+    finite = largest_component(J.ravel(), given) < math.inf
+    return DynamicData(given, where(finite, problem, float(DynamicProblem.NOT_FINITE)), where(physical, 1.0, 0.0))
+
+
+def pivots_and_factors(A: Array, least: float | None) -> tuple[list[Any], list[list[Any]]]:
+    """Factors of a symmetric matrix, A = L D Lᵀ: the diagonal of D, and the rows of L without their diagonal.
+
+    Where a pivot is not larger than `least`, its column of L is null: the factors are those of a semidefinite matrix
+    then. None is for a matrix that is positive definite.
+    """
+    n = len(A)
+    rest = [[A[i, j] for j in range(i + 1)] for i in range(n)]
+    factors: list[list[Any]] = [[] for _ in range(n)]
+    for k in range(n):
+        pivot = rest[k][k]
+        for i in range(k + 1, n):
+            factor = rest[i][k] / pivot
+            factors[i].append(factor if least is None else where(absolute(pivot) > least, factor, 0.0))
+            for j in range(k + 1, i + 1):
+                rest[i][j] = rest[i][j] - factors[i][k] * rest[j][k]
+    return [rest[k][k] for k in range(n)], factors
+
+
+def _angular(A: Array, unknown: Array) -> tuple[Array, Any]:
+    """Vector of the skew upper left part of a matrix, and the largest difference of its two places."""
+    below, above = np.array([A[2, 1], A[0, 2], A[1, 0]]), -np.array([A[1, 2], A[2, 0], A[0, 1]])
+    return _mean(_known(below, unknown), _known(above, unknown))
+
+
+def _mean(first: Array, second: Array) -> tuple[Array, Any]:
+    difference = second - first
+    return first + 0.5 * difference, largest_component(difference)
+
+
+def _known(components: Array, unknown: Array) -> Array:
+    return np.array([where(u > 0.5, 0.0, component) for u, component in zip(unknown, components, strict=True)])
+
+
+def _zeros(unknown: Array, *elements: Any) -> Any:
+    """Largest of the elements that must be null; they do not matter where nothing of the matrix is given."""
+    nothing = unknown[0] > 0.5
+    for u in unknown[1:]:
+        nothing = nothing & (u > 0.5)
+    return where(nothing, 0.0, largest_component(np.array(elements)))
+
+
+def _examined_inertia(J: Array) -> tuple[Any, Any]:
+    """Whether J is symmetric, and whether it is positive semidefinite with a mass, too; both up to rounding."""
+    mass, second = J[3, 3], J[0, 0] + J[1, 1] + J[2, 2]
+    length, root = sqrt(where(second > 0.0, second, 1.0)), sqrt(where(mass > 0.0, mass, 1.0))
+    unit = np.array([length, length, length, root])
+    scaled = J / np.outer(unit, unit)
+    symmetric = largest_component((scaled - scaled.T).ravel()) <= ROUNDING
+    pivots, _ = pivots_and_factors(scaled + ROUNDING * np.eye(4), 0.0)
+    physical = symmetric & (mass > 0.0)
+    for pivot in pivots:
+        physical = physical & (pivot > 0.0)
+    return symmetric, physical
+
 
 #: Pivots and singular values below this part of the largest, of a system made dimensionless, are those of a singular
 #: one: its solution would have lost all but two or three digits.

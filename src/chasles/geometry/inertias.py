@@ -18,7 +18,7 @@ from chasles.engine import where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 
 
 class MassProperties(NamedTuple):

@@ -12,18 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from chasles.engine import absolute, generally, maximum, where
-from chasles.geometry import directions, elementary
+from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
-from chasles.geometry.directions import (
+from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import (
     CASE_TOLERANCE,
     are_finite,
     cross_of_directions,
     is_parallel,
     largest_component,
+    norm,
+    normalize,
     unit_direction,
 )
-from chasles.geometry.elementary import Array
-from chasles.geometry.vectors import norm, normalize
 
 
 class Line(NamedTuple):
@@ -59,7 +60,7 @@ class LineProjection(NamedTuple):
 class LinePair(IntEnum):
     """How two lines lie to each other; undefined where a direction is null or a result is not finite."""
 
-    UNDEFINED = directions.UNDEFINED
+    UNDEFINED = vectors.UNDEFINED
     SAME = -1
     INTERSECTING = 0
     SKEW = 1

@@ -12,20 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import absolute, generally, maximum, where
-from chasles.geometry import directions, elementary
+from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
-from chasles.geometry.directions import (
+from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import (
     CASE_TOLERANCE,
     are_finite,
     cross_of_directions,
     is_parallel,
     largest_component,
+    norm,
+    normalize,
     same_side,
     unit_difference,
     unit_direction,
 )
-from chasles.geometry.elementary import Array
-from chasles.geometry.vectors import norm, normalize
 
 
 class PlaneProjection(NamedTuple):
@@ -46,7 +47,7 @@ class PlaneProjection(NamedTuple):
 class PlanePair(IntEnum):
     """How two planes lie to each other; undefined where a normal is null or a result is not finite."""
 
-    UNDEFINED = directions.UNDEFINED
+    UNDEFINED = vectors.UNDEFINED
     SAME = -1
     INTERSECTING = 0
     PARALLEL = 2
@@ -73,7 +74,7 @@ class PlaneIntersection(NamedTuple):
 class LinePlanePair(IntEnum):
     """How a line lies to a plane; undefined where direction or normal is null or a result is not finite."""
 
-    UNDEFINED = directions.UNDEFINED
+    UNDEFINED = vectors.UNDEFINED
     PARALLEL = -1
     INTERSECTING = 0
     CONTAINED = 1

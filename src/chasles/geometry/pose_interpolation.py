@@ -9,9 +9,15 @@ import numpy as np
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
-from chasles.geometry.kinds import POSE
-from chasles.geometry.reference_frames import ReferenceFrame, require_reference_frame
+from chasles.geometry.elementary import (
+    Array,
+    ReferenceFrame,
+    cross,
+    require_reference_frame,
+    rotation_of,
+    translation_of,
+)
+from chasles.geometry.projections import POSE
 from chasles.geometry.rigid_motions import compose_poses, exp_pose, log_pose, relative_pose
 from chasles.geometry.rotations import exp_rotation, log_rotation
 

@@ -1,10 +1,18 @@
 """Pseudo-inertia: the 4x4 matrix of the second and first moments of mass and the mass of a rigid body.
 
-It is the integral of (x, y, z, 1) (x, y, z, 1)^T over the mass: the matrix J of Legnani, Casolo, Righettini & Zappa, "A
+It is the integral of (x, y, z, 1) (x, y, z, 1)ᵀ over the mass: the matrix J of Legnani, Casolo, Righettini & Zappa, "A
 homogeneous matrix approach to 3D kinematics and dynamics" (Mechanism and Machine Theory, 1996), with second moments of
 mass where a rotational inertia has moments of inertia. That of a real body is positive semidefinite (Wensing, Kim &
 Slotine, "Linear Matrix Inequalities for Physically-Consistent Inertial Parameter Identification", RA-L 2018). The
 pseudo-inertia of bodies together is the sum of theirs, in one frame.
+
+A body is possible if masses, none of them negative, can make it. That asks for a mass that is not negative and for
+second moments of mass about the centre of mass that are not negative in any direction; the latter says more than
+moments of inertia that are not negative: it is their triangle inequality.
+
+The vector of *inertial parameters* (10), in which forces and energies are linear, holds m, m c (3), then the moments of
+inertia xx, xy, xz, yy, yz, zz about the origin of the frame; elements off the diagonal are the elements of the matrix.
+*Log-Cholesky parameters* (10) are another vector of the same body, whose every value belongs to a possible body.
 """
 
 from __future__ import annotations
@@ -12,7 +20,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine import exp, log, sqrt
+from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -23,7 +34,7 @@ from chasles.geometry.inertias import (
     reciprocal_of_mass,
     spatial_inertia_from_moments,
 )
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 
 
 @batched(mass=(), center_of_mass=(3,), rotational_inertia=(3, 3))
@@ -178,3 +189,205 @@ def second_moments(rotational_inertia: Array) -> Array:
             [-zx, -zy, 0.5 * (xx + yy - zz)],
         ]
     )
+
+
+@batched(parameters=(10,))
+def pseudo_inertia_from_inertial_parameters(parameters: Array) -> Array:
+    """Pseudo-inertia (4, 4) from the inertial parameters (10).
+
+    Parameters
+    ----------
+    parameters
+        m, m c, and xx, xy, xz, yy, yz, zz of the inertia about the origin, kg, kg m, kg m², shape (..., 10).
+
+    Returns
+    -------
+    ndarray
+        Symmetric, shape (..., 4, 4); see `pseudo_inertia`.
+
+    Examples
+    --------
+    >>> np.diag(pseudo_inertia_from_inertial_parameters([10.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 4.0, 0.0, 3.0]))
+    array([ 1.,  2.,  3., 10.])
+    """
+    mass, x, y, z, xx, xy, xz, yy, yz, zz = parameters
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return pseudo_inertia_of_moments(mass, np.array([x, y, z]), second_moments(inertia))
+
+
+@batched(J=(4, 4))
+def inertial_parameters_from_pseudo_inertia(J: Array) -> Array:
+    """Inertial parameters (10) from the pseudo-inertia: the inverse of `pseudo_inertia_from_inertial_parameters`.
+
+    Parameters
+    ----------
+    J
+        Pseudo-inertia, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 10).
+
+    Examples
+    --------
+    >>> inertial_parameters_from_pseudo_inertia(np.diag([1.0, 2.0, 3.0, 10.0]))
+    array([10.,  0.,  0.,  0.,  5., -0., -0.,  4., -0.,  3.])
+    """
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = moments_of_inertia(J[:3, :3])
+    return np.array([J[3, 3], J[0, 3], J[1, 3], J[2, 3], xx, xy, xz, yy, yz, zz])
+
+
+@batched(parameters=(10,))
+def pseudo_inertia_from_log_cholesky(parameters: Array) -> Array:
+    """Pseudo-inertia (4, 4) from log-Cholesky parameters (10): positive definite whatever the parameters are.
+
+    Parameters
+    ----------
+    parameters
+        alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3, shape (..., 10). The mass is exp(2 alpha) and the centre of mass
+        is t; d and s shape the body about it.
+
+    Returns
+    -------
+    ndarray
+        U U^T with U = exp(alpha) [[exp(d1), s12, s13, t1], [0, exp(d2), s23, t2], [0, 0, exp(d3), t3], [0, 0, 0, 1]],
+        shape (..., 4, 4).
+
+    Notes
+    -----
+    Rucker & Wensing, "Smooth Parameterization of Rigid-Body Inertia" (IEEE Robotics and Automation Letters 7(2), 2022).
+    The map is smooth and one-to-one, so that an optimiser needs no constraints.
+
+    Examples
+    --------
+    >>> pseudo_inertia_from_log_cholesky(np.zeros(10))  # 1 kg, with a second moment of 1 kg m² in every direction
+    array([[1., 0., 0., 0.],
+           [0., 1., 0., 0.],
+           [0., 0., 1., 0.],
+           [0., 0., 0., 1.]])
+    """
+    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = parameters
+    rows = [[exp(d1), s12, s13, t1], [0.0, exp(d2), s23, t2], [0.0, 0.0, exp(d3), t3], [0.0, 0.0, 0.0, 1.0]]
+    U = np.array(rows)
+    J: Array = exp(2.0 * alpha) * (U @ U.T)
+    return J
+
+
+@batched(J=(4, 4))
+def log_cholesky_from_pseudo_inertia(J: Array) -> Array:
+    """Log-Cholesky parameters (10) of a body: the inverse of `pseudo_inertia_from_log_cholesky`.
+
+    Parameters
+    ----------
+    J
+        Positive definite pseudo-inertia, shape (..., 4, 4).
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 10). NaN or infinite for a matrix that is not positive definite: a mass in one point, on a line or
+        in a plane has none.
+
+    Examples
+    --------
+    >>> log_cholesky_from_pseudo_inertia(np.diag([1.0, 1.0, 1.0, np.exp(2.0)])).round(12)
+    array([ 1., -1., -1., -1.,  0.,  0.,  0.,  0.,  0.,  0.])
+    """
+    mass = J[3, 3]
+    t = J[:3, 3] / mass
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = J[:3, :3] / mass - np.outer(t, t)
+    third = sqrt(zz)
+    s13, s23 = xz / third, yz / third
+    rest = yy - s23 * s23
+    s12 = (xy - s13 * s23) / sqrt(rest)
+    logarithms: list[Any] = [0.5 * log(x) for x in (mass, xx - s12 * s12 - s13 * s13, rest, zz)]
+    return np.array([*logarithms, s12, s23, s13, *t])
+
+
+def is_physically_consistent(J: ArrayLike, tolerance: float = 1e-9) -> NDArray[np.bool_] | np.bool_:
+    """Whether pseudo-inertias belong to possible bodies.
+
+    Parameters
+    ----------
+    J
+        Pseudo-inertia, shape (..., 4, 4).
+    tolerance
+        How far below zero the second moments about the centre of mass may be, relative to their largest: for rounding.
+
+    Returns
+    -------
+    ndarray of bool
+        Shape (...). False for NaN. Nothing at all, and a mass in one point, on a line or in a plane, are possible.
+
+    Notes
+    -----
+    Wensing, Kim & Slotine, "Linear Matrix Inequalities for Physically-Consistent Inertial Parameter Identification"
+    (RA-L 2018); Traversaro, Brossette, Escande & Nori, "Identification of fully physical consistent inertial parameters
+    using optimization on manifolds" (IROS 2016).
+
+    Examples
+    --------
+    Moments of inertia of 1, 1 and 3 kg m² break the triangle inequality:
+
+    >>> from chasles.geometry import pseudo_inertia
+    >>> moments = [np.diag([1.0, 1.0, 2.0]), np.diag([1.0, 1.0, 3.0])]
+    >>> is_physically_consistent(pseudo_inertia(1.0, [0.0, 0.0, 0.1], moments))
+    array([ True, False])
+    """
+    A = _symmetric(J)
+    mass, first = A[..., 3, 3], A[..., :3, 3]
+    has_mass = mass > 0.0
+    second = A[..., :3, :3] - first[..., :, None] * first[..., None, :] / np.where(has_mass, mass, 1.0)[..., None, None]
+    finite = np.isfinite(A).all((-2, -1))
+    moments = np.linalg.eigvalsh(np.where(finite[..., None, None], second, 0.0))
+    is_spread = moments[..., 0] >= -tolerance * np.abs(moments).max(-1)
+    is_possible: NDArray[np.bool_] = finite & is_spread & (has_mass | ((mass == 0.0) & (first == 0.0).all(-1)))
+    return is_possible
+
+
+def nearest_physically_consistent(J: ArrayLike, least: float = 0.0) -> NDArray[np.float64]:
+    """The possible pseudo-inertia nearest to a matrix, in the Frobenius norm: its negative eigenvalues become zero.
+
+    Parameters
+    ----------
+    J
+        Symmetric matrix of second moments (kg m²), first moments (kg m) and mass (kg), shape (..., 4, 4).
+    least
+        Smallest eigenvalue of the result; a positive one makes it positive definite, as log-Cholesky parameters need.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., 4, 4). Mass and centre of mass change too. The norm counts 1 kg, 1 kg m and 1 kg m² alike, so the
+        result depends on the frame's origin, but not on its axes. NaN for a sample that is not finite.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape is wrong or ``least`` is negative.
+
+    Notes
+    -----
+    Higham, "Computing a nearest symmetric positive semidefinite matrix" (Linear Algebra Appl. 103, 1988).
+
+    Examples
+    --------
+    >>> np.diag(nearest_physically_consistent(np.diag([0.2, -0.1, 0.3, 2.0])))
+    array([0.2, 0. , 0.3, 2. ])
+    """
+    if not least >= 0.0:
+        raise ArgumentError(f"the smallest eigenvalue must not be negative, but is {least}")
+    A = _symmetric(J)
+    finite = np.isfinite(A).all((-2, -1))[..., None, None]
+    values, vectors = np.linalg.eigh(np.where(finite, A, 0.0))
+    raised = vectors * np.maximum(values, least)[..., None, :] @ np.swapaxes(vectors, -1, -2)
+    return np.where(finite, _symmetric(raised), np.nan)
+
+
+def _symmetric(J: ArrayLike) -> NDArray[Any]:
+    A = np.asarray(J, dtype=np.float64)
+    if A.shape[-2:] != (4, 4):
+        raise ArgumentError(f"a pseudo-inertia has shape (..., 4, 4), not {A.shape}")
+    half: NDArray[Any] = 0.5 * (A + np.swapaxes(A, -1, -2))
+    return half

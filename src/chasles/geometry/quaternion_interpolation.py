@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import where
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array, cross
-from chasles.geometry.kinds import UNIT_QUATERNION
+from chasles.geometry.exponential_jacobians import (
+    inverse_right_jacobian_rotation,
+    right_jacobian_rotation,
+    right_jacobian_rotation_rate,
+)
 from chasles.geometry.quaternion_rates import (
     VelocityFrame,
     quaternion_acceleration_from_angular_acceleration,
@@ -29,11 +33,6 @@ from chasles.geometry.quaternion_rotations import (
     rotation_vector_from_quaternion,
 )
 from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, multiply_quaternions
-from chasles.geometry.rotation_jacobians import (
-    inverse_right_jacobian_rotation,
-    right_jacobian_rotation,
-    right_jacobian_rotation_rate,
-)
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from chasles.errors import UnknownNameError
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import UNIT_QUATERNION
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector
 from chasles.geometry.quaternions import conjugate_quaternion, multiply_quaternions
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from chasles.engine import atan2, cos, sign, sin, sqrt, where
 from chasles.geometry import elementary
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import UNIT_QUATERNION, UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import ROTATION, UNIT_QUATERNION, UNIT_VECTOR
+from chasles.geometry.projections import ROTATION, quaternion_multiple
 from chasles.geometry.quaternions import conjugate_quaternion, exp_quaternion, multiply_quaternions
 from chasles.geometry.quotients import angle_quotient
-from chasles.geometry.rotation_quaternion import quaternion_multiple
 from chasles.geometry.rotations import AxisAngle
 from chasles.geometry.vectors import euclidean_norm
 

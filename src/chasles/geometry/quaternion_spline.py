@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
-from chasles.geometry.kinds import UNIT_QUATERNION
+from chasles.geometry.batched import UNIT_QUATERNION
 from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
 from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame
 from chasles.geometry.quaternion_rotations import (

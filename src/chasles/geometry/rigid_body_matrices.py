@@ -23,7 +23,7 @@ import numpy as np
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 from chasles.geometry.vectors import vee
 
 

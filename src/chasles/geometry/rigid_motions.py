@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE, ROTATION
+from chasles.geometry.elementary import Array, ReferenceFrame, require_reference_frame
+from chasles.geometry.projections import POSE, ROTATION
 from chasles.geometry.quotients import cosine_quotient, inverse_quotient, third_quotient
-from chasles.geometry.reference_frames import ReferenceFrame, require_reference_frame
-from chasles.geometry.rotations import exp_rotation, log_rotation, project_rotation, rotation_distance
-from chasles.geometry.vectors import euclidean_norm
+from chasles.geometry.rotations import exp_rotation, log_rotation
 
 
 @batched(R_ab=ROTATION, p_ab=(3,))
@@ -318,53 +313,3 @@ def relative_twist(T_world_a: Array, T_world_b: Array, frame: ReferenceFrame = "
         return elementary.adjoint(T_world_a) @ twist_a
     R_world_a = elementary.rotation_of(T_world_a)
     return np.concatenate([R_world_a @ twist_a[:3], R_world_a @ twist_a[3:]])
-
-
-@batched(A=(4, 4))
-def project_pose(A: Array) -> Array:
-    """Pose nearest to a matrix in the Frobenius norm.
-
-    Parameters
-    ----------
-    A
-        Matrix, shape (..., 4, 4). Its upper left block goes to the nearest rotation (see `project_rotation`), the
-        translation stays, and the last row becomes (0, 0, 0, 1), whatever it was.
-
-    Returns
-    -------
-    ndarray
-        Shape (..., 4, 4).
-
-    Examples
-    --------
-    >>> project_pose(1.1 * pose(np.eye(3), [1.0, 2.0, 3.0])).round(12) + 0.0
-    array([[1. , 0. , 0. , 1.1],
-           [0. , 1. , 0. , 2.2],
-           [0. , 0. , 1. , 3.3],
-           [0. , 0. , 0. , 1. ]])
-    """
-    return elementary.pose(project_rotation(A[:3, :3]), A[:3, 3])
-
-
-@batched(A=(4, 4))
-def pose_distance(A: Array) -> Any:
-    """Distance of a matrix from the nearest pose, in the Frobenius norm.
-
-    Parameters
-    ----------
-    A
-        Matrix, shape (..., 4, 4).
-
-    Returns
-    -------
-    ndarray
-        Shape (...); infinite where an entry is. Its derivative at a pose, which has none, is taken as 0.
-
-    Examples
-    --------
-    >>> pose_distance(np.diag([1.0, 1.0, 1.0, 4.0]))
-    np.float64(3.0)
-    """
-    from_last_row = A[3] - np.array([0.0, 0.0, 0.0, 1.0])
-    distance = euclidean_norm(np.array([rotation_distance(A[:3, :3]), *from_last_row]))
-    return where(euclidean_norm(A[:3, 3]) >= np.inf, np.inf, distance)

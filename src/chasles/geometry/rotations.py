@@ -9,13 +9,11 @@ import numpy as np
 
 from chasles.engine import cos, generally, minimum, sin, where
 from chasles.engine.symbols import is_symbol
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array, skew
-from chasles.geometry.kinds import ROTATION, UNIT_VECTOR
-from chasles.geometry.nearest_rotation import nearest_rotation
+from chasles.geometry.projections import ROTATION, quaternion_multiple
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
-from chasles.geometry.rotation_quaternion import quaternion_multiple
-from chasles.geometry.vectors import euclidean_norm, norm, normalize
+from chasles.geometry.vectors import norm, normalize
 
 
 class AxisAngle(NamedTuple):
@@ -338,58 +336,6 @@ def angle_between_rotations(R_ab: Array, R_ac: Array) -> Any:
     np.float64(0.2)
     """
     return rotation_angle(relative_rotation(R_ab, R_ac))
-
-
-@batched(A=(3, 3))
-def project_rotation(A: Array) -> Array:
-    """Rotation nearest to a matrix: the one with the least sum of squared differences of the entries.
-
-    For a matrix with a positive determinant this is the orthogonal factor of the polar decomposition. Where the
-    determinant is negative, the direction of the smallest singular value is reversed: the result is always a rotation.
-
-    Parameters
-    ----------
-    A
-        Any matrix, shape (..., 3, 3); it may be singular. Where several rotations are equally near (rank one or zero,
-        or a negative determinant with equal smaller singular values) one of them is returned, of the null matrix the
-        identity; derivatives mean nothing there.
-
-    Returns
-    -------
-    ndarray
-        Rotation R, shape (..., 3, 3).
-
-    Examples
-    --------
-    >>> project_rotation([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -1.0]]).round(12) + 0.0
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
-    """
-    return nearest_rotation(A)
-
-
-@batched(A=(3, 3))
-def rotation_distance(A: Array) -> Any:
-    """Distance of a matrix from the nearest rotation: the Frobenius norm of their difference.
-
-    Parameters
-    ----------
-    A
-        Any matrix, shape (..., 3, 3).
-
-    Returns
-    -------
-    ndarray
-        Shape (...); infinite where an entry is. Its derivative at a rotation, which has none, is taken as 0.
-
-    Examples
-    --------
-    >>> rotation_distance([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
-    np.float64(0.5)
-    """
-    distance = euclidean_norm((A - nearest_rotation(A)).ravel())
-    return where(euclidean_norm(A.ravel()) >= np.inf, np.inf, distance)
 
 
 def angle_of_rotation_vector(rotation_vector: Array) -> Any:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError
-from chasles.geometry.kinds import POSE, ROTATION, UNIT_QUATERNION, Kind
+from chasles.geometry.batched import UNIT_QUATERNION, Kind
+from chasles.geometry.projections import POSE, ROTATION
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation, rotation_from_quaternion
 
 _Floats = NDArray[np.float64]

@@ -13,9 +13,8 @@ import numpy as np
 from chasles.engine import where
 from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import UNIT_VECTOR
 from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix, velocity_matrix
 from chasles.geometry.screws import Screw, screw_from_twist, twist_from_screw
 from chasles.geometry.vectors import euclidean_norm

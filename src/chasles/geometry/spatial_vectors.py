@@ -20,7 +20,7 @@ import numpy as np
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 
 
 @batched(T_ab=POSE, twist_b=(6,))

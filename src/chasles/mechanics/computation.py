@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
 from chasles.errors import ArgumentError, UnknownArgumentError, UnknownNameError
-from chasles.geometry.reference_frames import REFERENCE_FRAMES
+from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
 from chasles.model import Description, Tree, build_tree, parameter_shapes
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from chasles import algorithms
 from chasles.algorithms import PowerBalance
-from chasles.geometry.reference_frames import ReferenceFrame
+from chasles.geometry.elementary import ReferenceFrame
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 

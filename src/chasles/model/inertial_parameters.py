@@ -22,12 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
-from chasles.geometry.inertial_parameters import (
-    inertial_parameters_from_pseudo_inertia,
-    pseudo_inertia_from_inertial_parameters,
-)
 from chasles.geometry.pseudo_inertias import (
+    inertial_parameters_from_pseudo_inertia,
     moments_of_inertia,
+    pseudo_inertia_from_inertial_parameters,
     pseudo_inertia_of_moments,
     second_moments,
 )

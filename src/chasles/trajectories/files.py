@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.geometry.projections import project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
-from chasles.geometry.rotations import project_rotation, rotation_distance
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, line_text, number_text
 from chasles.model.numbers import LARGEST_NUMBER

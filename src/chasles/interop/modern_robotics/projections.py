@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import sqrt, where
-from chasles.geometry import rigid_motions, rotations
+from chasles.geometry import projections
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross
 
@@ -44,7 +44,7 @@ def ProjectToSO3(mat: Array) -> Array:
            [ 0.37320708,  0.77319584, -0.51272279],
            [-0.63218672,  0.61642804,  0.46942137]])
     """
-    R: Array = rotations.project_rotation(mat)
+    R: Array = projections.project_rotation(mat)
     return R
 
 
@@ -70,7 +70,7 @@ def ProjectToSE3(mat: Array) -> Array:
            [0., 0., 1., 0.],
            [0., 0., 0., 1.]])
     """
-    T: Array = rigid_motions.project_pose(mat)
+    T: Array = projections.project_pose(mat)
     return T
 
 

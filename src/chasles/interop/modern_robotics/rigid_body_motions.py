@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import where
-from chasles.geometry import adjoints, elementary, rigid_motions, screws, vectors
-from chasles.geometry.batched import batched
+from chasles.geometry import elementary, rigid_motions, screws, vectors
+from chasles.geometry.batched import UNIT_VECTOR, Kind, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR, Kind
-from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation
+from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation
+from chasles.geometry.projections import POSE, ROTATION
 from chasles.interop.modern_robotics.rotations import SO3_ALGEBRA, book_rotation_vector
 
 #: Exponential coordinates whose omega (rad) is below this part of their v (m) are a pure translation: what rounding
@@ -179,7 +179,7 @@ def Adjoint(T: Array) -> Array:
            [ 3.,  0.,  0.,  0.,  0., -1.],
            [ 0.,  0.,  0.,  0.,  1.,  0.]])
     """
-    AdT: Array = adjoints.adjoint(T)
+    AdT: Array = screws.adjoint(T)
     return AdT
 
 
@@ -202,7 +202,7 @@ def ad(V: Array) -> Array:
     >>> ad([1, 2, 3, 4, 5, 6])[3] + 0.0
     array([ 0., -6.,  5.,  0., -3.,  2.])
     """
-    adV: Array = adjoints.twist_cross_matrix(V)
+    adV: Array = screws.twist_cross_matrix(V)
     return adV
 
 

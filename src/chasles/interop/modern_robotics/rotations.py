@@ -11,9 +11,9 @@ import numpy as np
 
 from chasles.engine import absolute, maximum, where
 from chasles.geometry import elementary, rotations, vectors
-from chasles.geometry.batched import batched
+from chasles.geometry.batched import Kind, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import ROTATION, Kind
+from chasles.geometry.projections import ROTATION
 
 #: Angles closer to half a turn than this have two axes, which rounding cannot tell apart.
 _HALF_TURN = 2e-15

@@ -15,7 +15,7 @@ from chasles.engine import absolute, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE, ROTATION
+from chasles.geometry.projections import POSE, ROTATION
 from chasles.interop.spacelib.codes import NOTOK, OK, PIG2, POINT, U, X, Y, Z, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.legality import legal_position, legal_rotation

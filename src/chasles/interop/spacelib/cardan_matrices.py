@@ -23,7 +23,7 @@ from chasles.geometry import (
     velocity_matrix,
 )
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 from chasles.interop.spacelib.cardan_angles import regularity
 from chasles.interop.spacelib.cardan_rates import cardanto_OMEGA, cardanto_OMEGAPTO
 from chasles.interop.spacelib.codes import OK, POINT, U, X, Y, Z, checked_sequence

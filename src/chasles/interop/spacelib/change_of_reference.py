@@ -11,7 +11,7 @@ import numpy as np
 
 from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE
+from chasles.geometry.projections import POSE
 from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.legality import legal_position
 from chasles.interop.spacelib.routines import routine

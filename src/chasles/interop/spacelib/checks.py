@@ -12,10 +12,9 @@ import numpy as np
 
 from chasles.engine.symbols import exact, is_symbolic
 from chasles.errors import ArgumentError
+from chasles.geometry.batched import CHECK_TOLERANCE
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import CHECK_TOLERANCE
-from chasles.geometry.rigid_motions import pose_distance
-from chasles.geometry.rotations import rotation_distance
+from chasles.geometry.projections import pose_distance, rotation_distance
 from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.precision import zerom
 from chasles.interop.spacelib.sizes import real_array

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
+from chasles.geometry.batched import Kind
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import Kind
 from chasles.interop.spacelib.results import comparable
 
 OK, NOTOK = 1, 0

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import Function, absolute, maximum, trace, where
-from chasles.geometry.directions import largest_component
 from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.precision import zerom
 
 #: Largest number of operations, roughly, for which the program is compiled: a fraction of a second.

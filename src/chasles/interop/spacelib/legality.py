@@ -15,8 +15,8 @@ import numpy as np
 from chasles.engine import absolute, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
-from chasles.geometry.directions import largest_component
 from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.codes import U
 
 LEGAL_TOLERANCE = 0.01

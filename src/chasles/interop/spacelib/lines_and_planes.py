@@ -30,8 +30,8 @@ from chasles.geometry import (
     project_point_on_line,
     project_point_on_plane,
 )
-from chasles.geometry.directions import are_finite, unit_direction
 from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import are_finite, unit_direction
 from chasles.interop.spacelib.codes import NOTOK, NOTYPE, OK, POINT, Line, U, homogeneous
 from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine

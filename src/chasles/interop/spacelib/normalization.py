@@ -9,8 +9,8 @@ import numpy as np
 from chasles.engine import absolute, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary, project_rotation
-from chasles.geometry.directions import largest_component
 from chasles.geometry.elementary import Array
+from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.codes import NOTOK, OK, SKEW, SYMM, checked_code
 from chasles.interop.spacelib.dimensions import checked_dim, square
 from chasles.interop.spacelib.results import comparable

@@ -16,8 +16,9 @@ from chasles.geometry import (
     rotation_from_axis_angle,
     screw_from_pose,
 )
+from chasles.geometry.batched import UNIT_VECTOR
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import POSE, ROTATION, UNIT_VECTOR
+from chasles.geometry.projections import POSE, ROTATION
 from chasles.interop.spacelib.codes import (
     NOTOK,
     NULL_MOTION,

@@ -24,7 +24,7 @@ from chasles.engine.scalar import Traced, boxed
 from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import Batched
-from chasles.geometry.directions import are_finite
+from chasles.geometry.vectors import are_finite
 from chasles.interop.spacelib.codes import NOTOK, POINT, plain_code
 
 Result = TypeVar("Result", covariant=True)

@@ -19,8 +19,8 @@ from chasles.geometry import (
     unit_screw_matrix,
     vee,
 )
+from chasles.geometry.batched import UNIT_VECTOR
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import UNIT_VECTOR
 from chasles.interop.spacelib.codes import (
     NULL_MOTION,
     ORIGIN,

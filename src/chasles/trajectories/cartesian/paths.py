@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import ROTATION
+from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
+from chasles.geometry.projections import ROTATION
 from chasles.geometry.rigid_motions import log_pose, relative_pose
-from chasles.geometry.rotation_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 from chasles.geometry.rotations import exp_rotation, log_rotation, relative_rotation
 from chasles.trajectories.cartesian.pose_waypoints import single_pose
 from chasles.trajectories.joint.soundness import MISS

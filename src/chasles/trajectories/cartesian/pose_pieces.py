@@ -14,8 +14,8 @@ from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
-from chasles.geometry.kinds import ROTATION
-from chasles.geometry.rotation_jacobians import right_jacobian_rotation, right_jacobian_rotation_rate
+from chasles.geometry.exponential_jacobians import right_jacobian_rotation, right_jacobian_rotation_rate
+from chasles.geometry.projections import ROTATION
 from chasles.geometry.rotations import exp_rotation
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.motion import PoseMotion

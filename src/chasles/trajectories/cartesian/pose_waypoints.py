@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.errors import ArgumentError
-from chasles.geometry.kinds import CHECK_TOLERANCE
+from chasles.geometry.batched import CHECK_TOLERANCE
+from chasles.geometry.projections import pose_distance, project_pose, project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.geometry.quaternions import normalize_quaternion
-from chasles.geometry.rigid_motions import pose_distance, project_pose
-from chasles.geometry.rotations import project_rotation, rotation_distance
 from chasles.trajectories.joint.waypoints import bounded, checked_times
 from chasles.trajectories.motion import Floats
 

@@ -17,7 +17,7 @@ from chasles.engine import Function
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.rotation_jacobians import (
+from chasles.geometry.exponential_jacobians import (
     inverse_right_jacobian_rotation,
     right_jacobian_rotation,
     right_jacobian_rotation_rate,
