@@ -345,3 +345,17 @@ def test_batches_of_one_option_leave_direct_calls_to_the_others() -> None:
         scaled(np.ones((4, 3)), factor=2.0)
     scaled(np.ones(3), factor=3.0)
     assert scaled._dispatcher._table[0] == 2
+
+
+EXPORTED = [getattr(ch.geometry, name) for name in ch.geometry.__all__]
+NAMED_TUPLES = [value for value in EXPORTED if hasattr(value, "_fields")]
+
+
+@pytest.mark.parametrize("kind", NAMED_TUPLES)
+def test_results_of_arrays_can_be_compared(kind: Any) -> None:
+    def made(last: float) -> Any:
+        return kind(*[np.ones((2, 3))] * (len(kind._fields) - 1), np.array([np.nan, last]))
+
+    assert made(1.0) == made(1.0)
+    assert made(1.0) != made(2.0)
+    assert made(1.0) != kind(*[np.ones(3)] * len(kind._fields))

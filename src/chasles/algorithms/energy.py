@@ -21,6 +21,7 @@ from chasles.algorithms.kinematics import body_poses, center_of_mass
 from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, seen_from_parent
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
+from chasles.comparable import comparable
 from chasles.geometry.elementary import Array, cross
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def potential_energy(tree: Tree, q: Array) -> Any:
     return -(tree.gravity @ first)
 
 
+@comparable
 class PowerBalance(NamedTuple):
     """Powers in W: motors + environment = kinetic + potential + friction."""
 

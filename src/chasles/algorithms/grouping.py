@@ -26,6 +26,7 @@ import numpy as np
 
 from chasles.algorithms.attainable_motion import AttainableMotion, attainable_motions, twist_product
 from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
+from chasles.comparable import comparable
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import (
@@ -48,6 +49,7 @@ WEAK = 1e-3
 """A parameter with less than this share in what is left to choose from is chosen only if no other can be."""
 
 
+@comparable
 class Grouping(NamedTuple):
     """Base parameters as linear combinations of all parameters."""
 

@@ -31,6 +31,7 @@ from chasles.algorithms.mass_matrix import composite_momentum_moments, drag, dra
 from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches, transmitted_wrenches
 from chasles.algorithms.spatial import carried_along
+from chasles.comparable import comparable
 from chasles.engine.linear_solve import inverse
 from chasles.geometry.elementary import Array
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
+@comparable
 class TorqueDerivatives(NamedTuple):
     """Derivatives of the joint torques by q, qd and qdd, each of shape (..., n, n)."""
 
@@ -46,6 +48,7 @@ class TorqueDerivatives(NamedTuple):
     dtau_dqdd: Array
 
 
+@comparable
 class Linearization(NamedTuple):
     """Matrices of dx/dt = A x + B u for deviations x of (q, qd), shapes (..., 2n, 2n) and (..., 2n, n)."""
 

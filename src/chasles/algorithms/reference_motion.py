@@ -38,6 +38,7 @@ from chasles.algorithms.regressors import (
     wrench_columns,
 )
 from chasles.algorithms.spatial import Wrench
+from chasles.comparable import comparable
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Colum
     return columns_of_accelerations(U, a, 0.5 * (lower - upper), 0.5 * (lower + upper))
 
 
+@comparable
 class MomentumAndDrift(NamedTuple):
     """Generalised momenta M qd and the rate at which they change without torques, each of shape (..., n)."""
 

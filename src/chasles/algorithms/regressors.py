@@ -17,12 +17,14 @@ from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, joint_
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.newton_euler import Acceleration, body_accelerations
 from chasles.algorithms.spatial import Twist
+from chasles.comparable import comparable
 from chasles.geometry.elementary import Array, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
+@comparable
 class EnergyRegressors(NamedTuple):
     """Regressors of the kinetic and the potential energy, each of shape (..., parameters)."""
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import atan2, generally, sqrt, where
 from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
@@ -145,6 +146,7 @@ def euler_angles_from_rotation(R: Array, sequence: str) -> Array:
     return np.array(_first_solution(R, sequence)[:3])
 
 
+@comparable
 class EulerAngles(NamedTuple):
     """Both solutions of the extraction of Euler angles.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -21,6 +22,7 @@ from chasles.geometry.euler_angles import ELEMENTARY_ROTATIONS, SINGULAR_TOLERAN
 from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame
 
 
+@comparable
 class EulerRates(NamedTuple):
     """Rates of Euler angles.
 
@@ -36,6 +38,7 @@ class EulerRates(NamedTuple):
     singular: Array
 
 
+@comparable
 class EulerAccelerations(NamedTuple):
     """Accelerations of Euler angles.
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, maximum, minimum, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
@@ -165,6 +166,7 @@ def _examined_inertia(J: Array) -> tuple[Any, Any]:
 RANK_TOLERANCE = 1e-13
 
 
+@comparable
 class HybridDynamics(NamedTuple):
     """Rate of the velocity matrix and action matrix of a body, shape (..., 4, 4)."""
 

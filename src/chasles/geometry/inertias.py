@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -21,6 +22,7 @@ from chasles.geometry.elementary import Array, skew
 from chasles.geometry.projections import POSE
 
 
+@comparable
 class MassProperties(NamedTuple):
     """Inertia of a rigid body in a frame.
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, generally, maximum, where
 from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
@@ -27,6 +28,7 @@ from chasles.geometry.vectors import (
 )
 
 
+@comparable
 class Line(NamedTuple):
     """A line in space.
 
@@ -42,6 +44,7 @@ class Line(NamedTuple):
     direction: Array
 
 
+@comparable
 class LineProjection(NamedTuple):
     """A point's projection on a line.
 
@@ -67,6 +70,7 @@ class LinePair(IntEnum):
     PARALLEL = 2
 
 
+@comparable
 class LineIntersection(NamedTuple):
     """Where two lines come nearest to each other.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, generally, maximum, where
 from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
@@ -29,6 +30,7 @@ from chasles.geometry.vectors import (
 )
 
 
+@comparable
 class PlaneProjection(NamedTuple):
     """A point's projection on a plane.
 
@@ -53,6 +55,7 @@ class PlanePair(IntEnum):
     PARALLEL = 2
 
 
+@comparable
 class PlaneIntersection(NamedTuple):
     """The line in which two planes meet.
 
@@ -80,6 +83,7 @@ class LinePlanePair(IntEnum):
     CONTAINED = 1
 
 
+@comparable
 class LinePlaneIntersection(NamedTuple):
     """The point in which a line meets a plane.
 

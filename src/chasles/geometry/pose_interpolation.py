@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -25,6 +26,7 @@ Path = Literal["screw", "decoupled"]
 PATHS: tuple[Path, ...] = ("screw", "decoupled")
 
 
+@comparable
 class PoseMotion(NamedTuple):
     """A pose that moves.
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array, cross
@@ -37,6 +38,7 @@ from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, m
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
+@comparable
 class QuaternionMotion(NamedTuple):
     """A unit quaternion that moves.
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import cos, generally, minimum, sin, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import UNIT_VECTOR, batched
@@ -16,6 +17,7 @@ from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quo
 from chasles.geometry.vectors import norm, normalize
 
 
+@comparable
 class AxisAngle(NamedTuple):
     """Axis (..., 3), a unit vector, and angle (...) in rad of a rotation."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
@@ -24,6 +25,7 @@ SCREW_JOINTS: tuple[ScrewJoint, ...] = ("revolute", "prismatic")
 """Joints that turn about an axis (and slide along it by their pitch), and joints that only slide."""
 
 
+@comparable
 class MotionMatrices(NamedTuple):
     """Velocity and acceleration matrix of a motion, shape (..., 4, 4)."""
 

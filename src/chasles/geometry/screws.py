@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.geometry import elementary
 from chasles.geometry.batched import UNIT_VECTOR, batched
@@ -91,6 +92,7 @@ def twist_cross_matrix(a: Array) -> Array:
     return np.concatenate([np.concatenate([turning, zero], axis=1), np.concatenate([moving, turning], axis=1)])
 
 
+@comparable
 class Screw(NamedTuple):
     """A displacement that turns about an axis and slides along it; or, in a unit of time, a twist.
 

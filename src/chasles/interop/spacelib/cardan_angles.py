@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
@@ -19,7 +20,6 @@ from chasles.geometry.projections import POSE, ROTATION
 from chasles.interop.spacelib.codes import NOTOK, OK, PIG2, POINT, U, X, Y, Z, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.legality import legal_position, legal_rotation
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 

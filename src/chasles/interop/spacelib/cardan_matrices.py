@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.geometry import (
     acceleration_matrix,
@@ -28,7 +29,6 @@ from chasles.interop.spacelib.cardan_angles import regularity
 from chasles.interop.spacelib.cardan_rates import cardanto_OMEGA, cardanto_OMEGAPTO
 from chasles.interop.spacelib.codes import OK, POINT, U, X, Y, Z, checked_sequence
 from chasles.interop.spacelib.legality import legal_acceleration, legal_position, legal_velocity
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, cos, sin, where
 from chasles.errors import ArgumentError
 from chasles.geometry import (
@@ -25,7 +26,6 @@ from chasles.geometry.elementary import Array, skew
 from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
 from chasles.interop.spacelib.codes import NOTOK, OK, X, Y, Z, checked_code, checked_sequence
 from chasles.interop.spacelib.dimensions import embedded
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 

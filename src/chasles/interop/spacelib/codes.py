@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.comparable import comparable
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import Kind
 from chasles.geometry.elementary import Array
-from chasles.interop.spacelib.results import comparable
 
 OK, NOTOK = 1, 0
 """Whether a routine could do its work. Illegal codes raise `ArgumentError` here; what remains are facts about data."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.engine.scalar import Traced
 from chasles.errors import ArgumentError
@@ -18,7 +19,6 @@ from chasles.geometry.elementary import Array
 from chasles.geometry.hybrid_dynamics import HybridSolution, hybrid_solution
 from chasles.interop.spacelib import symbolic_equilibrium
 from chasles.interop.spacelib.codes import NOTOK, OK
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.sizes import real_array
 
 

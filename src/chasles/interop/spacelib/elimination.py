@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.comparable import comparable
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 

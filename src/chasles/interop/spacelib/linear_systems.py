@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.comparable import comparable
 from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
@@ -20,7 +21,6 @@ from chasles.interop.spacelib.compiled_reduction import columns_in_order, is_sma
 from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.elimination import elimin, normalr, rmax, swabc, swabr
 from chasles.interop.spacelib.precision import zerom
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, where
 from chasles.errors import ArgumentError
 from chasles.geometry import (
@@ -33,7 +34,6 @@ from chasles.geometry import (
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import are_finite, unit_direction
 from chasles.interop.spacelib.codes import NOTOK, NOTYPE, OK, POINT, Line, U, homogeneous
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 LineLike: TypeAlias = Line | tuple[Any, Any]

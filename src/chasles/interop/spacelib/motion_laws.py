@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from chasles.comparable import comparable
 from chasles.engine import maximum, minimum, sin, where
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import third_quotient
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import absolute, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary, project_rotation
@@ -13,7 +14,6 @@ from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.codes import NOTOK, OK, SKEW, SYMM, checked_code
 from chasles.interop.spacelib.dimensions import checked_dim, square
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 #: A matrix counts as singular when its determinant is this small beside that of a rotation with the same norm.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import maximum, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import (
@@ -35,7 +36,6 @@ from chasles.interop.spacelib.codes import (
 )
 from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.legality import legal_axis, legal_origin, legal_position, legal_rotation
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.vectors import unitv
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.geometry import vectors
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib import codes
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import real_array
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.comparable import comparable
 from chasles.geometry import (
     compose_acceleration_matrices,
     gravity_matrix,
@@ -34,7 +35,6 @@ from chasles.interop.spacelib.codes import (
     unit_axis,
 )
 from chasles.interop.spacelib.legality import legal_axis, legal_velocity
-from chasles.interop.spacelib.results import comparable
 from chasles.interop.spacelib.routines import routine
 
 

@@ -10,9 +10,9 @@ Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
 
 def comparable(named_tuple: type[Tuple]) -> type[Tuple]:
-    """Let ``==`` of two results say whether all their numbers are the same; NaN is the same as NaN.
+    """Let ``==`` of two named tuples say whether all their values are the same; NaN equals NaN.
 
-    A tuple of arrays would raise, because the truth of an array is not one truth.
+    Python's own comparison raises for tuples of arrays, because the truth value of an array is ambiguous.
 
     Examples
     --------
