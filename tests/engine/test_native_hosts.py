@@ -33,10 +33,10 @@ def older_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: reduced)
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: request.param)
     monkeypatch.setattr(cache, "load", lambda key: None)
-    for cached in (machine.host, machine.lanes):
+    for cached in (machine.host, machine.lanes, machine.registers, machine.has_fma):
         cached.cache_clear()
     yield request.param
-    for cached in (machine.host, machine.lanes):
+    for cached in (machine.host, machine.lanes, machine.registers, machine.has_fma):
         cached.cache_clear()
 
 

@@ -50,20 +50,25 @@ class Allocation:
 
 
 def fused_products(program: Program) -> dict[int, int]:
-    """Return the product that each sum or difference can be rounded together with: one that nothing else uses."""
-    count = [0] * len(program.instructions)
-    for instruction in program.instructions:
+    """Return the products that sums and differences are rounded together with, by sum.
+
+    A product is computed with every sum that uses it, or with none: where it is needed by itself, nothing is gained.
+    """
+    instructions = program.instructions
+    users: list[list[int]] = [[] for _ in instructions]
+    for index, instruction in enumerate(instructions):
         for operand in operands(instruction):
-            count[operand] += 1
-    for result in program.results:
-        count[result] += 1
-    fused = {}
-    for index, (operation, *rest) in enumerate(program.instructions):
-        if operation in ("add", "sub"):
-            for operand in rest:
-                if program.instructions[operand][0] == "mul" and count[operand] == 1:
-                    fused[index] = operand
-                    break
+            users[operand].append(index)
+    results = set(program.results)
+    products = [
+        index for index, (operation, *_) in enumerate(instructions) if operation == "mul" and index not in results
+    ]
+    fused: dict[int, int] = {}
+    for product in sorted(products, key=lambda index: len(users[index])):
+        sums = users[product]
+        are_sums = all(instructions[user][0] in ("add", "sub") for user in sums)
+        if are_sums and len(set(sums)) == len(sums) and fused.keys().isdisjoint(sums):
+            fused |= dict.fromkeys(sums, product)
     return fused
 
 

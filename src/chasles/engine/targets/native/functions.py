@@ -17,7 +17,7 @@ import numpy as np
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.program import Program
 from chasles.engine.targets.native.allocation import Action, allocate, fused_products
-from chasles.engine.targets.native.machine import registers
+from chasles.engine.targets.native.machine import has_fma, registers
 from chasles.engine.targets.native.mathematics import LIBRARY
 from chasles.engine.targets.native.writer import Writer, literal
 
@@ -135,6 +135,7 @@ class Module:
         declared |= {f"{v} @llvm.{name}.{suffix}({v})" for name in ("fabs", "sqrt", "floor")}
         declared |= {
             f"{d} @llvm.fma.v{self.lanes}f64({d}, {d}, {d})",
+            f"{v} @llvm.fma.{suffix}({v}, {v}, {v})",
             f"{d} @llvm.copysign.v{self.lanes}f64({d}, {d})",
             "double @llvm.fabs.f64(double)",
             "double @sin(double)",
@@ -267,12 +268,21 @@ class _SegmentWriter(Writer):
         return self._operation(operation, [self._value(k) for k in rest])
 
     def _fused_sum(self, operation: str, terms: Sequence[int], product: int) -> str:
-        """Write a sum with a product that may be rounded with it: both stand together, so that they always are."""
+        """Write a sum or difference with a product, rounded once where the processor can."""
         v = self._module.real
         a, b = (self._value(k) for k in self._program.instructions[product][1:])
-        self._values[product] = self.value(f"fmul contract {v} {a}, {b}")
-        x, y = (self._value(k) for k in terms)
-        return self.value(f"{_ARITHMETIC[operation]} contract {v} {x}, {y}")
+        if not has_fma():
+            self._values[product] = self.value(f"fmul {v} {a}, {b}")
+            x, y = (self._value(k) for k in terms)
+            return self.value(f"{_ARITHMETIC[operation]} {v} {x}, {y}")
+        is_first = terms[0] == product
+        other = self._value(terms[1] if is_first else terms[0])
+        if operation == "sub" and is_first:
+            other = self.value(f"fneg {v} {other}")
+        elif operation == "sub":
+            a = self.value(f"fneg {v} {a}")
+        suffix = f"v{self._module.lanes}f{8 * self._module.item_size}"
+        return self.value(f"call {v} @llvm.fma.{suffix}({v} {a}, {v} {b}, {v} {other})")
 
     def _fetched(self, index: int, place: int) -> str:
         operation, *rest = self._program.instructions[index]

@@ -51,6 +51,12 @@ def lanes(dtype: str) -> int:
 
 
 @functools.cache
+def has_fma() -> bool:
+    """Whether the host multiplies and adds with one rounding."""
+    return not is_x86() or bool(llvm.get_host_cpu_features().get("fma"))
+
+
+@functools.cache
 def registers() -> int:
     """Return how many vectors a program may hold in registers; the compiler needs the others for constants."""
     features = llvm.get_host_cpu_features()

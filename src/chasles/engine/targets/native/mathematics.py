@@ -111,6 +111,26 @@ class VectorMath(Writer):
         self.emit(f"ret {self._returned} {returned}")
         return self.text()
 
+    def with_sign_of(self, x: str, bits: str) -> str:
+        """Return x with its sign turned where the first of some bits is set."""
+        sign = self.integer("and", bits, -(2**63))
+        return self.from_bits(self.integer("xor", self.bits(x), sign))
+
+    def corrected(self, condition: str, function: str, given: Sequence[str], results: Sequence[str]) -> list[str]:
+        """Return results, or where the condition holds those that a function makes of them and of what was given."""
+        arguments = ", ".join(f"{self.real} {value}" for value in (*given, *results))
+        self.emit(f"br i1 {condition}, label %correct, label %done")
+        before = self._block
+        self.block("correct")
+        called = self.value(f"call {self._returned} @{function}({arguments})")
+        others = [self.value(f"extractvalue {self._returned} {called}, {k}") for k in range(len(results))]
+        self.emit("br label %done")
+        self.block("done")
+        return [
+            self.value(f"phi {self.real} [{result}, %{before}], [{other}, %correct]")
+            for result, other in zip(results, others, strict=True)
+        ]
+
     def nearest(self, x: str, factor: float) -> tuple[str, str]:
         """Return the whole number nearest to factor · x, as a double and in the low bits of a whole number."""
         shifted = self.fma(x, self.constant(factor), self.constant(_SHIFT))
@@ -129,48 +149,44 @@ def sincos(lanes: int) -> str:
     # x - n π/2 with π/2 in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980). The first
     # difference is exact; the error of the second is found by Knuth's two-sum and goes on as a tail of r.
     first = w.fma(minus_n, w.constant(_PI_2[0]), "%x")
-    product = w.mul(minus_n, w.constant(_PI_2[1]))
-    product_error = w.fma(minus_n, w.constant(_PI_2[1]), w.value(f"fneg {w.real} {product}"))
-    second = w.add(first, product)
+    product = w.mul(n, w.constant(_PI_2[1]))
+    product_error = w.fma(n, w.constant(_PI_2[1]), w.value(f"fneg {w.real} {product}"))
+    second = w.sub(first, product)
     moved = w.sub(second, first)
-    lost = w.add(w.sub(first, w.sub(second, moved)), w.sub(product, moved))
-    correction = w.fma(minus_n, w.constant(_PI_2[2]), w.add(lost, product_error))
+    lost = w.sub(w.sub(first, w.sub(second, moved)), w.add(product, moved))
+    correction = w.fma(minus_n, w.constant(_PI_2[2]), w.sub(lost, product_error))
     r = w.add(second, correction)
     tail = w.add(w.sub(second, r), correction)
     z = w.mul(r, r)
     sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SIN), tail))
-    half = w.mul(z, w.constant(0.5))
-    leading = w.sub(w.constant(1.0), half)
-    rest = w.sub(w.sub(w.sub(w.constant(1.0), leading), half), w.mul(r, tail))
+    leading = w.fma(z, w.constant(-0.5), w.constant(1.0))
+    rest = w.fma(z, w.constant(-0.5), w.sub(w.constant(1.0), leading))
+    rest = w.fma(w.value(f"fneg {w.real} {r}"), tail, rest)
     cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, coefficients.COS), rest))
-    odd = w.value(f"trunc {w.whole} {quadrant} to {w.truth}")
-    sine_sign = w.integer("shl", w.integer("and", quadrant, 2), 62)
-    cosine_sign = w.integer("shl", w.integer("and", w.integer("add", quadrant, 1), 2), 62)
+    is_odd = w.value(f"icmp ne {w.whole} {w.integer('and', quadrant, 1)}, zeroinitializer")
     results = [
-        w.from_bits(w.integer("xor", w.bits(w.select(odd, cosine, sine)), sine_sign)),
-        w.from_bits(w.integer("xor", w.bits(w.select(odd, sine, cosine)), cosine_sign)),
+        w.with_sign_of(w.select(is_odd, cosine, sine), w.integer("shl", quadrant, 62)),
+        w.with_sign_of(w.select(is_odd, sine, cosine), w.integer("shl", w.integer("add", quadrant, 1), 62)),
     ]
-    return w.give(*_corrected_lanes(w, results))
-
-
-def _corrected_lanes(w: VectorMath, results: Sequence[str]) -> list[str]:
-    """Let the C library compute the lanes whose argument is too large to reduce here, infinite or NaN."""
-    places = [w.value(f"alloca {w.real}, align 64") for _ in ("sine", "cosine")]
-    argument = w.value(f"alloca {w.real}, align 64")
-    for place, result in zip(places, results, strict=True):
-        w.emit(f"store {w.real} {result}, ptr {place}")
     beyond = w.compare("ugt", w.abs("%x"), w.constant(_LARGEST_REDUCED))
     mask = w.value(f"bitcast {w.truth} {beyond} to i{w.lanes}")
-    with w.when(w.value(f"icmp ne i{w.lanes} {mask}, 0")):
-        w.emit(f"store {w.real} %x, ptr {argument}")
-        with w.loop(w.lanes) as lane:
-            x = w.value(f"load double, ptr {w.address(argument, (lane, 8))}")
-            size = w.value(f"call double @llvm.fabs.f64(double {x})")
-            with w.when(w.value(f"fcmp ugt double {size}, {literal(_LARGEST_REDUCED)}")):
-                for place, function in zip(places, ("sin", "cos"), strict=True):
-                    exact = w.value(f"call double @{function}(double {x})")
-                    w.emit(f"store double {exact}, ptr {w.address(place, (lane, 8))}")
-    return [w.value(f"load {w.real}, ptr {place}") for place in places]
+    return w.give(*w.corrected(w.value(f"icmp ne i{w.lanes} {mask}, 0"), "chasles.sincos_beyond", ["%x"], results))
+
+
+def sincos_beyond(lanes: int) -> str:
+    """Let the C library compute the lanes whose argument is too large to reduce here, infinite or NaN."""
+    w = VectorMath("chasles.sincos_beyond", lanes, ["%x", "%sine", "%cosine"], results=2)
+    argument, *places = (w.value(f"alloca {w.real}, align 64") for _ in range(3))
+    for place, given in zip((argument, *places), ("%x", "%sine", "%cosine"), strict=True):
+        w.emit(f"store {w.real} {given}, ptr {place}")
+    with w.loop(w.lanes) as lane:
+        x = w.value(f"load double, ptr {w.address(argument, (lane, 8))}")
+        size = w.value(f"call double @llvm.fabs.f64(double {x})")
+        with w.when(w.value(f"fcmp ugt double {size}, {literal(_LARGEST_REDUCED)}")):
+            for place, function in zip(places, ("sin", "cos"), strict=True):
+                exact = w.value(f"call double @{function}(double {x})")
+                w.emit(f"store double {exact}, ptr {w.address(place, (lane, 8))}")
+    return w.give(*(w.value(f"load {w.real}, ptr {place}") for place in places))
 
 
 def tan(lanes: int) -> str:
@@ -323,7 +339,8 @@ def power(lanes: int) -> str:
 
 #: For each function: how to write it and which others it calls.
 LIBRARY: dict[str, tuple[Callable[[int], str], tuple[str, ...]]] = {
-    "sincos": (sincos, ()),
+    "sincos_beyond": (sincos_beyond, ()),
+    "sincos": (sincos, ("sincos_beyond",)),
     "tan": (tan, ("sincos",)),
     "exp": (exp, ()),
     "expm1": (expm1, ()),
