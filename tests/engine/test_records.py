@@ -144,6 +144,14 @@ def test_functions_take_and_give_records_as_they_take_and_give_vectors() -> None
         function({"q": [0.0, 0.0], "qdd": [0.0, 0.0], "qd": [0.0, 0.0]}, 1.0)
 
 
+def test_numbers_of_a_traced_record_compare() -> None:
+    def step(state: Any) -> Any:
+        return {"steps": where(state.steps >= 3.0, 0.0, state.steps + 1.0)}
+
+    count = Function(trace(step, {"state": {"steps": ()}}))
+    np.testing.assert_array_equal(count({"steps": np.arange(5.0)}).steps, [1.0, 2.0, 3.0, 0.0, 0.0])
+
+
 def test_records_inside_a_trace_and_in_derivatives() -> None:
     rates = Function(trace(oscillator, SHAPES))
 
