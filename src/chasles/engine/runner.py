@@ -43,10 +43,18 @@ class Runner:
         Documentation of the ufunc.
     result
         Named tuple in which several results are returned; default a plain tuple.
+    lanes
+        Largest number of samples computed at once; default as many as a register holds.
     """
 
     def __init__(
-        self, source: Program | Callable[[], Program], shape: Shape, dtype: str, doc: str, result: type | None
+        self,
+        source: Program | Callable[[], Program],
+        shape: Shape,
+        dtype: str,
+        doc: str,
+        result: type | None,
+        lanes: int | None = None,
     ) -> None:
         self._source = source
         self.shape = shape
@@ -56,6 +64,7 @@ class Runner:
         self.dtype = self._dtype.name
         self._doc = doc
         self.result = result
+        self.lanes = lanes
         self._ufunc: Callable[..., Any] | None = None
         self._compiled: CompiledKernel | None = None
         self._cores: tuple[CoreArray, ...] = ()
@@ -190,7 +199,7 @@ class Runner:
         ufunc: Callable[..., Any]
         empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)
         if native_available() and not empty:  # NumPy's ufuncs know no core dimension of size 0
-            self._compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result)
+            self._compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result, self.lanes)
             ufunc = self._compiled.ufunc
         else:
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy

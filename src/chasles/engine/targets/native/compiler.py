@@ -50,9 +50,11 @@ class CompiledKernel:
         return calls.python_function(self.direct_address, general, self.kernel.program.name, (self.code, self.result))
 
 
-def compile_kernel(kernel: Kernel, dtype: str, doc: str, result: type | None = None) -> CompiledKernel:
+def compile_kernel(
+    kernel: Kernel, dtype: str, doc: str, result: type | None = None, most_lanes: int | None = None
+) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache."""
-    lanes = machine.lanes(dtype)
+    lanes = machine.lanes(dtype) if most_lanes is None else min(machine.lanes(dtype), most_lanes)
     content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
     functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel) else [ENTRY]
     code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes))
