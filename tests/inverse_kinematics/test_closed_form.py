@@ -244,3 +244,48 @@ def test_a_guess_far_away_does_not_make_a_branch_that_fails_the_nearest(name: st
     for select in ("first", "nearest", "best"):
         assert robot.inverse_kinematics(T, far, method="closed form", select=select).success.all()
         assert robot.inverse_kinematics(T[:3], far, method="numeric", select=select).success.any()
+
+
+@pytest.mark.parametrize("select", ["nearest", "all"])
+@pytest.mark.parametrize("name", ["ur5", "puma560", "scara", "iiwa14"])
+def test_a_single_target_gives_the_bits_that_it_gives_in_a_batch(name: str, select: str) -> None:
+    arm = ch.load(name)
+    q = np.random.default_rng(5).uniform(-1.5, 1.5, (20, arm.n))
+    targets, options = arm.forward_kinematics(q), {"select": select, "method": "closed form", "limits": False}
+    batch = arm.inverse_kinematics(targets, **options)
+    for k, target in enumerate(targets):
+        np.testing.assert_array_equal(arm.inverse_kinematics(target, **options).rows, batch.rows[k])
+
+
+def test_the_core_of_a_call_is_a_function_with_a_program() -> None:
+    arm = ch.load("ur5")
+    target = arm.forward_kinematics([0.3, -1.0, 1.5, -0.8, 0.5, 0.2])
+    function = arm.inverse_kinematics.specialize(select="all", limits=False)
+    rows = function(target, np.zeros(6), np.full(2, 1e-6))
+    np.testing.assert_array_equal(rows, arm.inverse_kinematics(target, select="all", limits=False, q0=np.zeros(6)).rows)
+    assert [argument.name for argument in arm.inverse_kinematics.program.inputs] == [
+        "T_world_goal",
+        "near",
+        "tolerance",
+    ]
+    assert [output.name for output in ch.load("panda").inverse_kinematics.program.outputs] == ["state_next", "done"]
+
+
+def test_solutions_are_indexed_by_their_batch_axes() -> None:
+    arm = ch.load("ur5")
+    targets = arm.forward_kinematics(np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6)))
+    solutions = arm.inverse_kinematics(targets, select="all", limits=False)
+    assert solutions[1].q.shape == (8, 6)
+    assert solutions[..., 0].q.shape == (3, 6)
+    np.testing.assert_array_equal(solutions[solutions.success].q, solutions.q[solutions.success])
+    with pytest.raises(IndexError):
+        solutions[0, 0, 0]
+
+
+def test_options_that_equal_each_other_are_told_apart() -> None:
+    ik = ch.load("ur5").inverse_kinematics
+    target = ch.load("ur5").forward_kinematics(np.full(6, 0.3))
+    ik(target, limits=True, starts=1)
+    for wrong in ({"limits": 1}, {"starts": True}, {"target": ["tool"]}, {"select": ["all"]}):
+        with pytest.raises(ch.ChaslesError):
+            ik(target, **wrong)

@@ -256,10 +256,10 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
     T = robot.forward_kinematics(robot.home)
     ik = robot.inverse_kinematics
     wrong = [
-        ((np.eye(3),), {}, "of shape"),
-        ((T, np.zeros(3)), {}, "q0 must have shape"),
+        ((np.eye(3),), {}, r"T_world_target has shape \(3, 3\); expected \(\.\.\., 4, 4\)"),
+        ((T, np.zeros(3)), {}, "q0 has shape"),
         ((T, np.full(7, np.nan)), {}, "finite"),
-        ((["x"],), {}, "poses"),
+        ((["x"],), {}, "T_world_target must be an array of real numbers"),
         ((T,), {"tolerance": -1.0}, "tolerance"),
         ((T,), {"tolerance": (1.0, 2.0, 3.0)}, "tolerance"),
         ((T,), {"max_iterations": 0}, "max_iterations"),
@@ -267,7 +267,7 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
         ((T,), {"seed": -1}, "seed"),
         ((T,), {"seed": "lucky"}, "seed"),
         ((np.stack([T, T, T]), np.zeros((2, 7))), {}, r"\(2,\) of q0 do not broadcast against \(3,\)"),
-        ((T,), {"objective": "posture", "posture": np.full(7, np.inf)}, "posture must be finite"),
+        ((T,), {"objective": "posture", "posture": np.full(7, np.inf)}, r"posture\[0\] is inf; it must be finite"),
         ((T,), {"select": "nearest", "starts": 0}, "starts"),
         ((T,), {"mask": [1, 2]}, "six weights"),
         ((T,), {"mask": np.zeros(6)}, "six weights"),
@@ -306,15 +306,15 @@ WRONG_OPTIONS = [
     ({"seed": None}, "seed must be .* not None"),
     ({"starts": 0}, "starts must be a whole number from 1 to 100,000, not 0"),
     ({"starts": 10**12}, "starts must be .* not 1000000000000"),
-    ({"tolerance": 0.0}, "tolerance must be positive and finite, .* not 0.0"),
-    ({"tolerance": np.nan}, "tolerance must be positive and finite, .* not nan"),
-    ({"tolerance": np.inf}, "tolerance must be positive and finite, .* not inf"),
-    ({"tolerance": (1e-6, -1.0)}, "tolerance must be positive and finite"),
-    ({"tolerance": "small"}, "tolerance must be a number, or an angle and a distance, not 'small'"),
+    ({"tolerance": 0.0}, r"tolerance\[\d\] is .*; it must be (positive|finite); to leave out"),
+    ({"tolerance": np.nan}, r"tolerance\[\d\] is nan; it must be finite; to leave out"),
+    ({"tolerance": np.inf}, r"tolerance\[\d\] is inf; it must be finite; to leave out"),
+    ({"tolerance": (1e-6, -1.0)}, r"tolerance\[1\] is -1\.0; it must be positive; to leave out"),
+    ({"tolerance": "small"}, "tolerance must be an array of real numbers, not 'small'"),
     ({"limits": "no"}, "limits must be True or False, not 'no'"),
     ({"limits": np.ones(2)}, "limits must be True or False"),
-    ({"posture": [0.0, np.nan], "objective": "posture"}, "posture must be finite"),
-    ({"elbow_angle": np.nan}, "elbow_angle must be finite"),
+    ({"posture": [0.0, np.nan], "objective": "posture"}, r"posture"),
+    ({"elbow_angle": np.nan}, "elbow_angle is nan; it must be finite"),
 ]
 
 

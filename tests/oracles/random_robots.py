@@ -13,7 +13,7 @@ import numpy as np
 import chasles as ch
 from chasles.engine import Function, cos, sin
 from chasles.geometry.elementary import cross
-from chasles.inverse_kinematics.iteration import State, iteration
+from chasles.inverse_kinematics.iteration import SearchState, search
 from chasles.inverse_kinematics.task import Task
 
 LONGEST = 0.5
@@ -71,18 +71,18 @@ class Arms:
     def solver(self) -> Function:
         """The solve kernel for arms of this many joints."""
         parameters = dict.fromkeys(("cos_alpha", "sin_alpha", "a", "d"), (self.n,))
-        return iteration(tool_motion, Task.of("pose"), self.n, 0.5 * LONGEST * self.n, parameters=parameters)
+        return search(tool_motion, Task.of("pose"), self.n, 0.5 * LONGEST * self.n, parameters=parameters)
 
     def solved_by(self, solver: Function, max_iterations: int) -> tuple[np.ndarray, np.ndarray]:
         """Configurations (count, n), and whether the solver claims that they reach the targets."""
         span = self.upper - self.lower
-        start = State.at(self.lower + 0.5 * span).packed()
+        start = SearchState.at(self.lower + 0.5 * span)
         shift, posture = np.full(self.n, 0.5), np.zeros(self.n)
         packed, _, done = solver(
             start, self.targets, np.full(2, TOLERANCE), self.lower, self.upper, self.lower, span, shift, posture,
             np.cos(self.alpha), np.sin(self.alpha), self.a, self.d, float(max_iterations),
         )  # fmt: skip
-        return State.unpacked(packed, self.n).q, done > 0.0
+        return SearchState.layout(self.n).split(packed).q, done > 0.0
 
 
 def tool_motion(q: Any, cos_alpha: Any, sin_alpha: Any, a: Any, d: Any) -> tuple[Any, Any]:

@@ -13,8 +13,8 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.following.follow import follow
+from chasles.trajectories.following.small_inverse import SmallInverse
 from chasles.trajectories.joint.following_report import runs
-from chasles.trajectories.small_inverse import SmallInverse
 
 PANDA, UR5, SCARA, PLANAR, PUMA = map(ch.load, ("panda", "ur5", "scara", "planar2r", "puma560"))
 Q_PANDA = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.7, 0.5])

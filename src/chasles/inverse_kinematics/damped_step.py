@@ -13,9 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import where
+from chasles.engine import maximum, minimum, where
 from chasles.engine.linear_solve import factor, solve
 from chasles.geometry.elementary import Array
+
+#: Damping is this times the squared error, plus a least damping: far from the target steps are careful, close to it
+#: they are Newton's. Found best, with the numbers of `iteration`, over four arms and 20,000 random ones.
+DAMPING = 0.05
 
 
 def free_joints(q: Array, lower: Array, upper: Array, descent: Array) -> Array:
@@ -39,3 +43,16 @@ def damped_step(J: Array, e: Array, damping: Any, secondary: Array | None = None
     wanted = e if secondary is None else e - J @ secondary
     step = J.T @ np.array(solve(factor(J @ J.T + damping * np.eye(m)), wanted))
     return np.asarray(step if secondary is None else step + secondary)
+
+
+def limited_step(
+    q: Array, J: Array, e: Array, damping: Any, lower: Array, upper: Array, secondary: Array | None = None
+) -> Array:
+    """`damped_step` from q without the joints that it would push beyond their limits."""
+    free = free_joints(q, lower, upper, J.T @ e)
+    return damped_step(J * free, e, damping, None if secondary is None else free * secondary)
+
+
+def clamped(q: Array, lower: Array, upper: Array) -> Array:
+    """Configuration within the limits that is nearest to q."""
+    return np.asarray(minimum(maximum(q, lower), upper))

@@ -1,6 +1,9 @@
-"""The iteration for one target as a program: damped steps within limits, and a fresh start where they get stuck.
+"""The iterations for one target as programs: the search for a solution, and the descent where there is none.
 
-It runs as a *solve* kernel: lanes work on different targets, and a lane whose target is solved takes the next one.
+The search takes damped steps within limits, and starts afresh where they get stuck. Damping in proportion to the error
+does not settle where an error remains; so the descent from the closest configuration raises the damping when a step did
+not help and lowers it when it did (Marquardt, An algorithm for least-squares estimation of nonlinear parameters, 1963).
+Both run as *solve* kernels: lanes work on different targets, and a lane that is done takes the next one.
 """
 
 from __future__ import annotations
@@ -10,15 +13,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from chasles.engine import Function, floor, maximum, minimum, trace, where
+from chasles.engine import Function, Layout, floor, trace, where
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.damped_step import damped_step, free_joints
+from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
 from chasles.inverse_kinematics.task import Kinematics, Task
 
-#: Damping is this times the squared error, plus `LEAST_DAMPING`: far from the target steps are careful, close to it
-#: they are Newton's. Found best, with the numbers below, over four arms and 20,000 random ones.
-DAMPING = 0.05
+#: Least damping of the search; see `damped_step.DAMPING`.
 LEAST_DAMPING = 1e-9
 #: A start is given up after this many steps, or when after `PATIENCE` of them one does not reduce the squared error by
 #: the factor `PROGRESS`.
@@ -31,13 +33,18 @@ SETTLED = 1e-4
 LAST_STEPS = 15
 NEAR = 1e-2
 _FAR = 1e9
+#: Most steps of the descent, its first damping, and the factors by which the damping changes.
+DESCENT_STEPS = 100
+_FIRST_DAMPING, _GROWTH, _SHRINKAGE = 1e-2, 4.0, 0.3
+#: A minimum is reached when steps become shorter than this, rad.
+_SHORT = 1e-8
 
 Objective = Callable[[Array, dict[str, Array]], Array]
 """Direction (n,) in which a secondary objective would move the joints at q, given the arguments of the call."""
 
 
-class State(NamedTuple):
-    """What the iteration remembers.
+class SearchState(NamedTuple):
+    """State of the search between two steps.
 
     Attributes
     ----------
@@ -46,13 +53,13 @@ class State(NamedTuple):
     closest
         Configuration with the smallest error so far, (n,).
     smallest
-        Its squared error.
+        Squared error of that configuration.
     before
         Squared error of the step before.
     steps
-        Steps since the last start.
+        Number of steps since the last start.
     restarts
-        Starts after the first.
+        Number of starts after the first.
     """
 
     q: Any
@@ -63,20 +70,31 @@ class State(NamedTuple):
     restarts: Any
 
     @classmethod
-    def at(cls, q: Array) -> State:
-        """State before the first step, from configurations (..., n)."""
-        zero = np.zeros(q.shape[:-1])
-        return cls(q, q, zero + _FAR, zero + _FAR, zero, zero)
+    def layout(cls, n: int) -> Layout:
+        """Layout of the state of n joints in a vector."""
+        return Layout(cls((n,), (n,), (), (), (), ()))
 
     @classmethod
-    def unpacked(cls, packed: Any, n: int) -> State:
-        """State from an array (..., 2 n + 4)."""
-        return cls(packed[..., :n], packed[..., n : 2 * n], *(packed[..., 2 * n + k][()] for k in range(4)))
+    def at(cls, q: Array) -> Array:
+        """Vector of the state before the first step, from configurations (..., n)."""
+        return cls.layout(q.shape[-1]).join(cls(q, q, _FAR, _FAR, 0.0, 0.0))
 
-    def packed(self) -> Array:
-        """State as an array (..., 2 n + 4)."""
-        scalars = np.stack([np.asarray(x) for x in self[2:]], axis=-1)
-        return np.concatenate([self.q, self.closest, scalars], axis=-1)
+
+class DescentState(NamedTuple):
+    """State of the descent between two steps: configuration (n,) and damping."""
+
+    q: Any
+    damping: Any
+
+    @classmethod
+    def layout(cls, n: int) -> Layout:
+        """Layout of the state of n joints in a vector."""
+        return Layout(cls((n,), ()))
+
+    @classmethod
+    def at(cls, q: Array) -> Array:
+        """Vector of the state before the first step, from configurations (..., n)."""
+        return cls.layout(q.shape[-1]).join(cls(q, _FIRST_DAMPING))
 
 
 def restart_direction(n: int) -> Array:
@@ -91,7 +109,7 @@ def restart_direction(n: int) -> Array:
     return root ** -np.arange(1.0, n + 1.0)
 
 
-def iteration(
+def search(
     kinematics: Kinematics,
     task: Task,
     n: int,
@@ -99,14 +117,14 @@ def iteration(
     objective: Objective | None = None,
     parameters: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
 ) -> Function:
-    """Solve kernel for one target after another.
+    """Return the solve kernel that searches for one target after another.
 
     Parameters
     ----------
     kinematics
         Pose and world-aligned Jacobian of the frame at q (n,) and the parameters.
     task
-        What counts of the error.
+        Components of the error that count.
     n
         Number of coordinates.
     length
@@ -114,7 +132,7 @@ def iteration(
     objective
         Secondary direction, or None.
     parameters
-        Names and shapes of what else the kinematics take, so that one program serves a family of robots.
+        Names and shapes of further arguments of the kinematics, so that one program serves a family of robots.
 
     Returns
     -------
@@ -122,37 +140,35 @@ def iteration(
         (state, T_world_goal, tolerance (angle, distance), lower, upper, first, span, shift, posture, *parameters)
         -> (state, done).
     """
-    direction = restart_direction(n)
+    direction, layout = restart_direction(n), SearchState.layout(n)
 
     def step(
         packed: Any, goal: Any, tolerance: Any, lower: Any, upper: Any, first: Any, span: Any, shift: Any, posture: Any,
         *values: Any,
     ) -> tuple[Any, Any]:  # fmt: skip
-        state = State.unpacked(packed, n)
+        state = layout.split(packed)
         q = state.q
         error = task.error(goal, kinematics(q, *values), length)
         cost = error.twist @ error.twist
         closer = cost < state.smallest
-        descent = error.jacobian.T @ error.twist
-        free = free_joints(q, lower, upper, descent)
-        J = error.jacobian * free
         damping = DAMPING * cost + LEAST_DAMPING
         within = (error.angle <= tolerance[0]) & (error.distance <= tolerance[1])
         worn_out = state.steps >= LONGEST_START
         idle = (state.steps >= PATIENCE) & (cost > PROGRESS * state.before)
         if objective is None:
-            dq = damped_step(J, error.twist, damping)
+            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper)
             done, stuck = within, worn_out | idle
         else:
             share = where(worn_out, 0.0, NEAR / (NEAR + cost))
-            dq = damped_step(J, error.twist, damping, share * free * objective(q, {"posture": posture}))
+            secondary = share * objective(q, {"posture": posture})
+            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, secondary)
             done = within & (worn_out | (dq @ dq <= SETTLED**2))
             stuck = (state.steps >= LONGEST_START + LAST_STEPS) | (idle & (cost > NEAR))
         give_up = stuck & ~within
         start = (state.restarts + 1.0) * direction + shift
         fresh = first + span * (start - floor(start))
-        q_next = where(give_up, fresh, minimum(maximum(q + dq, lower), upper))
-        following = State(
+        q_next = where(give_up, fresh, clamped(q + dq, lower, upper))
+        following = SearchState(
             where(done, q, q_next),
             where(closer, q, state.closest),
             where(closer, cost, state.smallest),
@@ -160,11 +176,11 @@ def iteration(
             where(give_up, 0.0, state.steps + 1.0),
             where(give_up, state.restarts + 1.0, state.restarts),
         )
-        return following.packed(), where(done, 1.0, 0.0)
+        return layout.join(following), where(done, 1.0, 0.0)
 
     vector = (n,)
     inputs = {
-        "state": (2 * n + 4,),
+        "state": (layout.size,),
         "T_world_goal": (4, 4),
         "tolerance": (2,),
         "lower": vector,
@@ -177,3 +193,29 @@ def iteration(
     }
     program = trace(step, inputs, name="inverse_kinematics", outputs=["state_next", "done"])
     return Function(program, shape="solve")
+
+
+def descent(kinematics: Kinematics, task: Task, n: int, length: float) -> Function:
+    """Return the solve kernel of the descent: (state, T_world_goal, lower, upper) -> (state, done)."""
+    layout = DescentState.layout(n)
+
+    def step(packed: Any, goal: Array, lower: Array, upper: Array) -> tuple[Array, Any]:
+        q, damping = layout.split(packed)
+        error = task.error(goal, kinematics(q), length)
+        trial = clamped(q + limited_step(q, error.jacobian, error.twist, damping, lower, upper), lower, upper)
+        new_error = task.error(goal, kinematics(trial), length)
+        better = new_error.twist @ new_error.twist < error.twist @ error.twist
+        moved = trial - q
+        following = DescentState(where(better, trial, q), damping * where(better, _SHRINKAGE, _GROWTH))
+        return layout.join(following), where(moved @ moved < _SHORT**2, 1.0, 0.0)
+
+    inputs = {"state": (layout.size,), "T_world_goal": (4, 4), "lower": (n,), "upper": (n,)}
+    return Function(trace(step, inputs, name="closest_configuration", outputs=["state_next", "done"]), shape="solve")
+
+
+def closest_configurations(kernel: Function, q: Array, goals: Array, lower: Array, upper: Array) -> NDArray[np.float64]:
+    """Configurations (..., n) downhill from q where the error for targets (..., 4, 4) has a minimum."""
+    n = q.shape[-1]
+    ended, _, _ = kernel(DescentState.at(q), goals, lower, upper, DESCENT_STEPS)
+    found: NDArray[np.float64] = DescentState.layout(n).split(ended).q
+    return found

@@ -1,4 +1,4 @@
-"""Inverse kinematics by iteration, for one robot, frame and task: prepare, iterate, judge."""
+"""Inverse kinematics by iteration, for one frame and task: prepare, search, judge."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from numpy.typing import NDArray
 from chasles.cached import cached_property
 from chasles.engine import Function, minimum, trace, where
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.descent import STEPS, descent, start_of_descent
-from chasles.inverse_kinematics.iteration import State, iteration, restart_direction
+from chasles.inverse_kinematics.frame import RobotFrame
+from chasles.inverse_kinematics.iteration import SearchState, closest_configurations, descent, restart_direction, search
 from chasles.inverse_kinematics.objectives import objective_of
-from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.inverse_kinematics.solution import SOLVED, Residual, Solution, every, whole
+from chasles.inverse_kinematics.ranges import Ranges
+from chasles.inverse_kinematics.solution import Row, Solution, all_true
 from chasles.inverse_kinematics.task import Task
-from chasles.inverse_kinematics.verification import Verdict, Verification
-from chasles.mechanics import Mechanics
-from chasles.model import build_tree
+from chasles.inverse_kinematics.verification import Verification
 
 #: Iterations for a target that is known to be out of reach: enough to come close.
 OUT_OF_REACH_ITERATIONS = 100.0
-#: A robot whose joints all meet in a point still needs a unit of length, m.
-_SMALLEST_LENGTH = 1e-3
 
 
 @dataclass(eq=False, slots=True)
@@ -36,13 +32,13 @@ class Search:
     q0
         First starts, (..., n), within the limits.
     near
-        Where turning joints should end, (..., n).
+        Configuration that revolute joints should end near, (..., n).
     tolerance
         Largest angle (rad) and distance (m) of a solution, (2,).
     max_iterations
         Most iterations for a target.
     shift
-        What sets the sequence of starts apart from those of other seeds, (..., n).
+        Offset of the sequence of starts, different for each seed, (..., n).
     posture
         Configuration that a secondary objective may ask for, (..., n).
     """
@@ -82,71 +78,51 @@ class Search:
 
 
 class NumericSolver:
-    """The search for one robot, frame and task.
+    """The search for one frame and task.
 
     Parameters
     ----------
-    robot, target
-        Whose frame is to reach the targets.
+    frame
+        Frame that is to reach the targets.
     task
-        What counts.
-    limits
-        Whether joint limits hold.
+        Components of the pose that count.
     objective
         Name of the secondary objective, or None.
     """
 
-    def __init__(self, robot: Mechanics, target: str, task: Task, limits: bool, objective: str | None) -> None:
-        tree = build_tree(robot.description)
-        self.n, self.task = robot.n, task
-        self.first_shift = np.full(robot.n, 0.5)
-        self.kinematics = robot.pose_and_jacobian.specialize(frame="world-aligned", target=target)
-        _, stretched = reach(tree, target, Ranges.of(robot, target, True, 0.0))
-        self.length = max(0.5 * stretched if np.isfinite(stretched) else 1.0, _SMALLEST_LENGTH)
-        self.ranges = Ranges.of(robot, target, limits, self.length)
-        forward_kinematics = robot.forward_kinematics.specialize(target=target)
-        self.verification = Verification(forward_kinematics, task, self.ranges, *reach(tree, target, self.ranges))
-        self.objective = objective_of(objective, robot, target, self.ranges)
+    def __init__(self, frame: RobotFrame, task: Task, objective: str | None) -> None:
+        self.frame, self.task, self.ranges, self.n = frame, task, frame.ranges, frame.n
+        self.first_shift = np.full(frame.n, 0.5)
+        self.verification = Verification(frame, task)
+        self.objective = objective_of(objective, frame)
 
     def solve(self, goals: NDArray[np.float64], search: Search) -> Solution:
         """Solve for targets (..., 4, 4)."""
         ranges = self.ranges
         first, span = ranges.starting(search.q0)
         start, clean, allowed = self.preparation(goals, search.q0, float(search.max_iterations))
-        packed, iterations, done = self.search(
+        state, iterations, done = self.search(
             start, clean, search.tolerance, ranges.lower, ranges.upper, first, span, search.shift, search.posture,
             allowed,
         )  # fmt: skip
-        if not every(done):
-            packed = self._settled(packed, done, clean)
-        q, angle, distance, margin, status, restarts = self.verdict(packed, done, goals, search.tolerance, search.near)
-        number = whole(status)
-        return Solution(
-            q=q,
-            success=status == SOLVED,
-            residual=Residual(distance, angle),
-            iterations=whole(iterations),
-            restarts=whole(restarts),
-            limit_margin=margin,
-            status=number,
-            branch=0 * number - 1,
-            infinite=status < 0.0,
-        )
+        if not all_true(done):
+            state = self._settled(state, done, clean)
+        return Solution(self.verdict(state, iterations, done, goals, search.tolerance, search.near))
 
-    def _settled(self, packed: Any, done: Any, goals: Any) -> Any:
+    def _settled(self, state: Any, done: Any, goals: Any) -> Any:
         """States with the closest configurations of failed searches moved downhill to a minimum of the error."""
         failed = np.asarray(done <= 0.0)
-        settled = np.array(packed)
-        start = start_of_descent(settled[failed][..., self.n : 2 * self.n])
+        settled, closest = np.array(state), SearchState.layout(self.n).slices["closest"]
         goals = np.broadcast_to(goals, (*failed.shape, 4, 4))[failed]
-        ended = self.descent(start, goals, self.ranges.lower, self.ranges.upper, STEPS)[0]
-        settled[failed, self.n : 2 * self.n] = ended[..., : self.n]
+        settled[failed, closest] = closest_configurations(
+            self.descent, settled[failed][..., closest], goals, self.ranges.lower, self.ranges.upper
+        )
         return settled
 
     @cached_property
     def descent(self) -> Function:
-        """The solve kernel for targets without a solution; see `descent`."""
-        return descent(self.kinematics, self.task, self.n, self.length)
+        """The solve kernel for targets without a solution; see `iteration.descent`."""
+        return descent(self.frame.motion, self.task, self.n, self.frame.length)
 
     @cached_property
     def preparation(self) -> Function:
@@ -156,7 +132,7 @@ class NumericSolver:
             valid = self.verification.is_pose(goal)
             far = self.verification.out_of_reach(goal)
             allowed = where(far, minimum(OUT_OF_REACH_ITERATIONS, max_iterations), max_iterations)
-            return State.at(q0).packed(), where(valid, goal, np.eye(4)), where(valid, allowed, 1.0)
+            return SearchState.at(q0), where(valid, goal, np.eye(4)), where(valid, allowed, 1.0)
 
         inputs = {"T_world_goal": (4, 4), "q0": (self.n,), "max_iterations": ()}
         outputs = ["state", "T_world_goal", "allowed"]
@@ -164,18 +140,26 @@ class NumericSolver:
 
     @cached_property
     def search(self) -> Function:
-        """The solve kernel; see `iteration`."""
-        return iteration(self.kinematics, self.task, self.n, self.length, self.objective)
+        """The solve kernel; see `iteration.search`."""
+        return search(self.frame.motion, self.task, self.n, self.frame.length, self.objective)
 
     @cached_property
     def verdict(self) -> Function:
-        """(state, done, T_world_goal, tolerance, near) -> (q, angle, distance, limit margin, status, restarts)."""
+        """(state, iterations, done, T_world_goal, tolerance, near) -> row of a `Solution`."""
+        layout, rows = SearchState.layout(self.n), Row.layout(self.n)
 
-        def judge(packed: Array, done: Any, goal: Array, tolerance: Array, near: Array) -> tuple[Any, ...]:
-            state = State.unpacked(packed, self.n)
+        def judge(packed: Array, iterations: Any, done: Any, goal: Array, tolerance: Array, near: Array) -> Array:
+            state = layout.split(packed)
             q = where(done > 0.0, state.q, state.closest)
-            return *self.verification(q, goal, tolerance, near), state.restarts
+            verdict = self.verification(q, goal, tolerance, near)
+            return rows.join(Row(*verdict, iterations, state.restarts, -1.0, 0.0))
 
-        inputs = {"state": (2 * self.n + 4,), "done": (), "T_world_goal": (4, 4), "tolerance": (2,), "near": (self.n,)}
-        outputs = [*Verdict._fields, "restarts"]
-        return Function(trace(judge, inputs, name="judge_inverse_kinematics", outputs=outputs))
+        inputs = {
+            "state": (layout.size,),
+            "iterations": (),
+            "done": (),
+            "T_world_goal": (4, 4),
+            "tolerance": (2,),
+            "near": (self.n,),
+        }
+        return Function(trace(judge, inputs, name="judge_inverse_kinematics", outputs=["row"]))

@@ -1,14 +1,18 @@
-"""What an inverse kinematics gives: configurations, and how good they are."""
+"""Solutions of inverse kinematics: configurations, and how good they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chasles.engine import Layout
+
+Select = Literal["first", "nearest", "best", "all"]
+SELECTIONS = ("first", "nearest", "best", "all")
 
 
 class Status(IntEnum):
@@ -33,11 +37,32 @@ _SENTENCES = {
 }
 
 
-SOLVED = float(Status.SOLVED)
+class Row(NamedTuple):
+    """A solution for one target as programs give it: one number after the other, in this order."""
+
+    q: Any
+    angle: Any
+    distance: Any
+    limit_margin: Any
+    status: Any
+    iterations: Any
+    restarts: Any
+    branch: Any
+    infinite: Any
+
+    @classmethod
+    def layout(cls, n: int) -> Layout:
+        """Layout of the row of n joints in a vector."""
+        return Layout(cls((n,), *((),) * _NUMBERS))
+
+
+#: Numbers in a row after the configuration, and their places counted from the end.
+_NUMBERS = len(Row._fields) - 1
+_ANGLE, _DISTANCE, _MARGIN, _STATUS, _ITERATIONS, _RESTARTS, _BRANCH, _INFINITE = range(-_NUMBERS, 0)
 
 
 class Residual(NamedTuple):
-    """What is left between the pose of a solution and its target, in the components that the task asks for.
+    """Difference between the pose of a solution and its target, in the components that the task asks for.
 
     Attributes
     ----------
@@ -51,33 +76,14 @@ class Residual(NamedTuple):
     angle: Any
 
 
-@dataclass(eq=False, slots=True)
 class Solution:
     """Configurations for targets, one for each, with the leading axes of the targets.
 
     Attributes
     ----------
-    q
-        Joint positions, shape (..., n), rad (m for sliding joints): the solution, or the configuration that came
-        closest. NaN where the target is invalid.
-    success
-        Shape (...): whether forward kinematics at q confirms the target within the tolerance and q is within the
-        limits.
-    residual
-        Distance (m) and angle (rad) between the pose at q and the target.
-    iterations
-        Shape (...): steps of the iteration, over all restarts; 0 for a closed form.
-    restarts
-        Shape (...): how often the search began anew.
-    limit_margin
-        Shape (...): smallest distance of a joint to its nearest limit, rad (m for sliding joints); inf without limits.
-    status
-        Shape (...): the number of a `Status` for each target.
-    branch
-        Shape (...): number of the branch of a closed form, an index to the names that `InverseKinematics.branches`
-        gives; -1 without one.
-    infinite
-        Shape (...): whether a closed form found the solution to be one of infinitely many, at a singular pose.
+    rows
+        All numbers of each solution, shape (..., n + 8), as the compiled programs give them; see `Row`. The other
+        attributes read them.
 
     Examples
     --------
@@ -90,38 +96,93 @@ class Solution:
     1 of 1 targets solved, after ... iterations on average
     """
 
-    q: NDArray[np.float64]
-    success: Any
-    residual: Residual
-    iterations: Any
-    restarts: Any
-    limit_margin: Any
-    status: Any
-    branch: Any
-    infinite: Any
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        self.rows = rows
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Joint positions, shape (..., n), rad (m for prismatic joints): the solution, or the closest configuration.
+
+        NaN where the target is invalid.
+        """
+        return self.rows[..., :-_NUMBERS]
+
+    @property
+    def success(self) -> Any:
+        """Whether forward kinematics at q confirms the target within the tolerance and the limits hold, (...)."""
+        return self.rows[..., _STATUS] == Status.SOLVED
+
+    @property
+    def residual(self) -> Residual:
+        """Distance (m) and angle (rad) between the pose at q and the target."""
+        return Residual(self.rows[..., _DISTANCE], self.rows[..., _ANGLE])
+
+    @property
+    def limit_margin(self) -> Any:
+        """Smallest distance of a joint to a limit, (...), rad (m for prismatic joints); inf without limits."""
+        return self.rows[..., _MARGIN]
+
+    @property
+    def status(self) -> Any:
+        """Number of a `Status` for each target, (...)."""
+        return _integers(self.rows[..., _STATUS])
+
+    @property
+    def iterations(self) -> Any:
+        """Number of steps of the search, over all its starts, (...); 0 for a closed form."""
+        return _integers(self.rows[..., _ITERATIONS])
+
+    @property
+    def restarts(self) -> Any:
+        """Number of starts after the first, (...)."""
+        return _integers(self.rows[..., _RESTARTS])
+
+    @property
+    def branch(self) -> Any:
+        """Number of the closed form's branch, (...): an index into `InverseKinematics.branches`; -1 without one."""
+        return _integers(self.rows[..., _BRANCH])
+
+    @property
+    def infinite(self) -> Any:
+        """Whether the solution is one of infinitely many, at a singular pose, as a closed form knows, (...)."""
+        return self.rows[..., _INFINITE] > 0.0
 
     def __getitem__(self, index: Any) -> Solution:
         """Return the solutions of some of the targets."""
-        return Solution(**{f.name: _part(getattr(self, f.name), index) for f in fields(self)})
+        whole = index if isinstance(index, tuple) else (index,)
+        batch = whole if any(part is Ellipsis for part in whole) else (*whole, ...)
+        return Solution(self.rows[(*batch, slice(None))])
 
     def filled_by(self, solve: Callable[[NDArray[np.bool_]], Solution]) -> Solution:
         """Return these solutions with the failures replaced by others for the same targets; invalid ones stay."""
-        status = np.asarray(self.status)
-        failed = (status != Status.SOLVED) & (status != Status.INVALID_TARGET)
+        status = self.rows[..., _STATUS]
+        failed = np.asarray((status != Status.SOLVED) & (status != Status.INVALID_TARGET))
         if not failed.any():
             return self
-        others = solve(failed)
+        rows = self.rows.copy()
+        rows[failed] = solve(failed).rows
+        return Solution(rows)
 
-        def merged(own: Any, other: Any) -> Any:
-            values = np.array(own)
-            values[failed] = other
-            return values[()]
+    def best(self, select: Select, q_near: NDArray[np.float64]) -> Solution:
+        """Return one solution for each target of those along the last axis of the batch.
 
-        residual = Residual(*map(merged, self.residual, others.residual))
-        names = [f.name for f in fields(self) if f.name != "residual"]
-        return Solution(
-            residual=residual, **{name: merged(getattr(self, name), getattr(others, name)) for name in names}
-        )
+        A success comes before a failure. Successes compare by the Euclidean distance from ``q_near`` (``"nearest"``)
+        or by the distance from the joint limits (``"best"``), failures by the error that is left.
+        """
+        if select == "nearest":
+            apart = self.q - q_near[..., None, :]
+            largest = np.abs(apart).max(axis=(-2, -1), keepdims=True, initial=1.0)  # squares must not overflow
+            penalty = np.linalg.norm(apart / largest, axis=-1)
+        else:
+            penalty = -self.limit_margin
+        left = self.residual.distance + self.residual.angle
+        rank = np.lexsort((np.where(self.success, penalty, left), ~self.success), axis=-1)[..., :1]
+        rows: NDArray[np.float64] = np.take_along_axis(self.rows, rank[..., None], axis=-2).squeeze(-2)
+        for spent in (_ITERATIONS, _RESTARTS):
+            rows[..., spent] = self.rows[..., spent].sum(axis=-1)
+        return Solution(rows)
 
     def __str__(self) -> str:
         success, status = np.atleast_1d(self.success), np.atleast_1d(self.status)
@@ -133,16 +194,15 @@ class Solution:
                 lines.append(f"{count}: {kind.sentence}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<Solution: {str(self).splitlines()[0]}>"
 
-def every(conditions: Any) -> bool:
-    """Whether all conditions hold; for a single one much faster than its method ``all``."""
+
+def all_true(conditions: Any) -> bool:
+    """Return whether all conditions hold; for a single one much faster than its method ``all``."""
     return bool(conditions.all() if conditions.ndim else conditions)
 
 
-def whole(values: Any) -> Any:
-    """Numbers of an array of floats, or of a single float, as integers."""
+def _integers(values: Any) -> Any:
+    """Numbers of an array of floats, or a single float, as integers."""
     return values.astype(np.int64) if values.ndim else int(values)
-
-
-def _part(value: Any, index: Any) -> Any:
-    return Residual(*(part[index] for part in value)) if isinstance(value, Residual) else value[index]

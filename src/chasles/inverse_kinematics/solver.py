@@ -1,13 +1,16 @@
-"""`robot.inverse_kinematics`: what users call."""
+"""`robot.inverse_kinematics`: closed form or search, behind one call."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import choice, truth, whole_number
+from chasles.engine import Function, Program
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.arguments import (
     MOST_ITERATIONS,
@@ -15,34 +18,52 @@ from chasles.inverse_kinematics.arguments import (
     MOST_STARTS,
     angles,
     configurations,
-    name_among,
     targets,
     tolerance_pair,
-    truth,
-    whole_number,
 )
 from chasles.inverse_kinematics.closed_form.solver import ClosedFormSolver
+from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.objectives import OBJECTIVES
-from chasles.inverse_kinematics.selection import SELECTIONS, Select, best_of
-from chasles.inverse_kinematics.solution import Solution, every
+from chasles.inverse_kinematics.solution import SELECTIONS, Select, Solution, all_true
 from chasles.inverse_kinematics.task import Task
-from chasles.mechanics import Mechanics, require_plain_coordinates
+from chasles.mechanics import Mechanics
+from chasles.sealed import Sealed
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")
+Floats = NDArray[np.float64]
+
+#: Sets of options that are kept checked.
+_MOST_REQUESTS = 256
 
 
-class InverseKinematics:
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Checked options of a call, and the solver that they choose."""
+
+    frame: RobotFrame
+    task: Task
+    tolerance: Floats
+    max_iterations: int
+    method: str
+    select: Select
+    starts: int
+    objective: str | None
+    seed: int
+    closed: ClosedFormSolver | None
+
+
+class InverseKinematics(Sealed):
     """Inverse kinematics of one robot; called as ``robot.inverse_kinematics(T, ...)``."""
 
     def __init__(self, robot: Mechanics) -> None:
-        require_plain_coordinates(robot, "inverse kinematics")
-        if robot.n == 0:
-            raise ArgumentError(f"robot '{robot.name}' has no joints to move")
         self._robot = robot
+        self._requests: dict[Hashable, Request] = {}
+        self._frames: dict[Hashable, RobotFrame] = {}
         self._solvers: dict[Hashable, NumericSolver] = {}
         self._closed_forms: dict[Hashable, ClosedFormSolver] = {}
+        self._frame("tool", True)
 
     def __call__(
         self,
@@ -137,61 +158,156 @@ class InverseKinematics:
         0 of 1 targets solved, after 100.0 iterations on average
         1: the target lies farther away than the stretched robot reaches; q comes closest
         """
-        n = self._robot.n
-        goals = targets(T_world_target)
-        frame = self._frame(target)
-        task = Task.of(mask)
+        options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
+        request = self._request(options)
+        goals, n = targets(T_world_target), self._robot.n
         near = None if q0 is None else configurations(q0, n, "q0", goals)
-        name_among(select, "selection", SELECTIONS)
-        name_among(method, "method", METHODS)
-        if objective is not None:
-            name_among(objective, "objective", OBJECTIVES)
         if posture is not None:
             if objective != "posture":
                 raise ArgumentError("a posture is followed only with objective='posture'")
             posture = configurations(posture, n, "posture", goals)
         if elbow_angle is not None:
             elbow_angle = angles(elbow_angle, "elbow_angle", goals)
-        within_limits = truth(limits, "limits")
-        allowed = tolerance_pair(tolerance)
-        iterations = whole_number(max_iterations, 1, MOST_ITERATIONS, "max_iterations")
-        count = whole_number(starts, 1, MOST_STARTS, "starts")
-        sequence = whole_number(seed, 0, MOST_SEEDS - 1, "seed")
+        solution = self._in_closed_form(request, goals, near, elbow_angle)
+        final = method == "closed form" or select == "all" or elbow_angle is not None
+        if solution is not None and (final or all_true(solution.success)):
+            return solution
+        return self._searched(request, goals, near, posture, solution)
 
-        closed = None
-        if method != "numeric" and objective is None:
-            closed = self._closed_form(frame, task, within_limits)
-        if method == "closed form" or (closed and closed.suffices(elbow_angle)):
+    def _request(self, options: tuple[Any, ...]) -> Request:
+        """Return the checked options; the same plain options are checked once."""
+        _, mask, limits, tolerance, iterations, _, _, starts, _, seed = options
+        if not (  # equal values of other types, such as 1 for True, may mean something else
+            limits.__class__ is bool
+            and tolerance.__class__ is float
+            and iterations.__class__ is starts.__class__ is seed.__class__ is int
+            and (mask is None or mask.__class__ is str)
+        ):
+            return self._checked(*options)
+        try:
+            found = self._requests.get(options)
+        except TypeError:  # an option without a hash is a wrong one
+            return self._checked(*options)
+        if found is None:
+            if len(self._requests) >= _MOST_REQUESTS:
+                self._requests.clear()
+            found = self._requests[options] = self._checked(*options)
+        return found
+
+    def _checked(
+        self,
+        target: str,
+        mask: str | ArrayLike | None,
+        limits: bool,
+        tolerance: ArrayLike,
+        max_iterations: int,
+        method: Method,
+        select: Select,
+        starts: int,
+        objective: str | None,
+        seed: int,
+    ) -> Request:
+        task = Task.of(mask)
+        choice(select, "selection", SELECTIONS)
+        choice(method, "method", METHODS)
+        if objective is not None:
+            choice(objective, "objective", OBJECTIVES)
+        frame = self._frame(target, truth(limits, "limits"))
+        return Request(
+            frame,
+            task,
+            tolerance_pair(tolerance),
+            whole_number(max_iterations, "max_iterations", 1, MOST_ITERATIONS),
+            method,
+            select,
+            whole_number(starts, "starts", 1, MOST_STARTS),
+            objective,
+            whole_number(seed, "seed", 0, MOST_SEEDS - 1),
+            self._closed_form(frame, task) if method != "numeric" and objective is None else None,
+        )
+
+    def _in_closed_form(
+        self, request: Request, goals: Floats, near: Floats | None, elbow_angle: Floats | None
+    ) -> Solution | None:
+        """Solutions by formulas; None where the options ask for a search."""
+        closed = request.closed
+        if request.method == "closed form" or (closed is not None and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")
-            solution = closed.solve(goals, near, allowed, select, elbow_angle)
-            if method == "closed form" or select == "all" or elbow_angle is not None or every(solution.success):
-                return solution
-        elif elbow_angle is not None:
+            return closed.solve(goals, near, request.tolerance, request.select, elbow_angle)
+        if elbow_angle is not None:
             raise ArgumentError(
                 "an elbow angle is for the closed form of seven joints with shoulder, elbow and wrist, the whole pose "
                 "and no objective"
             )
-        else:
-            solution = None
-        solver = self._solver(frame, task, within_limits, objective)
+        return None
+
+    def _searched(
+        self, request: Request, goals: Floats, near: Floats | None, posture: Floats | None, known: Solution | None
+    ) -> Solution:
+        """Solutions by iteration: of all targets, or only of those that a closed form did not solve."""
+        solver = self._solver(request.frame, request.task, request.objective)
         ranges = solver.ranges
         begin = ranges.middle if near is None else ranges.inside(near)
+        seed = request.seed
         search = Search(
             q0=begin,
             near=ranges.middle if near is None else near,
-            tolerance=allowed,
-            max_iterations=iterations,
-            shift=solver.first_shift if sequence == 0 else np.random.default_rng(sequence).random(n),
+            tolerance=request.tolerance,
+            max_iterations=request.max_iterations,
+            shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(self._robot.n),
             posture=begin if posture is None else posture,
         )
-        if solution is not None:  # what has no exact solution gets the closest configuration
-            return solution.filled_by(lambda failed: solver.solve(*search.part(goals, failed)))
-        if select == "first":
+        if known is not None:  # what has no exact solution gets the closest configuration
+            return known.filled_by(lambda failed: solver.solve(*search.part(goals, failed)))
+        if request.select == "first":
             return solver.solve(goals, search)
-        several = search.spread(count, ranges)
+        several = search.spread(request.starts, ranges)
         solutions = solver.solve(goals[..., None, :, :], several)
-        return solutions if select == "all" else best_of(solutions, select, search.near)
+        return solutions if request.select == "all" else solutions.best(request.select, search.near)
+
+    def specialize(
+        self,
+        target: str = "tool",
+        *,
+        mask: str | ArrayLike | None = None,
+        limits: bool = True,
+        select: Select = "nearest",
+        objective: str | None = None,
+    ) -> Function:
+        """Return the compiled function at the core of a call, for C export, derivatives or use inside a trace.
+
+        Parameters
+        ----------
+        target, mask, limits, objective
+            As in a call.
+        select
+            Branch of a closed form: ``"nearest"``, ``"best"`` or ``"all"``.
+
+        Returns
+        -------
+        Function
+            With a closed form: (T_world_goal, near, tolerance[, elbow_angle]) -> the row, or all rows, of a `Solution`.
+            Otherwise one step of the search, a solve kernel; see `chasles.inverse_kinematics.iteration.search`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> function = ch.load("ur5").inverse_kinematics.specialize(select="all")
+        >>> [argument.name for argument in function.program.inputs], function.program.outputs[0].shape
+        (['T_world_goal', 'near', 'tolerance'], (8, 14))
+        """
+        task, frame = Task.of(mask), self._frame(target, truth(limits, "limits"))
+        choice(select, "selection", SELECTIONS)
+        closed = self._closed_form(frame, task)
+        if objective is None and closed.family is not None:
+            return closed.function(select)
+        return self._solver(frame, task, objective).search
+
+    @property
+    def program(self) -> Program:
+        """Program of `specialize` with its defaults."""
+        return self.specialize().program
 
     def family(self, target: str = "tool") -> str | None:
         """Kind of arm for which there is a closed form, in words; None where there is none.
@@ -200,7 +316,7 @@ class InverseKinematics:
         >>> ch.load("ur5").inverse_kinematics.family()
         'six joints, the second to fourth parallel'
         """
-        family = self._closed_form(self._frame(target), Task.of(None), True).family
+        family = self._closed_form(self._frame(target, True), Task.of(None)).family
         return None if family is None else family.name
 
     def branches(self, target: str = "tool") -> tuple[str, ...]:
@@ -212,7 +328,7 @@ class InverseKinematics:
         >>> ch.load("puma560").inverse_kinematics.branches()[5]
         'shoulder right, elbow up, wrist flipped'
         """
-        family = self._closed_form(self._frame(target), Task.of(None), True).family
+        family = self._closed_form(self._frame(target, True), Task.of(None)).family
         return () if family is None else family.names
 
     def elbow_angle(self, q: ArrayLike, target: str = "tool") -> Any:
@@ -225,28 +341,30 @@ class InverseKinematics:
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
         np.float64(0.0)
         """
-        return self._closed_form(self._frame(target), Task.of(None), True).elbow_angle(
+        return self._closed_form(self._frame(target, True), Task.of(None)).elbow_angle(
             configurations(q, self._robot.n, "q")
         )
 
-    def _closed_form(self, frame: str, task: Task, limits: bool) -> ClosedFormSolver:
-        key = (frame, task, limits)
+    def _closed_form(self, frame: RobotFrame, task: Task) -> ClosedFormSolver:
+        key = (frame, task)
         if key not in self._closed_forms:
-            self._closed_forms[key] = ClosedFormSolver(self._robot, frame, task, limits)
+            self._closed_forms[key] = ClosedFormSolver(frame, task)
         return self._closed_forms[key]
 
-    def _solver(self, frame: str, task: Task, limits: bool, objective: str | None) -> NumericSolver:
-        key = (frame, task, limits, objective)
+    def _solver(self, frame: RobotFrame, task: Task, objective: str | None) -> NumericSolver:
+        key = (frame, task, objective)
         if key not in self._solvers:
-            self._solvers[key] = NumericSolver(self._robot, frame, task, limits, objective)
+            self._solvers[key] = NumericSolver(frame, task, objective)
         return self._solvers[key]
 
-    def _frame(self, target: str) -> str:
-        names = self._robot.frame_names
-        if isinstance(target, str) and target == "tool" and target not in names:
-            return self._robot.description.tool
-        name_among(target, "frame", names)
-        return target
+    def _frame(self, target: str, limits: bool) -> RobotFrame:
+        name = target
+        if isinstance(target, str) and target == "tool" and target not in self._robot.frame_names:
+            name = self._robot.description.tool
+        key = (str(name), limits)
+        if key not in self._frames:
+            self._frames[key] = RobotFrame(self._robot, name, limits)
+        return self._frames[key]
 
     def __repr__(self) -> str:
         return f"<inverse kinematics of robot '{self._robot.name}'>"

@@ -1,23 +1,20 @@
-"""The verdict on a configuration: it knows nothing of how the configuration was found."""
+"""The verdict on a configuration, whatever way it was found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.engine import where
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.ranges import Ranges
+from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Status
 from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_defect
 
 
 class Verdict(NamedTuple):
-    """A configuration and how good it is; the fields are those of `Solution`, the status is its number."""
+    """A configuration and how good it is: the first numbers of a `Row`."""
 
     q: Any
     angle: Any
@@ -26,27 +23,20 @@ class Verdict(NamedTuple):
     status: Any
 
 
-@dataclass(frozen=True, eq=False)
 class Verification:
     """Comparison of the pose at q with a target, and of q with the limits; it can be traced.
 
-    Attributes
+    Parameters
     ----------
-    forward_kinematics
-        Pose of the frame at q.
+    frame
+        Frame that is to reach the target.
     task
-        What counts.
-    ranges
-        Limits, and which joints turn freely.
-    centre, radius
-        A ball, in the world, that the frame's origin cannot leave.
+        Components of the pose that count.
     """
 
-    forward_kinematics: Callable[[Array], Array]
-    task: Task
-    ranges: Ranges
-    centre: NDArray[np.float64]
-    radius: float
+    def __init__(self, frame: RobotFrame, task: Task) -> None:
+        self.forward_kinematics, self.ranges, self.task = frame.pose, frame.ranges, task
+        self.centre, self.radius = frame.reach
 
     def __call__(self, q: Array, T_world_goal: Array, tolerance: Array, near: Array) -> Verdict:
         """Verdict on q (n,), after whole turns that bring it into the limits and near to a configuration."""

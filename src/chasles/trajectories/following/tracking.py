@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import Function, maximum, minimum, trace
+from chasles.engine import Function, trace
 from chasles.geometry.elementary import Array, cross
-from chasles.inverse_kinematics.damped_step import damped_step, free_joints
-from chasles.inverse_kinematics.descent import STEPS, start_of_descent
-from chasles.inverse_kinematics.numeric import NumericSolver
+from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step, free_joints, limited_step
+from chasles.inverse_kinematics.frame import RobotFrame
+from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.following.small_inverse import SmallInverse
 from chasles.trajectories.motion import Floats, PoseMotion
-from chasles.trajectories.small_inverse import SmallInverse
 
 Flags = NDArray[np.bool_]
 
@@ -28,8 +28,7 @@ _FINE = 1e-12
 _STEPS = 10
 #: Iterations of this search.
 _SEARCH = 200
-#: Damping of steps: in proportion to the squared error, and the least.
-_DAMPING = 0.05
+#: Least damping of steps; see `damped_step.DAMPING`.
 _LEAST_DAMPING = 1e-13
 #: Damping of the rates that predict a step.
 _RATE_DAMPING = 1e-8
@@ -100,9 +99,9 @@ class Tracker:
     def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
         require_plain_coordinates(robot, "following a motion in space")
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
-        solver = NumericSolver(robot, target, self.task, limits, None)
-        self.length, self.ranges, self._kinematics = solver.length, solver.ranges, solver.kinematics
-        self._descent = solver.descent
+        frame = RobotFrame(robot, target, limits)
+        self.length, self.ranges, self._kinematics = frame.length, frame.ranges, frame.motion
+        self._descent = descent(frame.motion, task, robot.n, frame.length)
         self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
@@ -150,7 +149,7 @@ class Tracker:
         for _ in range(_STEPS):
             found = self._step(found, goals, *ends)[0]
         reached = self.reached(found, goals)
-        closest = self._descent(start_of_descent(near), goals, *ends, STEPS)[0][..., : self.robot.n]
+        closest = closest_configurations(self._descent, near, goals, *ends)
         q[lost], solved[lost] = np.where(reached[:, None], found, closest), reached
         return q, solved
 
@@ -223,11 +222,9 @@ class Tracker:
     def _corrected(self, q: Array, goal: Array, lower: Array, upper: Array) -> tuple[Any, Any, Any]:
         """Formula of a step towards a target within limits; angle and distance are those before it."""
         error = self.task.error(goal, self._kinematics(q), self.length)
-        damping = _DAMPING * (error.twist @ error.twist) + _LEAST_DAMPING
-        free = free_joints(q, lower, upper, error.jacobian.T @ error.twist)
-        moved = q + free * damped_step(error.jacobian * free, error.twist, damping)
-        inside = [maximum(minimum(x, high), low) for x, low, high in zip(moved, lower, upper, strict=True)]
-        return np.array(inside), error.angle, error.distance
+        damping = DAMPING * (error.twist @ error.twist) + _LEAST_DAMPING
+        step = limited_step(q, error.jacobian, error.twist, damping, lower, upper)
+        return clamped(q + step, lower, upper), error.angle, error.distance
 
     def _damped_rates(self, q: Array, goal: Array, twist: Array, lower: Array, upper: Array) -> Array:
         """Formula of the smallest joint velocities for a twist, of joints that do not leave their limits."""

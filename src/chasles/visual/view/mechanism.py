@@ -13,6 +13,7 @@ from chasles.engine import Function
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.inverse_kinematics.task import Task
@@ -87,8 +88,8 @@ def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
         require_plain_coordinates(robot, "inverse kinematics")
     except ArgumentError:
         return {}, "The tool cannot be dragged: inverse kinematics takes no robots with free or spherical joints."
-    tool = robot.description.tool
-    return {name: NumericSolver(robot, tool, Task.of(mask), True, None) for name, mask in _TASKS.items()}, ""
+    frame = RobotFrame(robot, robot.description.tool, True)
+    return {name: NumericSolver(frame, Task.of(mask), None) for name, mask in _TASKS.items()}, ""
 
 
 def _coordinates(
