@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,13 +61,12 @@ def test_what_differs_differs(change: dict[str, Any]) -> None:
     assert other.q.shape != first.q.shape or float(np.abs(other.q - first.q).max()) > 0.0
 
 
-def test_numbers_changed_in_place_are_seen() -> None:
+def test_gains_cannot_be_changed_in_place() -> None:
     control = ch.PDGravity(ARM, kp=100.0, kd=20.0)
-    soft = ch.simulate(ARM, control, MOTION)
-    control.parameters["kp"][:] = 400.0
-    stiff = ch.simulate(ARM, control, MOTION)
-    np.testing.assert_array_equal(stiff.q, ch.simulate(ARM, ch.PDGravity(ARM, kp=400.0, kd=20.0), MOTION).q)
-    assert float(np.abs(stiff.q - soft.q).max()) > 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        control.parameters["kp"][:] = 400.0
+    with pytest.raises(AttributeError, match="kp"):
+        control.kp = 400.0
 
 
 def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
@@ -78,7 +75,6 @@ def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
 
     class Own(ch.control.Controller):
         name, initial_state = "own", np.zeros(0)
-        parameters: Mapping[str, Any] = MappingProxyType({})
 
         def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
             return STIFFNESS["value"] * (reference.q - q), state

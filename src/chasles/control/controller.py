@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -17,6 +17,7 @@ from chasles.engine import Layout
 from chasles.engine.records import Record, is_record, parts_of
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
+from chasles.sealed import Sealed
 from chasles.trajectories.motion import Motion, PoseMotion
 
 ReferenceKind = Literal["joint", "pose"]
@@ -25,7 +26,7 @@ ReferenceKind = Literal["joint", "pose"]
 _SIMILAR = 0.8
 
 
-class Controller(ABC):
+class Controller(Sealed):
     """A sampled control law, the second argument of `chasles.simulate`.
 
     The loop calls `law` once a period and holds its torques in between. A subclass defines `law` and overrides what

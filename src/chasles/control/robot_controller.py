@@ -39,8 +39,14 @@ class RobotController(Controller):
         if not self.handles_quaternions:
             require_plain_coordinates(robot, type(self).__name__)
         self.robot = robot
-        self.parameters = parameters
+        self.parameters = {name: _read_only(value) for name, value in parameters.items()}
         self.initial_state = checked_memory(initial_state)
+
+
+def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array
 
 
 def gains(count: int, **values: ArrayLike) -> dict[str, NDArray[np.float64]]:

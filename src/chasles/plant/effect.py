@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine import where
 from chasles.engine.scalar import boxed
 from chasles.errors import ArgumentError
+from chasles.sealed import Sealed
 
 
-class Effect:
+class Effect(Sealed):
     """An effect beyond the mechanics of rigid bodies; a part of a `chasles.Plant`.
 
     Its formulas are methods of plain arithmetic that can be traced. They take their numbers as an argument, a mapping

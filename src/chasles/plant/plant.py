@@ -20,9 +20,10 @@ from chasles.plant.payloads import PickedPayload
 from chasles.plant.sensors import Sensors
 from chasles.plant.wrenches import ExternalWrench
 from chasles.robot import Robot
+from chasles.sealed import Sealed
 
 
-class Plant:
+class Plant(Sealed):
     """What a controller controls: a robot and effects, each of which may be left out.
 
     The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves as the robot
