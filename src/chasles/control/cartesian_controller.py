@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.pose_reference import pose_reference
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskSpace
@@ -82,6 +83,11 @@ class CartesianController(RobotController):
     def target(self) -> str:
         """Name of the frame."""
         return self.task.target
+
+    def period_warning(self, period: float) -> str | None:
+        """Whether friction is fed back too strongly: Cartesian laws compensate it at the measured velocity."""
+        instead = "shorten the period, or give the controller a model with less friction (robot.with_friction(…))"
+        return friction_feedback_warning(self.robot, period, instead)
 
     def wanted(self, reference: Motion | PoseMotion) -> PoseMotion:
         """Motion of the frame that a reference asks for."""

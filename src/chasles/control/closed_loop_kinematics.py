@@ -102,6 +102,10 @@ class ClosedLoopKinematics(CartesianController):
         following = motion.q + period * motion.qd + 0.5 * period**2 * motion.qdd
         return tau, Record(started=1.0, commanded=following, inner=inner_state)
 
+    def period_warning(self, period: float) -> str | None:
+        """Warning of the inner law."""
+        return self.inner.period_warning(period)
+
     def rates(self, q: Any, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
         """Motion of the joints at positions q with which the frame follows and its error decays."""
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import choice, truth
+from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.integral_action import next_integral, saturated
 from chasles.control.robot_controller import RobotController, gains
 from chasles.robot import Robot
@@ -18,10 +20,15 @@ class ComputedTorque(RobotController):
     """tau = ID(q, qd, qdd_ref + Kd (qd_ref - qd) + Kp (q_ref - q) + Ki ∫(q_ref - q) dt).
 
     The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys the linear equation
-    e''' + Kd e'' + Kp e' + Ki e = 0 (without integral e'' + Kd e' + Kp e = 0). It needs to know the whole dynamics. The
-    feed-forward variant computes ID(q_ref, qd_ref, …), at the planned motion instead of the measured one: noise of the
-    measurements does not enter the model, and the error's equation holds for small errors only. While a joint's torque
-    is beyond the model's effort limit and its error drives it further, its integral waits.
+    e''' + Kd e'' + Kp e' + Ki e = 0 (without integral e'' + Kd e' + Kp e = 0). The law needs the whole dynamics.
+
+    Friction in the model is compensated at the reference velocity, by default. At the measured one, the compensation of
+    viscous friction D would be a positive feedback with the gain D h / M for a sample period h and an inertia M, which
+    light wrists with ordinary gears exceed many times. The robot's own friction then damps the error further:
+    M e'' + (M Kd + D) e' + M Kp e = 0.
+
+    A joint's integrator is held while its torque is beyond the model's effort limit and the error would push it
+    further.
 
     Source: Lynch and Park, Modern Robotics, section 11.4, Motion Control with Torque or Force Inputs.
 
@@ -33,7 +40,11 @@ class ComputedTorque(RobotController):
         Gains of the error's equation in 1/s², 1/s and 1/s³, not negative, one number or one for each joint. A natural
         frequency w and damping ratio z give ``kp = w**2``, ``kd = 2 * z * w``. Stable for ``ki < kp * kd``.
     feedforward
-        Whether the inverse dynamics are those of the planned motion.
+        Whether the inverse dynamics are computed at the planned motion, ID(q_ref, qd_ref, …): measurement noise does
+        not enter the model, and the error's equation holds for small errors only.
+    friction
+        Velocity at which friction is compensated: ``"reference"`` (default) or ``"measured"``. With the latter the
+        error's equation is exact if periods are short; `chasles.simulate` warns where the feedback's gain passes 1.
 
     Examples
     --------
@@ -44,10 +55,18 @@ class ComputedTorque(RobotController):
     name = "computed torque"
 
     def __init__(
-        self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0, feedforward: bool = False
+        self,
+        robot: Robot,
+        *,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        ki: ArrayLike = 0.0,
+        feedforward: bool = False,
+        friction: str = "reference",
     ) -> None:
         super().__init__(robot, gains(robot.n, kp=kp, kd=kd, ki=ki), np.zeros(robot.n))
-        self.feedforward = bool(feedforward)
+        self.feedforward = truth(feedforward, "feedforward")
+        self.friction = choice(friction, "velocity for the compensation of friction", ("reference", "measured"))
         if feedforward:
             self.name = "computed torque, feed-forward"
 
@@ -60,5 +79,13 @@ class ComputedTorque(RobotController):
         feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
         at = (reference.q, reference.qd) if self.feedforward else (q, qd)
         tau = self.robot.inverse_dynamics(*at, reference.qdd + feedback)
+        if self.friction == "reference" and not self.feedforward:
+            tau = tau + (self.robot.friction_torque(reference.qd) - self.robot.friction_torque(qd))
         excess = tau - saturated(tau, self.robot.effort_limits)
         return tau, next_integral(state, error, excess, period)
+
+    def period_warning(self, period: float) -> str | None:
+        """Whether friction at the measured velocity is fed back too strongly."""
+        if self.friction == "reference" or self.feedforward:
+            return None
+        return friction_feedback_warning(self.robot, period, "use friction='reference'")

@@ -135,6 +135,10 @@ class Controller(Sealed):
         """Whether the law needs `schedule`."""
         return type(self).schedule is not Controller.schedule
 
+    def period_warning(self, period: float) -> str | None:
+        """Return what is wrong with a sample period, s, for this law; default None, nothing."""
+        return None
+
     @property
     def memory_layout(self) -> Layout:
         """Names and shapes of the memory's parts."""

@@ -3,6 +3,14 @@
 from chasles.simulation.energy_audit import EnergyAudit
 from chasles.simulation.simulate import DivergenceWarning, UncompiledWarning, simulate
 from chasles.simulation.stepping import IntegrationError
-from chasles.simulation.stiffness import StiffnessWarning
+from chasles.simulation.stiffness import SamplingWarning, StiffnessWarning
 
-__all__ = ["DivergenceWarning", "EnergyAudit", "IntegrationError", "StiffnessWarning", "UncompiledWarning", "simulate"]
+__all__ = [
+    "DivergenceWarning",
+    "EnergyAudit",
+    "IntegrationError",
+    "SamplingWarning",
+    "StiffnessWarning",
+    "UncompiledWarning",
+    "simulate",
+]

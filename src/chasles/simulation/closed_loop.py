@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.control import Controller
+from chasles.control.integral_action import saturated
 from chasles.engine import Function, Layout, Record, trace, where
 from chasles.engine.records import Shapes
 from chasles.errors import ArgumentError, UnknownNameError
@@ -89,6 +90,8 @@ class ClosedLoop:
         What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``, ``"base"``.
     record_memory
         Whether the controller's memory is recorded.
+    effort_limits
+        Whether torques are limited to the effort limits of the robot's description.
     """
 
     plant: Plant
@@ -102,6 +105,7 @@ class ClosedLoop:
     audit: bool
     further: Mapping[str, CallInput]
     record_memory: bool = False
+    effort_limits: bool = True
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
@@ -345,8 +349,10 @@ class ClosedLoop:
             following = layout.split(layout.join(following))
         except (ArgumentError, UnknownNameError) as error:
             raise ArgumentError(f"controller '{self.controller.name}' gave memory that does not fit: {error}") from None
-        queue = self._queue(t, state.torques, np.asarray(tau))
-        recorded = self._recorded(t, x, queue, motion, (q, qd), memory, felt, acting, values)
+        demanded = np.asarray(tau)
+        limited = saturated(demanded, self.plant.robot.effort_limits) if self.effort_limits else demanded
+        queue = self._queue(t, state.torques, limited)
+        recorded = self._recorded(t, x, demanded, queue, motion, (q, qd), memory, felt, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
         return Sample(t, queue, {"sensors": sensed, "controller": following, "torques": waiting}, recorded)
 
@@ -389,6 +395,7 @@ class ClosedLoop:
         self,
         t: Any,
         x: Any,
+        demanded: Any,
         queue: list[Any],
         motion: Motion | PoseMotion,
         seen: Any,
@@ -398,7 +405,7 @@ class ClosedLoop:
         values: Any,
     ) -> list[Any]:
         plant, equations = self.plant, self.equations
-        recorded = [x.q, x.qd, queue[-1], motion[0], motion[1]]
+        recorded = [x.q, x.qd, demanded, motion[0], motion[1]]
         if self._other_torques:
             recorded.append(equations.motor_torque(x, queue[0], values))
         if plant.sensors is not None:

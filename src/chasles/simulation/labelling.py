@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chasles._version import __version__
 from chasles.mechanics.plain_coordinates import common_unit
 from chasles.robot import Robot
+from chasles.simulation.limits import limit_excesses, within_limits
 from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run
 
@@ -50,6 +51,10 @@ def make_run(
     batch = arrays["q"].shape[:-2]
     runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
     described = list(variables)
+    beyond = limit_excesses(robot, times, arrays["tau"], arrays["qd"], limited=bool(attributes.get("effort_limits", 0)))
+    if "saturation_time" in beyond:
+        arrays["tau_demanded"], arrays["tau"] = arrays["tau"], within_limits(arrays["tau"], robot.effort_limits)
+        described.append(joint_variable("tau_demanded", robot.n, "effort", "torque before the effort limits"))
     if "q_reference" in arrays:
         plain = robot.nq == robot.n
         error = arrays["q_reference"] - arrays["q"] if plain else robot.difference(arrays["q"], arrays["q_reference"])
@@ -65,6 +70,8 @@ def make_run(
         )
         for variable in described
     }
+    for name, (values, units, long_name) in beyond.items():
+        data[name] = ([*runs, "joint"], values, {"units": labels.units.get(units, units), "long_name": long_name})
     time, joint = _divergence(robot, times, arrays["q"], arrays["qd"])
     data["diverged_at"] = (runs, time, {"units": "s", "long_name": "time of the first value that is not finite"})
     data["diverged_joint"] = (runs, joint, {"units": "", "long_name": "joint at which the values left the finite"})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import truth
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function
@@ -25,7 +26,7 @@ from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_choice
 from chasles.simulation.references import loop_reference
-from chasles.simulation.stiffness import is_stiff, warn_if_stiff
+from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def simulate(
     save_every: int = 1,
     audit: bool = False,
     memory: bool = False,
+    effort_limits: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
     progress: bool | None = None,
@@ -119,6 +121,9 @@ def simulate(
     memory
         Whether the controller's memory is recorded: the variable ``memory`` with the axis ``element``, whose names are
         the controller's ``memory_names``. So one sees what adaptive controllers have learnt.
+    effort_limits
+        Whether the torques that the controller demands are limited to the effort limits of the robot's description; a
+        limit of 0 is none. The result says where they acted, see below.
     rtol, atol
         Relative and absolute tolerance of a step's error, where the error controls the steps; default 1e-6 and 1e-8,
         for SciPy's methods 1e-8 and 1e-10.
@@ -130,6 +135,10 @@ def simulate(
     Run
         An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units,
         and with what the plant's effects add: what sensors measured, currents, wrenches, ….
+        Where effort limits acted it holds ``tau_demanded``, the torques before the limits, ``saturation_time`` and
+        ``saturation_excess``, the time at the limit and the largest torque beyond it, for each joint. Where joints
+        moved faster than their velocity limits, it holds ``overspeed_time`` and ``overspeed_excess``. These are of the
+        recorded samples.
 
     Raises
     ------
@@ -174,6 +183,7 @@ def simulate(
         bool(audit),
         further,
         bool(memory) and controller.memory_layout.size > 0,
+        truth(effort_limits, "effort_limits"),
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
@@ -182,6 +192,9 @@ def simulate(
         loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
         warn_if_stiff(loop, q_start, values)
+    advice = controller.period_warning(loop.period)
+    if advice is not None:
+        warnings.warn(f"controller '{controller.name}': {advice}", SamplingWarning, stacklevel=2)
     tolerances = _tolerances(loop, rtol, atol)
     compiled = _traced(loop)
     if progress is None:
@@ -334,6 +347,7 @@ def _label(
         "period": loop.period,
         "substeps": loop.substeps or 0,
         "delay": loop.delay,
+        "effort_limits": int(loop.effort_limits),
         "plant": repr(loop.plant),
     }
     shapes = {**loop.shapes, setup.SEED: ()}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.robot import Robot
+from chasles.control.friction_rate import fastest_friction_rate
 from chasles.simulation.closed_loop import ClosedLoop
 
 #: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
@@ -24,36 +24,8 @@ class StiffnessWarning(UserWarning):
     """Friction, motors or springs act too fast for the integrator's step: results may be wrong or diverge."""
 
 
-def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], further: Any = 0.0) -> float:
-    """Largest rate, 1/s, at which friction slows a motion from rest: the top eigenvalue of M⁻¹ D.
-
-    Parameters
-    ----------
-    robot
-        The plant.
-    q
-        Configuration, shape (n,).
-    values
-        Parameters that take other values than the description's; of friction the largest counts.
-    further
-        Damping of the joints that is not in the description, shape (n,), N m s/rad.
-    """
-    description = robot.description
-    damping = np.zeros(robot.n) + further
-    for name, (driver, ratio, _) in description.mimics.items():
-        joint = description.joint(name)
-
-        def largest(parameter: str, joint: Any = joint) -> float:
-            return float(np.max(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter))))
-
-        slope = largest("viscous_friction")
-        if largest("coulomb_velocity") > 0.0:
-            slope += largest("coulomb_friction") / largest("coulomb_velocity")
-        first = description.starts[driver][1]
-        damping[first : first + len(joint.freedoms)] += ratio**2 * slope
-    if not damping.any():
-        return 0.0
-    return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ np.diag(damping)).real.max())
+class SamplingWarning(UserWarning):
+    """A control law feeds back more than its sample period allows."""
 
 
 def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> float:

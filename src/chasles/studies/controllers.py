@@ -8,11 +8,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles import control
 from chasles.control.controller import as_controller
-from chasles.engine import clip
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
 from chasles.studies import gains
@@ -44,7 +42,7 @@ _KINDS: dict[str, tuple[str, gains.Rule | None]] = {
     "model-reference-adaptive": ("ModelReferenceAdaptive", None),
     "sliding-mode": ("SlidingMode", None),
 }
-KINDS = tuple(kind for kind, (name, _) in _KINDS.items() if hasattr(control, name))
+KINDS = tuple(_KINDS)
 
 
 def kinds() -> tuple[str, ...]:
@@ -141,34 +139,6 @@ def make_controller(
     if "period" in _keywords(kind):
         given["period"] = period
     return getattr(control, class_name)(model, **given)
-
-
-class LimitedTorque:
-    """A controller whose torques the motors cut off at their limits.
-
-    Parameters
-    ----------
-    controller
-        The controller.
-    limits
-        Largest torques, shape (n,), N m or N; infinite for none.
-    """
-
-    def __init__(self, controller: Any, limits: NDArray[np.float64]) -> None:
-        self._controller = controller
-        self._limits = limits
-
-    def law(self, *arguments: Any) -> tuple[Any, Any]:
-        """Torques of the controller's law, cut off, and its memory."""
-        tau, state = self._controller.law(*arguments)
-        limits = [(lower, upper) for lower, upper in zip(-self._limits, self._limits, strict=True)]
-        cut = [clip(t, *pair) if np.isfinite(pair[1]) else t for t, pair in zip(tau, limits, strict=True)]
-        return np.array(cut), state
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_controller":
-            raise AttributeError(name)
-        return getattr(self._controller, name)
 
 
 @cache

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.control.friction_rate import fastest_friction_rate
 from chasles.errors import ArgumentError
 from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.simulation import simulate
-from chasles.simulation.stiffness import fastest_friction_rate
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot
-from chasles.studies.controllers import LimitedTorque, make_controller
+from chasles.studies.controllers import make_controller
 from chasles.studies.definition import Study
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
@@ -159,8 +159,6 @@ def perform(study: Study, part: Part, controller: Any) -> dict[str, Floats]:
     drawn = draw(study)
     chosen = drawn.at(part.rate)[part.first : part.last]
     period = 1.0 / part.rate
-    if study.execution.torque_limits and np.isfinite(made.model.effort_limits).any():
-        controller = LimitedTorque(controller, made.model.effort_limits)
     vary = plant_values(study, made, drawn, chosen)
     duration = made.motion.duration + study.execution.rest
     run = simulate(
@@ -173,6 +171,7 @@ def perform(study: Study, part: Part, controller: Any) -> dict[str, Floats]:
         substeps=_substeps(study, made, period),
         vary=vary,
         save_every=max(1, round(duration / period / _SAMPLES)),
+        effort_limits=study.execution.torque_limits,
         progress=False,
     )
     return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)

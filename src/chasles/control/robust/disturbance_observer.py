@@ -95,6 +95,10 @@ class DisturbanceObserver(RobotController):
         """Schedule of the inner law."""
         return self.inner.schedule(times, motion)
 
+    def period_warning(self, period: float) -> str | None:
+        """Warning of the inner law."""
+        return self.inner.period_warning(period)
+
     @property
     def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: disturbance, what is known of the last period, and the inner memory."""

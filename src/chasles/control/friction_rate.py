@@ -1,0 +1,73 @@
+"""How fast friction acts, against which steps and sample periods are short or long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chasles.robot import Robot
+
+
+def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], further: Any = 0.0) -> float:
+    """Largest rate, 1/s, at which friction slows a motion from rest: the top eigenvalue of M⁻¹ D.
+
+    Parameters
+    ----------
+    robot
+        The plant.
+    q
+        Configuration, shape (n,).
+    values
+        Parameters that take other values than the description's; of friction the largest counts.
+    further
+        Damping of the joints that is not in the description, shape (n,), N m s/rad.
+    """
+    description = robot.description
+    damping = np.zeros(robot.n) + further
+    for name, (driver, ratio, _) in description.mimics.items():
+        joint = description.joint(name)
+
+        def largest(parameter: str, joint: Any = joint) -> float:
+            return float(np.max(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter))))
+
+        slope = largest("viscous_friction")
+        if largest("coulomb_velocity") > 0.0:
+            slope += largest("coulomb_friction") / largest("coulomb_velocity")
+        first = description.starts[driver][1]
+        damping[first : first + len(joint.freedoms)] += ratio**2 * slope
+    if not damping.any():
+        return 0.0
+    return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ np.diag(damping)).real.max())
+
+
+def friction_feedback_warning(model: Robot, period: float, instead: str) -> str | None:
+    """Return a warning, if a law that compensates friction at the measured velocity feeds it back with a gain above 1.
+
+    The velocity is fed back with positive sign: in a period the friction D of a joint of inertia M would change the
+    velocity by the share D h / M. Beyond 1 the compensation lags behind what it compensates.
+
+    Parameters
+    ----------
+    model
+        Model that the law believes in.
+    period
+        Sample period h, s.
+    instead
+        What to do instead.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r").with_friction(viscous=100.0)
+    >>> friction_feedback_warning(arm, 0.01, "use friction='reference'").split(":")[0]
+    'friction of the model is compensated at the measured velocity'
+    """
+    gain = fastest_friction_rate(model, model.home, {}) * period
+    if not gain > 1.0:
+        return None
+    return (
+        f"friction of the model is compensated at the measured velocity: a positive feedback of gain {gain:.3g} in a "
+        f"sample period of {period:g} s, which must stay below 1; {instead}"
+    )

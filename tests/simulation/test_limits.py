@@ -1,0 +1,125 @@
+"""Effort limits act, and what they and velocity limits did is reported, against closed forms."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.errors import ArgumentError
+from chasles.model import Description, Inertia, Joint, Limits, Link
+from chasles.simulation import SamplingWarning
+
+MASS, LIMIT = 2.0, 4.0
+REST = ch.PointToPoint([0.0], [0.0], duration=1.0)
+
+
+def slider(effort: float = LIMIT, velocity: float = np.inf) -> ch.Robot:
+    """A mass that slides horizontally."""
+    limits = Limits(effort=effort, velocity=velocity)
+    joint = Joint("slide", "prismatic", "base", "block", axis=np.array([1.0, 0.0, 0.0]), limits=limits)
+    return ch.Robot(Description("slider", (Link("base"), Link("block", Inertia(MASS))), (joint,)))
+
+
+def push(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+    """Three times the limit until 0.5 s, half of it afterwards."""
+    from chasles.engine import where
+
+    return np.array([where(t < 0.4995, 3.0 * LIMIT, 0.5 * LIMIT)])
+
+
+def expected(t: Any, force: float) -> Any:
+    """Path under a force until 0.5 s, and half the limit afterwards."""
+    a, b = force / MASS, 0.5 * LIMIT / MASS
+    later = np.maximum(t - 0.5, 0.0)
+    early = np.minimum(t, 0.5)
+    return 0.5 * a * early**2 + a * early * later + 0.5 * b * later**2
+
+
+@pytest.mark.parametrize("integrator", ["automatic", "rodas5p", "RK45"])
+def test_torques_stop_at_the_limit_and_the_result_says_how_long_and_how_far(integrator: str) -> None:
+    run = ch.simulate(slider(), push, REST, integrator=integrator)
+    np.testing.assert_allclose(run.q[:, 0], expected(run.time, LIMIT), atol=1e-7)
+    assert run.tau.max() == LIMIT
+    assert run.tau_demanded.max() == 3.0 * LIMIT
+    np.testing.assert_allclose(run.saturation_time, 0.5, atol=1e-9)
+    np.testing.assert_allclose(run.saturation_excess, 2.0 * LIMIT)
+    assert run.saturation_excess.attrs["units"] == "N"
+
+
+def test_plain_python_laws_and_delayed_torques_are_limited_too() -> None:
+    def law(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+        return push(float(t), q, qd, reference)
+
+    with pytest.warns(UserWarning, match="cannot be compiled"):
+        plain = ch.simulate(slider(), law, REST)
+    np.testing.assert_allclose(plain.q[:, 0], expected(plain.time, LIMIT), atol=1e-9)
+    late = ch.simulate(slider(), push, REST, delay=0.0015)
+    assert late.tau_applied.max() == LIMIT
+    np.testing.assert_allclose(late.q[-1, 0], expected(1.0, LIMIT), atol=0.01)
+
+
+def test_limits_can_be_switched_off_and_zero_or_infinity_is_none() -> None:
+    free = ch.simulate(slider(), push, REST, effort_limits=False)
+    np.testing.assert_allclose(free.q[:, 0], expected(free.time, 3.0 * LIMIT), atol=1e-9)
+    for robot in (slider(effort=np.inf), slider(effort=0.0)):
+        same = ch.simulate(robot, push, REST)
+        np.testing.assert_allclose(same.q, free.q, atol=1e-12)
+        assert "saturation_time" not in same
+        assert "tau_demanded" not in same
+    with pytest.raises(ArgumentError, match="effort_limits must be True or False"):
+        ch.simulate(slider(), push, REST, effort_limits=1)
+
+
+def test_overspeed_is_reported_for_each_run() -> None:
+    run = ch.simulate(slider(velocity=0.5), lambda t, q, qd, r: 2.0 + 0.0 * q, REST, qd0=[[0.0], [-0.25]])
+    np.testing.assert_allclose(run.overspeed_time[:, 0], [0.5, 0.25], atol=1.1e-3)  # faster than 0.5 m/s at 1 m/s²
+    np.testing.assert_allclose(run.overspeed_excess[:, 0], [0.5, 0.25], atol=1e-9)
+
+
+def test_within_the_limits_nothing_changes() -> None:
+    arm = ch.load("panda")
+    motion = ch.PointToPoint(arm.home, arm.home + 0.2, 1.0)
+    law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    run, free = ch.simulate(arm, law, motion), ch.simulate(arm, law, motion, effort_limits=False)
+    np.testing.assert_array_equal(run.tau, free.tau)
+    assert set(run.data_vars) == set(free.data_vars)
+
+
+def test_an_integral_does_not_wind_up_at_the_limits() -> None:
+    """A step that saturates: with the integral held the overshoot is far smaller than with an integral that goes on."""
+    robot = slider(effort=1.0)
+    step = ch.PointToPoint([1.0], [1.0], duration=8.0)
+    held = ch.ComputedTorque(robot, kp=25.0, kd=10.0, ki=20.0)
+    wound = ch.ComputedTorque(slider(effort=np.inf), kp=25.0, kd=10.0, ki=20.0)
+    runs = [ch.simulate(robot, law, step, q0=[0.0]) for law in (held, wound)]
+    overshoots = [float(run.q.max()) - 1.0 for run in runs]
+    assert overshoots[0] < 0.5 * overshoots[1]
+
+
+@pytest.mark.parametrize("period", [1e-3, 4e-3])
+def test_computed_torque_compensates_friction_at_the_reference_velocity(period: float) -> None:
+    """Viscous friction D that acts far faster than the period: D h / M = 50 and 200. The default follows the motion."""
+    robot = slider(effort=np.inf).with_friction(viscous=50_000.0 * MASS)
+    motion = ch.PointToPoint([0.0], [1.0], duration=1.0)
+    run = ch.simulate(robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion, period=period)
+    peak = float(np.abs(run.error).max())
+    assert peak == pytest.approx(0.5 * period * 1.875, rel=0.1)  # half a period behind the peak velocity: held torques
+    with pytest.warns(SamplingWarning, match=rf"positive feedback of gain {50_000 * period:g} .* friction='reference'"):
+        ch.simulate(
+            robot,
+            ch.ComputedTorque(robot, kp=400.0, kd=40.0, friction="measured"),
+            motion,
+            period=period,
+            duration=0.02,
+        )
+
+
+def test_the_error_of_computed_torque_obeys_its_equation_with_the_friction_as_damper() -> None:
+    """M e'' + (M kd + D) e' + M kp e = 0, here with a double root; at short periods."""
+    kp, D = 100.0, 8.0 * MASS
+    robot = slider(effort=np.inf).with_friction(viscous=D)
+    law = ch.ComputedTorque(robot, kp=kp, kd=2.0 * np.sqrt(kp) - D / MASS)
+    run = ch.simulate(robot, law, REST, q0=[0.01], period=1e-4)
+    w = np.sqrt(kp)
+    np.testing.assert_allclose(run.q[:, 0], 0.01 * (1.0 + w * run.time) * np.exp(-w * run.time), atol=2e-5)
