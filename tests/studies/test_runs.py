@@ -10,6 +10,7 @@ from tiny_studies import own, tiny
 
 import chasles as ch
 from chasles import studies
+from chasles.control.linear_quadratic import continuous_riccati
 from chasles.errors import UnknownNameError
 from chasles.studies.controllers import make_controller
 from chasles.studies.design import draw
@@ -165,17 +166,34 @@ def test_the_same_bandwidth_for_a_decoupled_arm() -> None:
     mean = arm.mass_matrix(motion(np.linspace(0.0, 0.3, 50)).q).mean(axis=0)
     np.testing.assert_allclose(K[:, :2], 100.0 * mean, atol=0.15 * 100.0 * np.abs(M).max())
     np.testing.assert_allclose(K[:, 2:], 16.0 * mean, atol=0.15 * 16.0 * np.abs(M).max())
-    for kind, name in (("computed-torque", "ki"), ("pid", "ki"), ("time-varying-regulator", "weights")):
-        controller = make_controller(kind, {"frequency": 10.0, "integral": 0.5}, arm, motion, period)
-        if name == "weights":
-            gain = np.sqrt(
-                np.diag(controller.weights.Q)[4:] * 2.0 * 10.0 * np.diag(mean)
-            )  # of a joint that turns alone
-            np.testing.assert_allclose(gain, 0.5 * 10.0**3 * np.diag(mean), rtol=1e-12)
-        else:
-            np.testing.assert_allclose(controller.parameters[name], 5.0 * controller.parameters["kp"], rtol=1e-12)
     with pytest.raises(UnknownNameError, match="integral"):
         studies.StudyController("PD", "pd", {"integral": 0.5})
+
+
+@pytest.mark.parametrize("kappa", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("zeta", [0.8, 1.0])
+def test_all_linear_laws_with_integral_action_have_the_same_poles(kappa: float, zeta: float) -> None:
+    """(s² + 2 ζ ω s + ω²)(s + κ ω) for joints that turn alone, and for the regulator with any mass matrix."""
+    arm, omega = ch.load("planar2r"), 10.0
+    motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
+    wanted = np.polymul([1.0, 2.0 * zeta * omega, omega**2], [1.0, kappa * omega])
+    settings = {"frequency": omega, "damping": zeta, "integral": kappa}
+    made = {kind: make_controller(kind, settings, arm, motion, 1e-3) for kind in ("computed-torque", "pid")}
+    M = arm.mass_matrix(motion(np.linspace(0.0, 0.3, 50)).q).mean(axis=0)
+    for kind, controller in made.items():
+        kd, kp, ki = (np.broadcast_to(controller.parameters[name], 2) for name in ("kd", "kp", "ki"))
+        inertia = np.diag(M) if kind == "pid" else np.ones(2)
+        slower = kd[0] / inertia[0] / wanted[1]  # gains of single joints leave room for the coupling
+        assert slower == pytest.approx(1.0) or kind == "pid"
+        for gain, power in zip((kd, kp, ki), (1, 2, 3), strict=True):
+            np.testing.assert_allclose(gain, wanted[power] * slower**power * inertia, rtol=1e-12)
+    regulator = make_controller("time-varying-regulator", settings, arm, motion, 1e-3)
+    A, zero, one = np.zeros((6, 6)), np.zeros((2, 2)), np.eye(2)
+    A[:2, 2:4] = A[4:, :2] = one
+    B = np.concatenate([zero, np.linalg.inv(M), zero])
+    K = continuous_riccati(A, B, *regulator.weights).K
+    np.testing.assert_allclose(K, np.hstack([wanted[2] * M, wanted[1] * M, wanted[3] * M]), rtol=1e-8)
+    assert "integral action" in regulator.name
 
 
 def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> None:

@@ -34,7 +34,7 @@ class Wish:
     damping_times_period
         Bound on the rate at which the damping acts, times the period.
     integral
-        Gain of the integral, as a share of the stiffness times the frequency; 0 for no integral action.
+        Third pole of laws with integral action, as a share of the frequency; 0 for no integral action.
     """
 
     model: Robot
@@ -74,7 +74,12 @@ class Wish:
     @property
     def attainable_limit(self) -> float:
         """Highest frequency, rad/s, that the period allows."""
-        return self.damping_times_period / (2.0 * self.damping * self.period)
+        return self.damping_times_period / ((2.0 * self.damping + self.integral) * self.period)
+
+    def polynomial(self, frequency: float) -> tuple[float, float, float]:
+        """Coefficients ki, kp, kd of the error's polynomial: (s² + 2 ζ ω s + ω²), times (s + κ ω) with an integral."""
+        zeta, kappa = self.damping, self.integral
+        return kappa * frequency**3, (1.0 + 2.0 * zeta * kappa) * frequency**2, (2.0 * zeta + kappa) * frequency
 
 
 Rule = Callable[[Wish], dict[str, Any]]
@@ -82,34 +87,27 @@ Rule = Callable[[Wish], dict[str, Any]]
 
 def stiffness(wish: Wish) -> dict[str, Any]:
     """Each joint as if it turned alone."""
-    frequency = wish.attainable_alone()
-    return {"kp": wish.inertia * frequency**2, "kd": 2.0 * wish.damping * frequency * wish.inertia}
+    _, kp, kd = wish.polynomial(wish.attainable_alone())
+    return {"kp": wish.inertia * kp, "kd": wish.inertia * kd}
 
 
 def stiffness_with_integral(wish: Wish) -> dict[str, Any]:
     """Each joint as if it turned alone."""
-    gains = stiffness(wish)
-    return gains | {"ki": wish.integral * wish.attainable_alone() * gains["kp"]}
+    ki, _, _ = wish.polynomial(wish.attainable_alone())
+    return stiffness(wish) | {"ki": wish.inertia * ki}
 
 
 def error_equation(wish: Wish) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass."""
-    frequency = wish.attainable()
-    return {"kp": frequency**2, "kd": 2.0 * wish.damping * frequency, "ki": wish.integral * frequency**3}
+    ki, kp, kd = wish.polynomial(wish.attainable())
+    return {"kp": kp, "kd": kd, "ki": ki}
 
 
 def quadratic_weights(wish: Wish) -> dict[str, Any]:
-    """Weights under which the regulator of the mean mass matrix has the wished frequency and damping.
-
-    For joints that turn alone, the weight of the integral gives it the wished gain; stiffness and damping, which are
-    optimal for all weights together, grow with it.
-    """
-    frequency, n = wish.attainable(), wish.model.n
-    Q, R = frequency_weights(wish.mass_matrices.mean(axis=0), frequency, max(wish.damping, 0.5**0.5))
-    weights: dict[str, Any] = {"Q": Q, "R": R}
-    if wish.integral > 0.0:
-        weights["integral_error"] = Q.diagonal()[:n] ** -0.5 / (wish.integral * frequency)
-    return weights
+    """Weights under which the regulator of the mean mass matrix has the wished poles."""
+    mean = wish.mass_matrices.mean(axis=0)
+    Q, R = frequency_weights(mean, wish.attainable(), max(wish.damping, 0.5**0.5), wish.integral)
+    return {"Q": Q, "R": R}
 
 
 def perturbation_weights(wish: Wish) -> dict[str, Any]:

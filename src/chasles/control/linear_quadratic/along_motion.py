@@ -27,14 +27,25 @@ def regulator_weights(
     """Weights as given, checked, or by Bryson's rule; Q is (3n, 3n) if integrals of the errors count."""
     defaults = bryson_weights(robot)
     n = robot.n
-    states = defaults.Q if Q is None else weight_matrix(Q, 2 * n, "Q", definite=False)
     inputs = defaults.R if R is None else weight_matrix(R, n, "R", definite=True)
+    if Q is not None and integral_error is None and np.shape(Q) == (3 * n, 3 * n):
+        return Weights(weight_matrix(Q, 3 * n, "Q", definite=False), inputs)
+    states = defaults.Q if Q is None else weight_matrix(Q, 2 * n, "Q", definite=False)
     if integral_error is None:
         return Weights(states, inputs)
     joined = np.zeros((3 * n, 3 * n))
     joined[: 2 * n, : 2 * n] = states
     joined[2 * n :, 2 * n :] = np.diag(reals(integral_error, "integral_error", (n,), broadcast=True, above=0.0) ** -2.0)
     return Weights(joined, inputs)
+
+
+def integral_count(weights: Weights) -> int:
+    """Number of integrals of errors that count: one for each joint, or none.
+
+    >>> integral_count(Weights(np.eye(6), np.eye(2)))
+    2
+    """
+    return len(weights.Q) - 2 * len(weights.R)
 
 
 def period_of(times: Floats) -> float | None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real
 from chasles.control.linear_quadratic.along_motion import (
+    integral_count,
     period_of,
     regulator_law,
     regulator_rows,
@@ -69,11 +70,12 @@ class GainScheduledRegulator(RobotController):
         R: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
     ) -> None:
-        super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
+        weights = regulator_weights(robot, Q, R, integral_error)
+        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        self.weights = weights
         self.update_period = real(update_period, "update_period", above=0.0)
         self.interpolate = bool(interpolate)
-        self.weights = regulator_weights(robot, Q, R, integral_error)
-        if integral_error is not None:
+        if integral_count(weights):
             self.name += ", with integral action"
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:

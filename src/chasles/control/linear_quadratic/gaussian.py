@@ -12,6 +12,7 @@ from chasles.arguments import reals
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
+    integral_count,
     next_deviation_integral,
     period_of,
     regulator_weights,
@@ -81,11 +82,12 @@ class LinearQuadraticGaussian(RobotController):
         initial_velocity_error: ArrayLike = 0.1,
     ) -> None:
         n = robot.n
-        memory = {"prediction": np.zeros(2 * n), "integral": np.zeros(0 if integral_error is None else n)}
+        weights = regulator_weights(robot, Q, R, integral_error)
+        memory = {"prediction": np.zeros(2 * n), "integral": np.zeros(integral_count(weights))}
         super().__init__(robot, {}, memory)
         self.q = None if q is None else reals(q, "q", (n,))
-        self.weights = regulator_weights(robot, Q, R, integral_error)
-        if integral_error is not None:
+        self.weights = weights
+        if integral_count(weights):
             self.name += ", with integral action"
         unknown = np.diagonal(self.weights.R) ** -0.5 if torque_error is None else torque_error
         self.torque_error = reals(unknown, "torque_error", (n,), broadcast=True, above=0.0)

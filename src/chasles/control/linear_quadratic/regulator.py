@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
-from chasles.control.linear_quadratic.along_motion import regulator_law, regulator_weights, stationary_gains
+from chasles.control.linear_quadratic.along_motion import (
+    integral_count,
+    regulator_law,
+    regulator_weights,
+    stationary_gains,
+)
 from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -75,10 +80,11 @@ class LinearQuadraticRegulator(RobotController):
         integral_error: ArrayLike | None = None,
         period: float | None = None,
     ) -> None:
-        super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
+        weights = regulator_weights(robot, Q, R, integral_error)
+        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        self.weights = weights
         self.q = reals(robot.home if q is None else q, "q", (robot.n,))
-        self.weights = regulator_weights(robot, Q, R, integral_error)
-        if integral_error is not None:
+        if integral_count(weights):
             self.name += ", with integral action"
         rest = np.zeros(robot.n)
         self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, period)

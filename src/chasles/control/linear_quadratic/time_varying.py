@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    integral_count,
     period_of,
     regulator_law,
     regulator_rows,
@@ -79,9 +80,10 @@ class TimeVaryingRegulator(RobotController):
         terminal: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
     ) -> None:
-        super().__init__(robot, {}, np.zeros(0 if integral_error is None else robot.n))
-        self.weights = regulator_weights(robot, Q, R, integral_error)
-        if integral_error is not None:
+        weights = regulator_weights(robot, Q, R, integral_error)
+        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        self.weights = weights
+        if integral_count(weights):
             self.name += ", with integral action"
         size = len(self.weights.Q)
         self.terminal = None if terminal is None else weight_matrix(terminal, size, "terminal", definite=False)

@@ -76,7 +76,7 @@ def bryson_weights(
     return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
 
 
-def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float = 1.0) -> Weights:
+def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float = 1.0, integral: float = 0.0) -> Weights:
     """Weights under which the regulator of a mass matrix is a spring and a damper: stiffness ω² M, damping 2 ζ ω M.
 
     The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows. Springs
@@ -92,11 +92,17 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
         ω, 1/s.
     damping
         ζ, at least 1/√2; regulators are not damped less.
+    integral
+        κ: with integrals of the deviations as states behind positions and velocities, the regulator has a third pole at
+        -κ ω beside those of ω and ζ. Its gains are then κ ω³ M of the integral, (1 + 2 ζ κ) ω² M and (2 ζ + κ) ω M.
+        Default 0: no integrals.
 
     Returns
     -------
     Weights
-        Q = diag(ω³ M / (2 ζ), ω (2 ζ - 1/ζ) M) and R = (2 ζ ω M)⁻¹. All terms of their cost are powers, in W.
+        Q = diag(ω³ M / (2 ζ), ω (2 ζ - 1/ζ) M) and R = (2 ζ ω M)⁻¹. All terms of their cost are powers, in W. With
+        integrals Q = diag((1 + (4 ζ² - 2) κ²) ω⁴, (4 ζ² - 2 + κ²) ω², κ² ω⁶) ⊗ M / (2 ζ ω): the factorisation
+        p(s) p(-s) of the wanted polynomial p, term by term.
 
     Raises
     ------
@@ -109,15 +115,21 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
     >>> from chasles.control.linear_quadratic import continuous_riccati
     >>> continuous_riccati([[0.0, 1.0], [0.0, 0.0]], [[0.0], [0.5]], *weights).K.round(9)
     array([[200.,  40.]])
+    >>> Q, R = frequency_weights([[2.0]], frequency=10.0, damping=1.0, integral=1.0)
+    >>> A, B = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.0], [0.5], [0.0]])
+    >>> continuous_riccati(A, B, Q, R).K.round(6)  # (s + 10)³ = s³ + 30 s² + 300 s + 1000
+    array([[ 600.,   60., 2000.]])
     """
     M = weight_matrix(mass_matrix, len(np.atleast_1d(mass_matrix)), "mass_matrix", definite=True)
     omega, zeta = real(frequency, "frequency", above=0.0), real(damping, "damping", above=0.0)
     if zeta < _LEAST_DAMPING:
         raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
-    speed = omega * max(0.0, 2.0 * zeta - 1.0 / zeta)
-    n, zero = len(M), np.zeros_like(M)
-    Q = np.block([[omega**3 / (2.0 * zeta) * M, zero], [zero, speed * M]])
-    R = np.linalg.solve(2.0 * zeta * omega * M, np.eye(n))
+    kappa = real(integral, "integral", at_least=0.0)
+    spread = max(0.0, 4.0 * zeta**2 - 2.0)
+    terms = [(1.0 + spread * kappa**2) * omega**4, (spread + kappa**2) * omega**2]
+    terms += [kappa**2 * omega**6] if kappa else []
+    Q = np.asarray(np.kron(np.diag(terms), M), dtype=np.float64) / (2.0 * zeta * omega)
+    R = np.linalg.solve(2.0 * zeta * omega * M, np.eye(len(M)))
     return Weights(Q, 0.5 * (R + R.T))
 
 
