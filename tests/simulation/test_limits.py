@@ -1,5 +1,6 @@
 """Effort limits act, and what they and velocity limits did is reported, against closed forms."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import chasles as ch
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Limits, Link
-from chasles.simulation import SamplingWarning
+from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning
 
 MASS, LIMIT = 2.0, 4.0
 REST = ch.PointToPoint([0.0], [0.0], duration=1.0)
@@ -92,7 +93,9 @@ def test_an_integral_does_not_wind_up_at_the_limits() -> None:
     step = ch.PointToPoint([1.0], [1.0], duration=8.0)
     held = ch.ComputedTorque(robot, kp=25.0, kd=10.0, ki=20.0)
     wound = ch.ComputedTorque(slider(effort=np.inf), kp=25.0, kd=10.0, ki=20.0)
-    runs = [ch.simulate(robot, law, step, q0=[0.0]) for law in (held, wound)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SaturationWarning)
+        runs = [ch.simulate(robot, law, step, q0=[0.0]) for law in (held, wound)]
     overshoots = [float(run.q.max()) - 1.0 for run in runs]
     assert overshoots[0] < 0.5 * overshoots[1]
 
@@ -123,3 +126,35 @@ def test_the_error_of_computed_torque_obeys_its_equation_with_the_friction_as_da
     run = ch.simulate(robot, law, REST, q0=[0.01], period=1e-4)
     w = np.sqrt(kp)
     np.testing.assert_allclose(run.q[:, 0], 0.01 * (1.0 + w * run.time) * np.exp(-w * run.time), atol=2e-5)
+
+
+def wrist() -> tuple[ch.Robot, float]:
+    """An arm with a wrist so light that gains for its shoulder are far too high for it, and the wrist's inertia."""
+    arm = ch.load("panda")
+    mobility = np.asarray(arm.inverse_mass_matrix(arm.home))[6, 6]
+    return arm, float(1.0 / mobility)
+
+
+def test_a_run_that_diverges_says_why_in_terms_of_the_robot() -> None:
+    arm, inertia = wrist()
+    kd = 31.0 * inertia / 1e-3
+    law = ch.PDGravity(arm, kp=0.0, kd=kd * np.eye(7)[6])
+    motion = ch.PointToPoint(arm.home, arm.home + 0.1, 0.5)
+    with pytest.warns(DivergenceWarning, match=rf"panda_joint7 moves {inertia:.2g} kg·m², and kd·T/M = 31"):
+        ch.simulate(arm, law, motion, effort_limits=False)
+    with pytest.warns(SaturationWarning, match=r"panda_joint7 was at its effort limit for \d+%.* kd·T/M = 31"):
+        run = ch.simulate(arm, law, motion)
+    assert np.isfinite(run.q).all()
+    assert float(run.saturation_time[6]) > 0.4
+    law = ch.PDGravity(arm, kp=9.0 * inertia / 1e-6 * np.eye(7)[6], kd=0.0)
+    with pytest.warns(DivergenceWarning, match=r"kp·T²/M = 9 must be below 4"):
+        ch.simulate(arm, law, motion, effort_limits=False)
+
+
+def test_of_a_batch_the_run_that_diverged_first_is_explained() -> None:
+    arm, inertia = wrist()
+    gains = np.array([1.0, 5.0, 31.0])[:, None] * (inertia / 1e-3) * np.eye(7)[6]
+    motion = ch.PointToPoint(arm.home, arm.home + 0.1, 0.5)
+    law = ch.PDGravity(arm, kp=0.0, kd=0.0)
+    with pytest.warns(DivergenceWarning, match=r"2 of 3 runs diverged.*panda_joint7 .*kd·T/M = 31"):
+        ch.simulate(arm, law, motion, vary={"controller.kd": gains}, effort_limits=False)

@@ -100,7 +100,7 @@ def test_computed_torque_with_an_exact_model_obeys_the_linear_error_equation() -
     arm = ch.load("puma560")
     motion = ch.PointToPoint(arm.home, arm.home + 0.8, 1.0)
     offset = np.array([0.1, -0.05, 0.08, 0.1, -0.1, 0.05])
-    controller = ch.ComputedTorque(arm.with_friction(coulomb=0.0), kp=100.0, kd=20.0)
+    controller = ch.ComputedTorque(arm.with_friction(coulomb=0.0), kp=100.0, kd=20.0, friction="measured")
     plant = arm.with_friction(coulomb=0.0)
     run = ch.simulate(plant, controller, motion, period=1e-4, q0=motion.start - offset, save_every=100)
     t = run.time.values[:, None]

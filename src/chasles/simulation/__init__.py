@@ -1,7 +1,8 @@
 """Closed-loop simulation."""
 
+from chasles.simulation.diagnosis import DivergenceWarning, SaturationWarning
 from chasles.simulation.energy_audit import EnergyAudit
-from chasles.simulation.simulate import DivergenceWarning, UncompiledWarning, simulate
+from chasles.simulation.simulate import UncompiledWarning, simulate
 from chasles.simulation.stepping import IntegrationError
 from chasles.simulation.stiffness import SamplingWarning, StiffnessWarning
 
@@ -10,6 +11,7 @@ __all__ = [
     "EnergyAudit",
     "IntegrationError",
     "SamplingWarning",
+    "SaturationWarning",
     "StiffnessWarning",
     "UncompiledWarning",
     "simulate",

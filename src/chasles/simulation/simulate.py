@@ -23,6 +23,7 @@ from chasles.simulation import setup, stepping
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import first_pace
+from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_choice
 from chasles.simulation.references import loop_reference
@@ -39,10 +40,6 @@ _LONG_WORK = 2e10  # scalar operations, some seconds
 
 class UncompiledWarning(UserWarning):
     """A control law could not be compiled and runs as plain Python, far slower."""
-
-
-class DivergenceWarning(UserWarning):
-    """Some runs left the finite numbers; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
 
 
 def simulate(
@@ -203,7 +200,9 @@ def simulate(
         recorded = _scan(loop, compiled, state, times, values, tolerances, progress)
     else:
         recorded = _step(loop, compiled is not None, state, times, values, tolerances, progress)
-    return _label(loop, repr(reference), times, recorded, {name: values.get(name, given[name]) for name in given})
+    run = _label(loop, repr(reference), times, recorded, {name: values.get(name, given[name]) for name in given})
+    warn_of(run, loop, state, times, values)
+    return run
 
 
 def _method_and_steps(method: str | Integrator, substeps: int | None) -> tuple[int | None, str | Integrator]:
@@ -352,15 +351,4 @@ def _label(
     }
     shapes = {**loop.shapes, setup.SEED: ()}
     names = loop.controller.memory_names
-    run = make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)
-    diverged = np.isfinite(run["diverged_at"].values)
-    if diverged.any():
-        first = np.nanargmin(run["diverged_at"].values)
-        time, joint = (float(run["diverged_at"].values.flat[first]), str(run["diverged_joint"].values.flat[first]))
-        warnings.warn(
-            f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint} "
-            "(see `diverged_at` and `diverged_joint`); lower gains, a shorter period or more substeps may help",
-            DivergenceWarning,
-            stacklevel=3,
-        )
-    return run
+    return make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)

@@ -1,0 +1,124 @@
+"""Why a run diverged, or stood at its effort limits: the gains of the sampled loop in terms of the robot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.simulation.closed_loop import ClosedLoop
+
+if TYPE_CHECKING:
+    from chasles.simulation.results import Run
+
+Floats = NDArray[np.float64]
+#: A velocity feedback, sampled and held, is stable for kd·T/M below 2; a position feedback for kp·T²/M below 4.
+_STABLE_DAMPING, _STABLE_STIFFNESS = 2.0, 4.0
+#: Change of positions and velocities, rad and rad/s (m and m/s), by which a law's gains are measured.
+_CHANGE = 1e-6
+#: Share of the time at an effort limit beyond which a run is warned of.
+_MOST_SATURATED = 0.5
+
+
+class DivergenceWarning(UserWarning):
+    """Some runs left the finite numbers; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
+
+
+class SaturationWarning(UserWarning):
+    """A joint stood at its effort limit for most of the time; ``saturation_time`` of the result says how long."""
+
+
+class Feedback(NamedTuple):
+    """Feedback of each joint's own motion at the start of a run, (n,) each.
+
+    Attributes
+    ----------
+    inertia
+        Inertia of a joint with the others free, kg·m² (kg).
+    stiffness, damping
+        Change of its torque with its position and its velocity, with opposite sign, N·m/rad and N·m·s/rad.
+    """
+
+    inertia: Floats
+    stiffness: Floats
+    damping: Floats
+
+
+def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> None:
+    """Warn of runs that diverged, and of joints that stood at their effort limits.
+
+    Parameters
+    ----------
+    run
+        The labelled result.
+    loop, state, times, values
+        What was simulated: states of all runs at the start, times (S, k) of the calls, values by name.
+    """
+    diverged = np.isfinite(run["diverged_at"].values)
+    if diverged.any():
+        first = int(np.nanargmin(run["diverged_at"].values))
+        time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
+        said = f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint}"
+        reason = _reason(loop, state, times, values, first)
+        advice = reason or "lower gains, a shorter period or more substeps may help"
+        warnings.warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning, stacklevel=3)
+    if "saturation_time" in run:
+        span = float(times[-1, 0] - times[0, 0])
+        share = run["saturation_time"].values / span
+        if share.max() > _MOST_SATURATED:
+            worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
+            joint = str(run["joint"].values[number])
+            said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
+            reason = _reason(loop, state, times, values, int(worst))
+            warnings.warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning, stacklevel=3)
+
+
+def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:
+    """Say which joint's gain is too high for the period, if one is."""
+    robot, T = loop.plant.robot, loop.period
+    if robot.nq != robot.n:
+        return None
+    own = _feedback(loop, state, times, values, run)
+    damping, stiffness = own.damping * T / own.inertia, own.stiffness * T**2 / own.inertia
+    excess = np.maximum(np.maximum(damping / _STABLE_DAMPING, stiffness / _STABLE_STIFFNESS), -damping)
+    joint = int(np.argmax(excess))
+    if not excess[joint] > 1.0:
+        return None
+    unit = "kg" if robot.description.velocity_units[joint] == "m/s" else "kg·m²"
+    moves = f"{robot.velocity_names[joint]} moves {own.inertia[joint]:.2g} {unit}"
+    if damping[joint] < -1.0:
+        gain = -damping[joint]
+        return f"{moves}, and its velocity is fed back with positive sign, gain {gain:.2g}: compensate less friction"
+    if damping[joint] > _STABLE_DAMPING:
+        return f"{moves}, and kd·T/M = {damping[joint]:.2g} must be below 2: lower kd or shorten the period"
+    return f"{moves}, and kp·T²/M = {stiffness[joint]:.2g} must be below 4: lower kp or shorten the period"
+
+
+def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> Feedback:
+    """Measure the gains of the law at the start of a run, by differences."""
+    batch = state.shape[:-1]
+    chosen = np.unravel_index(run, batch) if batch else ()
+    own = {
+        name: np.broadcast_to(value, (*batch, *loop.shapes[name]))[chosen]
+        for name, value in values.items()
+        if name in loop.shapes
+    }
+    vector = next(loop.inputs.each_call(times[:1, :1]))
+    given = loop.inputs.layout.split(np.broadcast_to(vector, (*batch, vector.shape[-1]))[chosen])
+
+    def torque(part: str, joint: int, change: float) -> float:
+        now = loop.layout.split(state[chosen].copy())
+        now.plant[part][joint] += change
+        return float(loop.sample(given, now, own).recorded[2][joint])
+
+    def gains(part: str) -> Floats:
+        joints = range(loop.plant.n)
+        return np.array([torque(part, k, -_CHANGE) - torque(part, k, _CHANGE) for k in joints]) / (2.0 * _CHANGE)
+
+    described = {name: own[name] for name in loop.varied if name in loop.plant.robot.parameters}
+    q = loop.layout.split(state[chosen]).plant.q
+    mobility = np.asarray(loop.plant.robot.inverse_mass_matrix(q, vary=described))
+    return Feedback(1.0 / np.diagonal(mobility), gains("q"), gains("qd"))
