@@ -27,6 +27,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
     """An argument is of a type that holds no real numbers, such as text or complex numbers."""
 
 
+class IdentificationError(ChaslesError, ValueError):
+    """Measurements do not determine a model: the message says why and what would help."""
+
+
 class TraceError(ChaslesError, TypeError):
     """A traced scalar was used where a number is needed; the message says what to write instead."""
 
