@@ -1,0 +1,294 @@
+"""Signals for identification: one regular rate, one low-pass filter without lag, derivatives.
+
+Sources: M. Gautier, "Dynamic identification of robots with power model" (ICRA 1997): zero-phase filtering with a
+cut-off well above the bandwidth of the motion, central differences, and the same filter for torques and for every
+column of the regressor ("parallel filtering"), which leaves the equations true; then samples above the cut-off are
+superfluous.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
+
+from chasles.arguments import real
+from chasles.errors import ArgumentError
+from chasles.identification.log import Log
+
+FloatArray = NDArray[np.float64]
+
+ORDER = 4
+MARGIN = 5.0
+"""Cut-off in multiples of the bandwidth of the motion."""
+ENERGY = 0.99
+"""Share of the velocities' energy that defines the bandwidth of the motion."""
+CLEAR = 300.0
+"""Power relative to the noise floor above which a line of the spectrum belongs to the motion (25 dB)."""
+ACCELERATION_NOISE = 0.1
+"""Largest noise of the filtered accelerations relative to the accelerations."""
+HIGHEST = 0.4
+"""Highest cut-off relative to the sample rate."""
+OVERSAMPLING = 12
+"""Samples in a period of the cut-off frequency where derivatives and regressors are computed."""
+THINNED = 3
+"""Samples in a period of the cut-off frequency that the regression keeps."""
+LEAST_SAMPLES = 30
+SLOW = 0.02
+"""Speed, relative to a joint's largest, below which it rests."""
+
+
+@dataclass(frozen=True)
+class Cutoff:
+    """Cut-off frequency of the filters, and why.
+
+    Attributes
+    ----------
+    frequency
+        Hz.
+    bandwidth
+        Bandwidth of the motion of each joint, shape (n,), Hz.
+    reason
+        Sentence.
+    """
+
+    frequency: float
+    bandwidth: FloatArray
+    reason: str
+
+    def __str__(self) -> str:
+        return f"cut-off {self.frequency:.3g} Hz: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Signals:
+    """Filtered signals of a log at a regular rate.
+
+    Attributes
+    ----------
+    time, q, qd, qdd, effort
+        Shapes (k,) and (k, n).
+    moving
+        Whether each joint moves, shape (k, n), or rests: slower than 2 % of its largest speed.
+    segments
+        Slices without gaps.
+    period
+        Time between samples, s.
+    cutoff
+        Filter.
+    noise
+        Standard deviation that white noise of the raw effort leaves below the cut-off, shape (n,): the floor that no
+        model of this motion can pass.
+    derivative
+        What velocities were made of: "measured velocities" or "positions".
+    """
+
+    time: FloatArray
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+    effort: FloatArray
+    moving: NDArray[np.bool_]
+    segments: tuple[slice, ...]
+    period: float
+    cutoff: Cutoff
+    noise: FloatArray
+    derivative: str
+
+    def filter(self, columns: FloatArray) -> FloatArray:
+        """Filter columns (k, ...) as the efforts were, segment by segment."""
+        filtered = np.empty_like(columns)
+        for part in self.segments:
+            filtered[part] = _low_pass(columns[part], self.cutoff.frequency, 1.0 / self.period)
+        return filtered
+
+    def kept(self) -> NDArray[np.intp]:
+        """Indices of the samples that carry information below the cut-off, without the ends of the segments."""
+        step = max(1, int(1.0 / (THINNED * self.cutoff.frequency * self.period)))
+        edge = round(1.0 / (self.cutoff.frequency * self.period)) if self._is_filtered else 2
+        parts = [
+            np.arange(
+                part.start + min(edge, (part.stop - part.start) // 4),
+                part.stop - min(edge, (part.stop - part.start) // 4),
+                step,
+            )
+            for part in self.segments
+        ]
+        return np.concatenate(parts)
+
+    @property
+    def _is_filtered(self) -> bool:
+        return self.cutoff.frequency * self.period < HIGHEST
+
+    def split(self, share: float) -> tuple[Signals, Signals]:
+        """Signals of the first share of the samples, and of the rest."""
+        at = round(share * len(self.time))
+        return self._part(0, at), self._part(at, len(self.time))
+
+    def _part(self, start: int, stop: int) -> Signals:
+        ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
+        own = slice(start, stop)
+        return replace(
+            self, time=self.time[own], q=self.q[own], qd=self.qd[own], qdd=self.qdd[own], effort=self.effort[own],
+            moving=self.moving[own], segments=tuple(slice(a, b) for a, b in ends if b - a >= 2),
+        )  # fmt: skip
+
+
+def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
+    """Filter a log without lag, differentiate it, and thin it out to the rate that the cut-off asks for.
+
+    Parameters
+    ----------
+    log
+        Log.
+    cutoff
+        Cut-off frequency, Hz; default: chosen by `choose_cutoff`.
+
+    Raises
+    ------
+    ArgumentError
+        If no joint moves or the log is too short.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> t = np.arange(0.0, 10.0, 0.01)
+    >>> q = np.stack([np.sin(t), np.cos(2.0 * t)], axis=1)
+    >>> signals = filtered_signals(ch.Log({"t": t, "q": q, "tau": q}, ch.load("planar2r")))
+    >>> bool(np.abs(signals.qdd[50:-50, 0] + np.sin(signals.time[50:-50])).max() < 1e-3)
+    True
+    """
+    if len(log.time) < LEAST_SAMPLES:
+        raise ArgumentError(f"the log has {len(log.time)} samples; identification needs at least {LEAST_SAMPLES}")
+    chosen = choose_cutoff(log) if cutoff is None else cutoff
+    if not isinstance(chosen, Cutoff):
+        chosen = Cutoff(real(chosen, "cutoff", above=0.0), np.full(log.n, np.nan), "given")
+    period, rate = log.sample_period, 1.0 / log.sample_period
+    step = max(1, int(rate / (OVERSAMPLING * chosen.frequency)))
+    shortest = max(4.0 * period, 1.0 / chosen.frequency)
+    parts = [part for part in log.segments if log.time[part][-1] - log.time[part][0] > shortest]
+    if not parts:
+        raise ArgumentError(f"the log has no segment longer than {shortest:.3g} s, a period of the cut-off frequency")
+    measured = log.qd is not None and _prefers_measured(log, chosen.frequency)
+    blocks: list[tuple[FloatArray, ...]] = []
+    noise = np.zeros(log.n)
+    for part in parts:
+        time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
+        q, effort = (_regular(log.time[part], block[part], time) for block in (log.q, log.effort))
+        noise = np.maximum(noise, _white_noise(effort, chosen.frequency, rate))
+        q, effort = (_low_pass(block, chosen.frequency, rate)[::step] for block in (q, effort))
+        time = time[::step]
+        if measured and log.qd is not None:
+            qd = _low_pass(
+                _regular(
+                    log.time[part],
+                    log.qd[part],
+                    np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period),
+                ),
+                chosen.frequency,
+                rate,
+            )[::step]
+        else:
+            qd = CubicSpline(time, q)(time, 1)
+        blocks.append((time, q, qd, CubicSpline(time, qd)(time, 1), effort))
+    ends = np.cumsum([0, *(len(block[0]) for block in blocks)])
+    time, q, qd, qdd, effort = (np.concatenate(group) for group in zip(*blocks, strict=True))
+    fastest = np.abs(qd).max(axis=0)
+    return Signals(
+        time, q, qd, qdd, effort,
+        moving=np.abs(qd) > np.maximum(SLOW * fastest, 1e-12),
+        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
+        period=step * period, cutoff=chosen, noise=noise,
+        derivative="measured velocities" if measured else "positions",
+    )  # fmt: skip
+
+
+def choose_cutoff(log: Log) -> Cutoff:
+    """Choose the cut-off frequency from the spectra of the positions.
+
+    It is 5 times the bandwidth of the motion (99 % of the energy of the velocities), or less where
+    the noise of the positions would become more than a tenth of the accelerations.
+
+    Raises
+    ------
+    ArgumentError
+        If no joint moves.
+    """
+    part = max(log.segments, key=lambda s: s.stop - s.start)
+    period = log.sample_period
+    rate = 1.0 / period
+    time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
+    q = _regular(log.time[part], log.q[part], time)
+    q = q - q[0] - np.linspace(0.0, 1.0, len(q))[:, None] * (q[-1] - q[0])
+    frequency = np.fft.rfftfreq(len(q), period)
+    power = np.abs(np.fft.rfft(q * np.hanning(len(q))[:, None], axis=0)) ** 2
+    noise = np.median(power[2 * len(power) // 3 :], axis=0) / np.log(2.0)  # periodograms are exponentially distributed
+    square = (2.0 * np.pi * frequency[:, None]) ** 2
+    signal = square * np.where(power > CLEAR * noise, power, 0.0)
+    energy = np.cumsum(signal, axis=0)
+    moves = np.ptp(log.q[part], axis=0) > 1e-6
+    if not moves.any() or not (energy[-1] > 0.0).any():
+        raise ArgumentError("no joint moves in this log: identification needs motion; plan one with chasles.excite")
+    bandwidth = np.where(moves & (energy[-1] > 0.0), frequency[np.argmax(energy >= ENERGY * energy[-1], axis=0)], 0.0)
+    joint = int(np.argmax(bandwidth))
+    chosen = MARGIN * float(bandwidth[joint])
+    reason = (
+        f"{MARGIN:g} times the bandwidth of the motion ({bandwidth[joint]:.3g} Hz, {log.robot.velocity_names[joint]})"
+    )
+    loud = np.cumsum(square**2 * noise, axis=0) > ACCELERATION_NOISE**2 * np.sum(square * signal, axis=0)
+    quiet = float(
+        min((frequency[np.argmax(loud[:, k])] if loud[:, k].any() else np.inf) for k in np.flatnonzero(moves))
+    )
+    if quiet < chosen:
+        chosen, reason = max(quiet, float(bandwidth[joint])), "above it the noise of positions dominates accelerations"
+    if chosen > HIGHEST * rate:
+        chosen, reason = HIGHEST * rate, f"the sample rate of {rate:.4g} Hz admits no higher one"
+    return Cutoff(max(chosen, 2.0 * frequency[1]), bandwidth, reason)
+
+
+def _regular(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArray:
+    return np.asarray(CubicSpline(time, values)(wanted))
+
+
+def _low_pass(values: FloatArray, cutoff: float, rate: float) -> FloatArray:
+    """Butterworth filter forwards and backwards: no lag; nothing where the cut-off is near half of the rate."""
+    if cutoff >= HIGHEST * rate:
+        return values
+    sections = butter(ORDER, 2.0 * cutoff / rate, output="sos")
+    padding = min(len(values) - 1, int(3.0 * rate / cutoff))
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=padding))
+
+
+def _white_noise(effort: FloatArray, cutoff: float, rate: float) -> FloatArray:
+    """Standard deviation below the cut-off of white noise with the density of the spectrum's upper half."""
+    if cutoff > 0.25 * rate:
+        return np.zeros(effort.shape[1])
+    window = np.hanning(len(effort))
+    power = np.abs(np.fft.rfft((effort - effort.mean(axis=0)) * window[:, None], axis=0)) ** 2 / np.sum(window**2)
+    density = np.median(power[len(power) // 2 :], axis=0) / np.log(2.0)
+    return np.asarray(np.sqrt(density * 2.0 * cutoff / rate))
+
+
+def _prefers_measured(log: Log, cutoff: float) -> bool:
+    """Whether measured velocities fit the positions and carry less noise than their differences.
+
+    Both are compared with the filtered slope of the positions over a short time, in all segments.
+    """
+    if log.qd is None:
+        return False
+    part = max(log.segments, key=lambda s: s.stop - s.start)
+    period = log.sample_period
+    time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
+    slopes = CubicSpline(log.time[part], log.q[part])(time, 1)
+    rates = _regular(log.time[part], log.qd[part], time)
+    smooth = _low_pass(slopes, cutoff, 1.0 / period)
+    near = _low_pass(rates, cutoff, 1.0 / period)
+    speed = np.std(smooth, axis=0)
+    moves = speed > 1e-9
+    if not moves.any() or (np.std(near - smooth, axis=0) > 0.05 * speed)[moves].any():
+        return False
+    return bool((np.std(rates - near, axis=0) < np.std(slopes - smooth, axis=0))[moves].mean() > 0.5)

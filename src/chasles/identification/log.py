@@ -1,0 +1,217 @@
+"""Logs of measured motion: positions, velocities and torques of a robot's joints over time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import choice, real, reals
+from chasles.errors import ArgumentError
+from chasles.identification.columns import Columns, find_columns
+from chasles.identification.soundness import Recording, inspect
+from chasles.identification.tables import read_table
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+_TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_POSITION_UNITS = {"rad": 1.0, "m": 1.0, "deg": np.pi / 180.0, "mm": 1e-3}
+_EFFORT_UNITS = {"N·m": 1.0, "N": 1.0, "A": 1.0, "mA": 1e-3}
+_UNITS = {"time": _TIME_UNITS, "q": _POSITION_UNITS, "qd": _POSITION_UNITS, "effort": _EFFORT_UNITS}
+
+
+class Log:
+    """Measured motion of a robot, at the joints and in SI units.
+
+    Columns are found by their names; `columns` shows which were taken, and the argument of that name corrects them.
+    `findings` says what was noticed and repaired: samples that are missing or repeated, jumps in time, columns that are
+    constant or saturated, units.
+
+    Parameters
+    ----------
+    source
+        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states), mapping from names to
+        arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several sources use
+        the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
+    robot
+        Robot whose joints moved; it gives the names, the order and the limits of the joints.
+    columns
+        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the guess is wrong or impossible: a
+        list in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or
+        ``"tau_{index}"`` (from 1; ``{index0}`` from 0).
+    units
+        Units by quantity, where names and values do not tell: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for the time,
+        ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"A"``, ``"mA"`` for efforts.
+    sample_period
+        Time between samples, s, for sources without a time column.
+    motor_from_joint
+        Motor positions from joint positions, q_motor = G q, if the log was taken at the motors: reductions, shape
+        (n,), or the matrix G, shape (n, n), where joints are coupled. Efforts become Gᵀ τ_motor.
+    drive_gains
+        Torque of each motor (joint, without `motor_from_joint`) for a unit of its column, such as N·m/A; shape (n,) or
+        one for all. Without it, currents stay currents, and `identify` finds relative gains.
+    name
+        Name of the log in reports; default the file's.
+
+    Attributes
+    ----------
+    robot
+        Robot given.
+    time, q, qd, effort
+        Samples: shapes (k,), (k, n), (k, n) or None, (k, n).
+    segments
+        Slices of samples without gaps in time.
+    columns
+        Columns that were taken, a `Columns`.
+    currents
+        Whether efforts are motor currents with unknown gains.
+    coupling
+        Rate of each motor, at the joint's side of its reduction, from the joint rates, shape (n, n): the identity
+        unless `motor_from_joint` couples joints.
+    measured
+        Whether the effort of each joint was measured, shape (n,).
+    findings
+        Sentences about what was noticed.
+    contradictions
+        Sentences about columns that cannot belong together; `identify` refuses such a log.
+
+    Raises
+    ------
+    ArgumentError
+        If the source cannot be read or columns are missing.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> t = np.arange(0.0, 1.0, 0.01)
+    >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+    >>> log = ch.Log({"t_ms": 1e3 * t, "q": np.degrees(q), "tau": 0.0 * q}, ch.load("planar2r"), units={"q": "deg"})
+    >>> log
+    <Log of 'planar2r': 100 samples, 0.99 s, 2 joints>
+    >>> print(log.columns)
+    time    t_ms [ms]
+    q       q 1, q 2 [deg]
+    effort  tau 1, tau 2
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        robot: Robot,
+        *,
+        columns: Mapping[str, str | Sequence[str] | Mapping[str, str]] | None = None,
+        units: Mapping[str, str] | None = None,
+        sample_period: float | None = None,
+        motor_from_joint: ArrayLike | None = None,
+        drive_gains: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        if robot.nq != robot.n:
+            raise ArgumentError(f"a log needs a robot with one coordinate a joint; '{robot.name}' has a free base")
+        table = read_table(source)
+        found = find_columns(list(table), robot.velocity_names, columns or {})
+        told = {**found.units, **_checked_units(units or {})}
+        scale = {key: _UNITS[key][unit] for key, unit in told.items()}
+
+        def block(quantity: str) -> FloatArray:
+            return scale.get(quantity, 1.0) * np.stack([table[column] for column in found.names[quantity]], axis=1)
+
+        q, effort = block("q"), block("effort")
+        qd = block("qd") if "qd" in found.names else None
+        if "time" in found.names:
+            time = scale.get("time", 1.0) * table[found.names["time"][0]]
+        elif sample_period is not None:
+            time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q))
+        else:
+            raise ArgumentError("the log has no column of times; give sample_period=, in s, or name the column")
+        coupling = np.eye(robot.n)
+        currents = found.currents or (told.get("effort") in ("A", "mA"))
+        if drive_gains is not None:
+            effort = effort * reals(drive_gains, "drive_gains", (robot.n,), broadcast=True)
+            currents = False
+        if motor_from_joint is not None:
+            G = _motor_matrix(motor_from_joint, robot.n)
+            q, effort = np.asarray(np.linalg.solve(G, q.T).T, dtype=np.float64), effort @ G
+            qd = None if qd is None else np.asarray(np.linalg.solve(G, qd.T).T, dtype=np.float64)
+            coupling = G / np.diag(G)[:, None]
+        recording = Recording(time, q, qd, effort)
+        self.robot = robot
+        self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
+        inspection = inspect(recording, robot, unit_known="q" in told)
+        self.columns: Columns = found if not told else Columns(found.names, told, currents, found.unused)
+        self.currents = currents
+        self.coupling = coupling
+        self.time, self.q, self.qd, self.effort = inspection.recording
+        self.segments: tuple[slice, ...] = inspection.segments
+        self.measured = inspection.measured
+        self.findings: tuple[str, ...] = inspection.findings
+        self.contradictions: tuple[str, ...] = inspection.contradictions
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.q.shape[1])
+
+    @property
+    def duration(self) -> float:
+        """Time covered by all segments, s."""
+        return float(sum(self.time[part][-1] - self.time[part][0] for part in self.segments))
+
+    @property
+    def sample_period(self) -> float:
+        """Median time between samples, s."""
+        return float(np.median(np.concatenate([np.diff(self.time[part]) for part in self.segments])))
+
+    def split(self, share: float = 0.5) -> tuple[Self, Self]:
+        """Two logs: the first share of the samples, and the rest.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> import numpy as np
+        >>> t = np.arange(0.0, 1.0, 0.01)
+        >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+        >>> first, second = ch.Log({"t": t, "q": q, "tau": 0.0 * q}, ch.load("planar2r")).split(0.8)
+        >>> len(first.time), len(second.time)
+        (80, 20)
+        """
+        at = round(real(share, "share", above=0.0, at_most=1.0) * len(self.time))
+        return self._part(0, at), self._part(at, len(self.time))
+
+    def _part(self, start: int, stop: int) -> Self:
+        part = copy.copy(self)
+        part.time, part.q, part.effort = self.time[start:stop], self.q[start:stop], self.effort[start:stop]
+        part.qd = None if self.qd is None else self.qd[start:stop]
+        ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
+        part.segments = tuple(slice(a, b) for a, b in ends if b - a > 1)
+        return part
+
+    def __repr__(self) -> str:
+        effort = ", currents" if self.currents else ""
+        return (
+            f"<Log of '{self.robot.name}': {len(self.time):,} samples, {self.duration:.4g} s, {self.n} joints{effort}>"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), str(self.columns), *self.findings, *self.contradictions])
+
+
+def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:
+    """Motor positions from joint positions, shape (n, n); reductions make a diagonal."""
+    G = reals(given, "motor_from_joint")
+    G = np.diag(reals(G, "motor_from_joint", (n,))) if G.ndim < 2 else reals(G, "motor_from_joint", (n, n))
+    if (np.diag(G) == 0.0).any() or np.linalg.cond(G) > 1e12:
+        raise ArgumentError("motor_from_joint must be invertible and have no zero on its diagonal")
+    return G
+
+
+def _checked_units(units: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: choice(unit, f"unit of '{key}'", _UNITS[choice(key, "quantity of a log", _UNITS)])
+        for key, unit in units.items()
+    }

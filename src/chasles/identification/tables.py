@@ -1,0 +1,247 @@
+"""Named columns of numbers from files and tables of other libraries."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ArgumentError, import_extra
+from chasles.identification.ros_bags import read_bag
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+Table = dict[str, NDArray[np.float64]]
+"""Columns of one length by their names, in order."""
+
+Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
+
+LARGEST_FILE = 2_000_000_000
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".nc", ".db3")
+_MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "inf", "-inf", "+inf"}
+
+
+def read_table(source: Any) -> Table:
+    """Read the columns of a source, whatever it is.
+
+    Parameters
+    ----------
+    source
+        File (text with columns, also gzipped; NetCDF; ROS 2 bag or its folder), mapping from names to arrays of shape
+        (samples,) or (samples, joints), pandas DataFrame, xarray Dataset, or a list of such sources with equally many
+        rows. A mapping may also give a source for each quantity: ``{"q": "positions.csv", "effort": "currents.csv"}``.
+
+    Returns
+    -------
+    dict
+        Columns by name; missing values are NaN.
+
+    Raises
+    ------
+    ArgumentError
+        If the source cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> read_table({"t": [0.0, 0.1], "q": [[1.0, 2.0], [1.5, 2.5]]}).keys()
+    dict_keys(['t', 'q 1', 'q 2'])
+    """
+    if isinstance(source, str | Path):
+        return _read_file(Path(source))
+    if hasattr(source, "data_vars"):
+        return _from_dataset(source)
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        return _from_frame(source)
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if isinstance(source, list | tuple) and source:
+        return _joined([read_table(part) for part in source])
+    raise ArgumentError(
+        "a log is read from a file, a mapping of arrays, a pandas DataFrame, an xarray Dataset or a list of these, "
+        f"not from {type(source).__name__}"
+    )
+
+
+def _read_file(path: Path) -> Table:
+    if not path.exists():
+        raise ArgumentError(f"the log '{path}' does not exist")
+    suffix = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    if path.is_dir() or suffix == ".db3":
+        return read_bag(path)
+    if path.stat().st_size > LARGEST_FILE:
+        raise ArgumentError(f"the log '{path}' has more than {LARGEST_FILE:,} bytes")
+    if suffix == ".nc":
+        xarray = import_extra("xarray", "data", "reading NetCDF")
+        try:
+            with xarray.open_dataset(path) as dataset:
+                return _from_dataset(dataset.load())
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"the log '{path}' is not a NetCDF file: {error}") from None
+    if suffix not in SUFFIXES:
+        raise ArgumentError(f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, ROS 2 bag folders")
+    try:
+        data = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            data = gzip.decompress(data)
+        lines = data.decode("utf-8-sig").splitlines()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"the log '{path}' cannot be read as text: {error}") from None
+    return _from_text(lines, str(path))
+
+
+def _from_text(lines: list[str], name: str) -> Table:
+    """Parse columns of text: a header line if the first row is not numbers; comments begin with ``#``."""
+    numbered = [(k, line) for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    if not numbered:
+        raise ArgumentError(f"the log '{name}' has no rows")
+    first = numbered[0][1]
+    delimiter = next((mark for mark in (";", "\t", ",") if mark in first), None)
+    header = _cells(first, delimiter)
+    if all(_is_number(cell) for cell in header):
+        names = [f"column {k + 1}" for k in range(len(header))]
+    else:
+        names, numbered = [cell.strip('"').lstrip("%").strip() for cell in header], numbered[1:]
+    if len(set(names)) < len(names):
+        twice = next(cell for cell in names if names.count(cell) > 1)
+        raise ArgumentError(f"the log '{name}' has two columns named '{twice}'")
+    rows = [line for _, line in numbered]
+    if delimiter == ";" and any("," in row for row in rows[:10]):  # decimal commas
+        rows = [row.replace(",", ".") for row in rows]
+    try:
+        values = np.loadtxt(rows, delimiter=delimiter, ndmin=2)
+    except ValueError:
+        values = _cell_by_cell(rows, [k for k, _ in numbered], delimiter, len(names), name)
+    if values.size and values.shape[1] != len(names):
+        raise ArgumentError(f"the log '{name}' has {len(names)} column names but {values.shape[1]} values in a row")
+    values = values.reshape(-1, len(names))
+    return {column: _finite_or_nan(values[:, k]) for k, column in enumerate(names)}
+
+
+def _cell_by_cell(
+    rows: list[str], numbers: list[int], delimiter: str | None, width: int, name: str
+) -> NDArray[np.float64]:
+    values = np.full((len(rows), width), np.nan)
+    for k, (number, row) in enumerate(zip(numbers, rows, strict=True)):
+        cells = _cells(row, delimiter)
+        if len(cells) != width:
+            if k == len(rows) - 1:  # the recorder was stopped within its last line
+                return values[:-1]
+            raise ArgumentError(f"'{name}', line {number}: expected {width} values, found {len(cells)}")
+        for column, cell in enumerate(cells):
+            try:
+                values[k, column] = float(cell)
+            except ValueError:
+                if cell.lower() not in _MISSING:
+                    values[k, column] = np.nan
+                    if not _is_time_text(cell):
+                        raise ArgumentError(f"'{name}', line {number}: '{cell}' is not a number") from None
+    return values
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    return [cell.strip() for cell in line.strip().split(delimiter)]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return cell.lower() in _MISSING
+    return True
+
+
+def _is_time_text(cell: str) -> bool:
+    """Tell a calendar date or a word in a column that is not used from a broken number."""
+    return re.fullmatch(r"[A-Za-z_ ]+|\d{4}-\d\d-\d\d.*", cell.strip('"')) is not None
+
+
+def _from_dataset(dataset: xarray.Dataset) -> Table:
+    table: Table = {}
+    rows = next((str(d) for d in dataset.dims if str(d) in ("time", "t", "stamp")), None)
+    if rows is None:
+        rows = str(max(dataset.sizes, key=lambda d: dataset.sizes[d]))
+    if rows in dataset.coords:
+        table["time"] = _numbers(dataset[rows].values, str(rows))
+    for key, variable in dataset.data_vars.items():
+        if rows not in variable.dims or variable.ndim > 2 or variable.dtype.kind not in "fiub":
+            continue
+        values = np.asarray(variable.transpose(rows, ...).values, dtype=np.float64)
+        if variable.ndim == 1:
+            table[str(key)] = values
+            continue
+        labels = variable.coords.get(next(d for d in variable.dims if d != rows))
+        texts = [str(k + 1) for k in range(values.shape[1])] if labels is None else [str(x) for x in labels.values]
+        table |= {f"{key} {text}": values[:, k] for k, text in enumerate(texts)}
+    return table
+
+
+def _from_frame(frame: pandas.DataFrame) -> Table:
+    table = {
+        str(name): _numbers(frame[name].to_numpy(), str(name)) for name in frame.columns if _holds_numbers(frame[name])
+    }
+    index = frame.index
+    if getattr(index, "name", None) is not None or index.dtype.kind in "Mmf":
+        table = {str(index.name or "time"): _numbers(index.to_numpy(), "index")} | table
+    return table
+
+
+def _holds_numbers(column: pandas.Series[Any]) -> bool:
+    return getattr(column.dtype, "kind", "O") in "fiubMm"
+
+
+def _from_mapping(source: Mapping[str, Any]) -> Table:
+    table: Table = {}
+    for key, values in source.items():
+        if isinstance(values, str | Path) or hasattr(values, "columns") or hasattr(values, "data_vars"):
+            table |= {f"{key} {name}": column for name, column in read_table(values).items()}
+            continue
+        array = _numbers(values, str(key))
+        if array.ndim == 1:
+            table[str(key)] = array
+        elif array.ndim == 2:
+            table |= {f"{key} {k + 1}": array[:, k] for k in range(array.shape[1])}
+        else:
+            raise ArgumentError(f"'{key}' has shape {array.shape}; expected (samples,) or (samples, joints)")
+    return _of_one_length(table)
+
+
+def _joined(parts: list[Table]) -> Table:
+    table: Table = {}
+    for part in parts:
+        for name, column in part.items():
+            if name in table and not np.array_equal(table[name], column, equal_nan=True):
+                raise ArgumentError(
+                    f"two sources have a column '{name}' with different values; say which is which: "
+                    "{'q': first, 'effort': second}"
+                )
+            table[name] = column
+    return _of_one_length(table)
+
+
+def _of_one_length(table: Table) -> Table:
+    lengths = {len(column): name for name, column in table.items()}
+    if len(lengths) > 1:
+        texts = ", ".join(f"'{name}' has {length}" for length, name in lengths.items())
+        raise ArgumentError(f"the columns must have equally many samples: {texts}")
+    return table
+
+
+def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+    """Convert to doubles; calendar times become seconds after the first."""
+    array = np.asarray(values)
+    if array.dtype.kind in "Mm":
+        return np.asarray((array - array[0]) / np.timedelta64(1, "ns"), dtype=np.float64) * 1e-9
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"'{name}' does not hold real numbers")
+    return _finite_or_nan(np.asarray(array, dtype=np.float64))
+
+
+def _finite_or_nan(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isfinite(column), column, np.nan)

@@ -1,0 +1,54 @@
+"""Logs of robots whose parameters are known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+import chasles as ch
+
+FloatArray = NDArray[np.float64]
+
+
+class Motion(NamedTuple):
+    t: FloatArray
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+
+
+def fourier_motion(
+    n: int, duration: float = 20.0, rate: float = 100.0, *, seed: int = 0, size: float = 0.6, harmonics: int = 5
+) -> Motion:
+    """Sum of harmonics of 1/duration for each joint; exact derivatives."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, duration, 1.0 / rate)
+    w = 2.0 * np.pi / duration * np.arange(1, harmonics + 1)
+    a, b = size * rng.normal(size=(2, n, harmonics)) / np.sqrt(np.arange(1, harmonics + 1))
+    phase = t[:, None, None] * w
+    s, c = np.sin(phase), np.cos(phase)
+    return Motion(
+        t,
+        (a * s + b * c).sum(axis=2),
+        (w * (a * c - b * s)).sum(axis=2),
+        (-(w**2) * (a * s + b * c)).sum(axis=2),
+    )
+
+
+def coloured_noise(shape: tuple[int, int], deviation: float, memory: float, seed: int) -> FloatArray:
+    """First-order autoregression with this coefficient, with the given standard deviation."""
+    white = np.random.default_rng(seed).normal(size=(shape[0] + 500, shape[1]))
+    return deviation * np.sqrt(1.0 - memory**2) * np.asarray(lfilter([1.0], [1.0, -memory], white, axis=0))[500:]
+
+
+def table(motion: Motion, tau: FloatArray) -> dict[str, FloatArray]:
+    return {"t": motion.t, "q": motion.q, "tau": tau}
+
+
+def real_planar() -> ch.Robot:
+    """A planar arm that differs from the shipped one, with friction."""
+    arm = ch.load("planar2r").perturbed({"mass": 0.2, "inertia": 0.2}, seed=3).with_payload(1.0, [0.05, 0.0, 0.0])
+    return arm.with_friction(viscous=[2.0, 0.8], coulomb=[3.0, 1.0], coulomb_velocity=[0.08, 0.08])

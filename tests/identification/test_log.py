@@ -1,0 +1,247 @@
+"""Logs: sources, columns, units, and what is noticed."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic_logs import fourier_motion, real_planar, table
+
+import chasles as ch
+from chasles.errors import ArgumentError, UnknownNameError
+from chasles.identification.columns import find_columns
+from chasles.identification.ros_bags import decode_joint_state
+
+ARM = ch.load("planar2r")
+MOTION = fourier_motion(2, 10.0)
+TAU = np.asarray(real_planar().inverse_dynamics(MOTION.q, MOTION.qd, MOTION.qdd))
+
+
+def write_csv(path: Path, names: list[str], columns: np.ndarray, delimiter: str = ",") -> Path:
+    lines = [delimiter.join(names), *(delimiter.join(repr(float(x)) for x in row) for row in columns)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+ALL = np.column_stack([MOTION.t, MOTION.q, MOTION.qd, TAU])
+NAMES = ["time", "q_joint1", "q_joint2", "dq_joint1", "dq_joint2", "tau_joint1", "tau_joint2"]
+
+
+def same(log: ch.Log) -> bool:
+    return bool(np.allclose(log.q, MOTION.q) and np.allclose(log.effort, TAU) and np.allclose(log.time, MOTION.t))
+
+
+def test_text_files_with_commas_semicolons_tabs_and_compression(tmp_path: Path) -> None:
+    assert same(ch.Log(write_csv(tmp_path / "a.csv", NAMES, ALL), ARM))
+    assert same(ch.Log(write_csv(tmp_path / "a.tsv", NAMES, ALL, "\t"), ARM))
+    german = tmp_path / "b.csv"
+    german.write_text(write_csv(tmp_path / "c.csv", NAMES, ALL, ";").read_text().replace(".", ","))
+    assert same(ch.Log(german, ARM))
+    with gzip.open(tmp_path / "d.csv.gz", "wt") as file:
+        file.write((tmp_path / "a.csv").read_text())
+    assert same(ch.Log(str(tmp_path / "d.csv.gz"), ARM))
+
+
+def test_tables_of_other_libraries(tmp_path: Path) -> None:
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    frame = pandas.DataFrame(ALL, columns=NAMES)
+    assert same(ch.Log(frame, ARM))
+    assert same(ch.Log(frame.set_index("time"), ARM))
+    dataset = xarray.Dataset(
+        {"q": (("time", "joint"), MOTION.q), "tau": (("time", "joint"), TAU)},
+        coords={"time": MOTION.t, "joint": ["joint1", "joint2"]},
+    )
+    assert same(ch.Log(dataset, ARM))
+    dataset.to_netcdf(tmp_path / "log.nc")
+    assert same(ch.Log(tmp_path / "log.nc", ARM))
+
+
+def test_several_sources_with_the_same_column_names(tmp_path: Path) -> None:
+    positions = write_csv(tmp_path / "q.csv", ["J1", "J2"], MOTION.q)
+    efforts = write_csv(tmp_path / "tau.csv", ["J1", "J2"], TAU)
+    assert same(ch.Log({"q": positions, "effort": efforts}, ARM, sample_period=0.01))
+    with pytest.raises(ArgumentError, match="say which is which"):
+        ch.Log([positions, efforts], ARM)
+
+
+def joint_state(time: float, names: list[str], values: list[np.ndarray], order: str = "<") -> bytes:
+    """Serialize a JointState by the rules of CDR, independently of the reader."""
+    out = bytearray()
+
+    def align(size: int) -> None:
+        out.extend(b"\0" * (-len(out) % size))
+
+    def put(form: str, value: float) -> None:
+        align(struct.calcsize(form))
+        out.extend(struct.pack(order + form, value))
+
+    def text(word: str) -> None:
+        put("I", len(word) + 1)
+        out.extend(word.encode() + b"\0")
+
+    put("i", int(time))
+    put("I", round((time - int(time)) * 1e9))
+    text("base")
+    put("I", len(names))
+    for name in names:
+        text(name)
+    for row in values:
+        put("I", len(row))
+        for value in row:
+            put("d", value)
+    return (b"\0\1\0\0" if order == "<" else b"\0\0\0\0") + bytes(out)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_ros_bags(tmp_path: Path, order: str) -> None:
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    connection = sqlite3.connect(folder / "bag_0.db3")
+    connection.execute("CREATE TABLE topics (id INTEGER, name TEXT, type TEXT, serialization_format TEXT)")
+    connection.execute("CREATE TABLE messages (id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+    connection.execute("INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr')")
+    for k, (t, q, qd, tau) in enumerate(zip(MOTION.t, MOTION.q, MOTION.qd, TAU, strict=True)):
+        data = joint_state(100.0 + t, ["joint2", "joint1"], [q[::-1], qd[::-1], tau[::-1]], order)
+        connection.execute("INSERT INTO messages VALUES (?, 1, ?, ?)", (k, int((100.0 + t) * 1e9), data))
+    connection.commit()
+    connection.close()
+    log = ch.Log(folder, ARM)
+    assert np.allclose(log.q, MOTION.q)
+    assert np.allclose(log.effort, TAU)
+    assert np.allclose(log.time, MOTION.t, atol=1e-6)
+
+
+def test_damaged_messages_are_refused() -> None:
+    whole = joint_state(1.0, ["a"], [np.ones(1)] * 3)
+    assert decode_joint_state(whole).effort == (1.0,)
+    for size in range(len(whole)):
+        with pytest.raises((ValueError, struct.error)):
+            decode_joint_state(whole[:size])
+
+
+def test_columns_of_common_recorders_are_found() -> None:
+    joints = ["shoulder_pan_joint", "elbow_joint"]
+    ur = [f"{which}_{what}_{k}" for what in ("q", "qd", "current") for which in ("target", "actual") for k in range(2)]
+    found = find_columns(["timestamp", *ur], joints, {})
+    assert found.names["q"] == ("actual_q_0", "actual_q_1")
+    assert found.names["effort"] == ("actual_current_0", "actual_current_1")
+    assert found.currents
+    franka = [f"{what}_{k}" for what in ("q", "q_d", "dq", "tau_J", "tau_J_d", "tau_ext_hat_filtered") for k in (0, 1)]
+    found = find_columns(["time", *franka], joints, {})
+    assert found.names["effort"] == ("tau_J_0", "tau_J_1")
+    assert found.names["qd"] == ("dq_0", "dq_1")
+    named = ["/joint_states/elbow_joint/position", "/joint_states/shoulder_pan_joint/position"]
+    efforts = [name.replace("position", "effort") for name in named]
+    assert find_columns([*named, *efforts], joints, {}).names["q"] == tuple(reversed(named))
+
+
+def test_corrections_of_columns() -> None:
+    names = ["clock", "a", "b", "x 1", "x 2"]
+    data = dict(zip(names, np.column_stack([MOTION.t, MOTION.q, TAU]).T, strict=True))
+    with pytest.raises(ArgumentError, match="no columns for the joints' positions"):
+        ch.Log(data, ARM)
+    corrected = {"time": "clock", "q": {"joint1": "a", "joint2": "b"}, "effort": "x {index}"}
+    assert same(ch.Log(data, ARM, columns=corrected))
+    with pytest.raises(UnknownNameError, match="Did you mean 'x 1'"):
+        ch.Log(data, ARM, columns={"effort": ["x1", "x 2"]})
+
+
+def test_units_and_motor_side() -> None:
+    degrees = {"t": MOTION.t, "q": np.degrees(MOTION.q), "tau": TAU}
+    assert same(ch.Log(degrees, ARM, units={"q": "deg"}))
+    limited = ch.load("panda")
+    q = limited.home + 0.3 * np.sin(np.outer(MOTION.t, np.arange(1, 8)))
+    log = ch.Log({"t": MOTION.t, "q": np.degrees(q), "tau": q}, limited)
+    assert np.allclose(log.q, q)
+    assert any("degrees" in text for text in log.findings)
+    G = np.array([[100.0, 0.0], [80.0, -80.0]])
+    motors = {"t": MOTION.t, "q": MOTION.q @ G.T, "tau": np.linalg.solve(G.T, TAU.T).T}
+    log = ch.Log(motors, ARM, motor_from_joint=G)
+    assert same(log)
+    assert np.allclose(log.coupling, [[1.0, 0.0], [-1.0, 1.0]])
+    amperes = ch.Log({"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, ARM)
+    assert amperes.currents
+    assert same(ch.Log({"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, ARM, drive_gains=5.0))
+
+
+def test_jumps_in_time_part_the_log() -> None:
+    t = MOTION.t.copy()
+    t[400:] += 3.0
+    t[700:] -= 6.0
+    log = ch.Log(table(MOTION._replace(t=t), TAU), ARM)
+    assert [(part.start, part.stop) for part in log.segments] == [(0, 400), (400, 700), (700, 1000)]
+    assert any("jumps back" in text for text in log.findings)
+    assert abs(log.duration - 9.97) < 1e-6
+
+
+def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
+    q, tau = MOTION.q.copy(), TAU.copy()
+    q[[10, 500]] = np.nan
+    tau[:, 1] = 0.0
+    tau[:, 0] = np.clip(tau[:, 0], -5.0, 5.0)
+    log = ch.Log({"t": MOTION.t, "q": q, "tau": tau}, ARM)
+    text = "\n".join(log.findings)
+    assert "2 of 1000 samples have missing values" in text
+    assert "effort is constant, so it was not measured: 'joint2'" in text
+    assert "effort of 'joint1' stays at 5" in text
+    assert log.measured.tolist() == [True, False]
+
+
+def test_repeated_messages_are_left_out_with_their_time() -> None:
+    rows = np.sort(np.append(np.arange(1000), [100, 333, 700]))
+    clock = 0.01 * np.arange(len(rows))
+    data = {"t": clock, "q": MOTION.q[rows], "qd": MOTION.qd[rows], "tau": TAU[rows]}
+    log = ch.Log(data, ARM)
+    assert len(log.time) == 1000
+    assert np.allclose(log.time, MOTION.t)
+    assert any("as if no time had passed" in text for text in log.findings)
+    held = np.arange(1000)
+    held[[100, 333, 700]] -= 1
+    log = ch.Log({"t": MOTION.t, "q": MOTION.q[held], "qd": MOTION.qd[held], "tau": TAU[held]}, ARM)
+    assert len(log.time) == 997
+    assert np.allclose(log.q, MOTION.q[np.setdiff1d(np.arange(1000), [100, 333, 700])])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"qd": -MOTION.qd}, "opposite sign"),
+        ({"qd": MOTION.qd[:, ::-1]}, "columns are swapped"),
+        ({"q": 40.0 * MOTION.q}, ""),
+    ],
+)
+def test_contradictions(change: dict[str, np.ndarray], words: str) -> None:
+    data = {"t": MOTION.t, "q": MOTION.q, "qd": MOTION.qd, "tau": TAU} | change
+    log = ch.Log(data, ARM)
+    assert words in " ".join(log.contradictions)
+    assert log.qd is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no rows"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3\n0,1,2,3,4\n", "line 2: expected 5 values, found 4"),
+        ("t,q1,q2,tau1,tau2\n0,1,x1,3,4\n0,1,2,3,4\n", "line 2: 'x1' is not a number"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n", "1 complete samples"),
+        ("t,q1,q1,tau1,tau2\n0,1,2,3,4\n", "two columns named 'q1'"),
+        ("q1,q2,tau1,tau2\n" + "0,1,2,3\n" * 20, "no column of times"),
+        ("t,q1,q2,tau1,tau2\n" + "0,1,2,3,4\n" * 20, "does not increase"),
+        ("t,q1,tau1,tau2\n" + "0,1,2,3\n" * 20, "1 columns seem to be 'q'"),
+    ],
+)
+def test_bad_files_are_refused_in_words(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=message):
+        ch.Log(path, ARM)
+
+
+def test_wrong_sources() -> None:
+    for source in (3, None, [], "nowhere.csv", "log.xlsx"):
+        with pytest.raises(ArgumentError):
+            ch.Log(source, ARM)
