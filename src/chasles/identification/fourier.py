@@ -1,0 +1,80 @@
+"""Periodic joint motions that start and end at rest: finite Fourier series."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import real, reals
+from chasles.errors import ArgumentError
+from chasles.trajectories.joint.trajectory import JointTrajectory
+
+FloatArray = NDArray[np.float64]
+
+KNOTS_PER_HARMONIC = 4
+
+
+class FourierMotion(JointTrajectory):
+    """Joint motion q(t) = q₀ + Σ (sₗ sin(l ω t) + cₗ cos(l ω t)), l = 1 … harmonics, with the period 2π/ω.
+
+    Repetitions follow smoothly. Outside its time it rests where it starts and ends.
+
+    Parameters
+    ----------
+    offset
+        q₀, shape (n,), rad (m).
+    sines, cosines
+        sₗ and cₗ, shape (n, harmonics).
+    period
+        s.
+    repetitions
+        Number of periods.
+
+    Notes
+    -----
+    J. Swevers et al., "Optimal robot excitation and identification", IEEE Trans. Robotics and Automation 13(5), 1997.
+
+    Examples
+    --------
+    >>> motion = FourierMotion([0.5], [[0.0, 0.0]], [[-0.2, 0.05]], period=4.0)
+    >>> motion(2.0).q.round(3), float(motion.duration)
+    (array([0.75]), 4.0)
+    """
+
+    def __init__(
+        self, offset: ArrayLike, sines: ArrayLike, cosines: ArrayLike, *, period: float, repetitions: int = 1
+    ) -> None:
+        self.offset = reals(offset, "offset", ("n",))
+        self.sines = reals(sines, "sines", (len(self.offset), "harmonics"))
+        self.cosines = reals(cosines, "cosines", self.sines.shape)
+        self.period = real(period, "period", above=0.0)
+        if not (isinstance(repetitions, int) and repetitions >= 1):
+            raise ArgumentError(f"repetitions must be a whole number of at least 1, not {repetitions!r}")
+        self.repetitions = repetitions
+        count = KNOTS_PER_HARMONIC * self.sines.shape[1] * repetitions
+        self.knots = np.linspace(0.0, self.period * repetitions, count + 1)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.offset)
+
+    def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
+        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
+        inside = np.clip(t, 0.0, self.knots[-1])
+        rates = 2.0 * np.pi / self.period * np.arange(1, self.sines.shape[1] + 1)
+        phase = inside[..., None] * rates
+        s, c = np.sin(phase), np.cos(phase)
+        rests = ((t < 0.0) | (t > self.knots[-1]))[..., None]
+        q = self.offset + s @ self.sines.T + c @ self.cosines.T
+        qd = (rates * c) @ self.sines.T - (rates * s) @ self.cosines.T
+        qdd = -(rates**2 * s) @ self.sines.T - (rates**2 * c) @ self.cosines.T
+        jerk = -(rates**3 * c) @ self.sines.T + (rates**3 * s) @ self.cosines.T
+        return q, np.where(rests, 0.0, qd), np.where(rests, 0.0, qdd), np.where(rests, 0.0, jerk)
+
+    def __repr__(self) -> str:
+        return (
+            f"FourierMotion({self.n} joints, {self.sines.shape[1]} harmonics, {self.repetitions} × {self.period:.4g} s)"
+        )

@@ -1,0 +1,111 @@
+"""Exciting motions: gradients, limits, and how much better than random ones they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import chasles as ch
+from chasles.cli.application import application
+from chasles.errors import ArgumentError
+from chasles.identification import FourierMotion, HalfSpace
+from chasles.identification.excitation import _Problem
+
+ARM = ch.load("planar2r")
+
+
+def problem(arm: ch.Robot, regions: tuple[HalfSpace, ...] = ()) -> _Problem:
+    return _Problem(arm, 10.0, 5, 4.0, 200.0, regions, ())
+
+
+@pytest.mark.parametrize("stage", ["determinant", "condition"])
+def test_gradients_agree_with_differences(stage: str) -> None:
+    """Beyond the limits, so that every penalty acts."""
+    own = problem(ARM, (HalfSpace("tool", (0.0, -1.0, 0.0), -0.1),))
+    rng = np.random.default_rng(0)
+    x = 2.0 * own.random_start(rng).ravel()
+    d = rng.normal(size=x.size)
+    h = 1e-6
+    slope = (own._cost(x + h * d, stage)[0] - own._cost(x - h * d, stage)[0]) / (2.0 * h)
+    assert abs(own._cost(x, stage)[1] @ d - slope) < 1e-5 * abs(slope)
+
+
+def test_fourier_motion_is_periodic_at_rest_at_its_ends_and_has_exact_derivatives() -> None:
+    motion = ch.excite(ARM, period=6.0, repetitions=2, starts=1, iterations=20).motion
+    t = np.linspace(0.0, 6.0, 50)
+    for part, next_period in zip(motion(t), motion(t + 6.0), strict=True):
+        assert np.allclose(part, next_period, atol=1e-9)
+    for part in motion([0.0, 6.0, 12.0])[1:]:
+        assert np.abs(part).max() < 1e-9
+    h = 1e-5
+    for order in range(3):
+        slope = (np.asarray(motion.derivatives(t[1:-1] + h)[order]) - motion.derivatives(t[1:-1] - h)[order]) / (
+            2.0 * h
+        )
+        assert np.allclose(slope, motion.derivatives(t[1:-1])[order + 1], atol=1e-6)
+    assert np.abs(motion(99.0).qd).max() == 0.0
+
+
+def test_motions_stay_within_all_limits_and_regions() -> None:
+    region = HalfSpace("tool", (0.0, -1.0, 0.0), 0.2)  # y >= -0.2
+    plan = ch.excite(ARM, acceleration_limits=4.0, jerk_limits=60.0, regions=[region], starts=2, iterations=80)
+    assert plan.motion.check(ARM, acceleration=4.0, jerk=60.0).ok
+    q = plan.motion(np.linspace(0.0, 10.0, 1000)).q
+    assert np.asarray(ARM.forward_kinematics(q))[:, 1, 3].min() >= -0.2
+
+
+def test_panda_is_excited_three_times_better_than_at_random() -> None:
+    arm = ch.load("panda")
+    own = _Problem(arm, 10.0, 5, None, None, (), ())
+    rng = np.random.default_rng(1)
+    at_random = np.median([own.condition(own.random_start(rng)) for _ in range(100)])
+    plan = ch.excite(arm, period=10.0)
+    assert plan.condition < at_random / 3.0
+    assert plan.motion.check(arm).ok
+    W = np.asarray(plan.base.columns(arm.torque_regressor(*plan.motion(np.linspace(0.0, 10.0, 400)))))
+    assert abs(np.linalg.cond(W.reshape(-1, len(plan.base))) / plan.condition - 1.0) < 0.2
+
+
+def test_a_second_motion_complements_the_first() -> None:
+    poor = FourierMotion(ARM.home, 0.05 * np.eye(2, 3), np.zeros((2, 3)), period=10.0)
+    plan = ch.excite(ARM, complement=[poor], starts=1, iterations=40)
+    assert plan.condition < 60.0
+
+
+def test_identified_from_a_planned_motion() -> None:
+    """The interval of each parameter is near the one that the plan promises."""
+    plan = ch.excite(ARM, period=10.0, repetitions=4, starts=1)
+    t = np.arange(0.0, 40.0, 0.01)
+    q, qd, qdd = plan.motion(t)
+    real = ARM.with_payload(2.0).with_friction(viscous=1.0, coulomb=2.0, coulomb_velocity=0.05)
+    tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * np.random.default_rng(0).normal(size=q.shape)
+    found = ch.identify(ARM, {"t": t, "q": q, "tau": tau})
+    assert found.predictions["model", "unseen"].relative().max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"period": -1.0}, "period"),
+        ({"harmonics": 1}, "harmonics"),
+        ({"criterion": "best"}, "criterion"),
+        ({"regions": [HalfSpace("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5}, "no motion"),
+    ],
+)
+def test_wrong_arguments(words: dict[str, object], message: str) -> None:
+    with pytest.raises((ArgumentError, LookupError), match=message):
+        ch.excite(ARM, **words)
+
+
+def test_command_writes_a_file_that_a_controller_can_follow(tmp_path: Path) -> None:
+    out = tmp_path / "motion.csv"
+    answer = CliRunner().invoke(
+        application, ["excite", "planar2r", "--out", str(out), "--period", "5", "--repetitions", "1"]
+    )
+    assert answer.exit_code == 0, answer.output
+    rows = np.loadtxt(out, delimiter=",", skiprows=1)
+    assert rows.shape == (501, 7)
+    assert np.abs(np.gradient(rows[:, 1], rows[:, 0])[1:-1] - rows[1:-1, 3]).max() < 0.02 * np.abs(rows[:, 3]).max()
