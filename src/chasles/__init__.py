@@ -12,11 +12,14 @@ from chasles.errors import ChaslesError
 from chasles.verbs import check, peaks, plot, report
 
 if TYPE_CHECKING:
-    from chasles import control, geometry, integrators, studies
+    from chasles import control, geometry, identification, integrators, studies
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
     from chasles.engine.threads import get_threads, set_threads, threads
+    from chasles.identification.excitation import excite
+    from chasles.identification.identify import identify
+    from chasles.identification.log import Log
     from chasles.integrators.integrate import integrate
     from chasles.plant import (
         BaseMotion,
@@ -68,6 +71,7 @@ __all__ = [
     "Friction",
     "Function",
     "HermiteSpline",
+    "Log",
     "Motors",
     "OrientationSpline",
     "PDGravity",
@@ -86,10 +90,13 @@ __all__ = [
     "__version__",
     "check",
     "control",
+    "excite",
     "follow",
     "function",
     "geometry",
     "get_threads",
+    "identification",
+    "identify",
     "integrate",
     "integrators",
     "load",
@@ -106,12 +113,13 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "engine", "geometry", "integrators", "interop", "inverse_kinematics", "mechanics",
-    "mobile", "model", "plant", "robot", "simulation", "studies", "trajectories", "visual",
+    "algorithms", "control", "engine", "geometry", "identification", "integrators", "interop", "inverse_kinematics",
+    "mechanics", "mobile", "model", "plant", "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
+    "identification": ("Log", "excite", "identify"),
     "integrators": ("integrate",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
@@ -126,7 +134,7 @@ _NAMES = {
     ),
 }  # fmt: skip
 verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
-verbs.report.implemented_in("chasles.visual.report")
+verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification")
 verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")
 verbs.peaks.implemented_in("chasles.trajectories.limits.checks")

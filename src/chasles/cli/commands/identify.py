@@ -1,0 +1,173 @@
+"""`chasles identify`: a robot's dynamic parameters from a log of its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from chasles import verbs
+from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.cli.values import numbers
+from chasles.errors import ArgumentError, writing
+from chasles.identification import Identification, Log, identify
+from chasles.robot import Robot, load
+
+RobotOption = Annotated[
+    str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or a URDF, MJCF or TOML file.")
+]
+LogArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="LOG…", help="CSV or NetCDF file, or ROS 2 bag; several files are joined row by row."),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option("--columns", help="Columns where the guess is wrong: q=NAME,NAME,… or tau as effort='tau_{joint}'."),
+]
+UnitOption = Annotated[list[str] | None, typer.Option("--unit", help="Unit of a quantity: q=deg, time=ms, effort=A.")]
+PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Seconds, for logs without times.")]
+ReductionsOption = Annotated[
+    str | None, typer.Option("--reductions", help="Reductions of the joints, if the log was taken at the motors.")
+]
+
+
+def identify_command(
+    log: LogArgument,
+    robot: RobotOption,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the identified robot: .toml or .urdf.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write a page with plots and intervals: .html.")
+    ] = None,
+    unseen: Annotated[
+        Path | None, typer.Option("--unseen", help="Second log to judge by; default: half of LOG.")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option("--cutoff", help="Cut-off of the filters, Hz; default: found.")
+    ] = None,
+    columns: ColumnsOption = None,
+    unit: UnitOption = None,
+    sample_period: PeriodOption = None,
+    reductions: ReductionsOption = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Go on with a log that contradicts the robot.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+) -> None:
+    """Identify masses, inertias and friction from a log of positions and torques.
+
+    The model is fitted to the first half of the log, or to all of it if there is a second log, and judged on the rest.
+
+    For example:
+
+        chasles identify log.csv --robot panda --out identified.toml --report identified.html
+
+        chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
+    """
+    arm = load(robot)
+    for path in (out, report):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ArgumentError(f"the folder of {path} does not exist")
+    if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
+        raise ArgumentError(f"--out: the name must end with .toml or .urdf, not '{out.name}'")
+    own = read_log(log, arm, columns, unit, sample_period, reductions)
+    second = None if unseen is None else read_log([unseen], arm, columns, unit, sample_period, reductions)
+    result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
+    if as_json:
+        show_json(_facts(result))
+    else:
+        _show(result)
+    if out is not None:
+        with writing(f"--out: {out}"):
+            model = result.model
+            out.write_text(model.to_urdf() if out.suffix.lower() == ".urdf" else model.to_toml(), encoding="utf-8")
+    if report is not None:
+        verbs.report(result, report, f"Identification of {arm.name}")
+
+
+def read_log(
+    paths: Sequence[Path],
+    robot: Robot,
+    columns: Sequence[str] | None,
+    units: Sequence[str] | None,
+    sample_period: float | None,
+    reductions: str | None,
+) -> Log:
+    """Read the log that command-line options describe."""
+    for path in paths:
+        if not path.exists():
+            raise ArgumentError(f"the log '{path}' does not exist")
+    source: Any = paths[0] if len(paths) == 1 else list(paths)
+    chosen: dict[str, Any] = {
+        name: value if "{" in value or name == "time" else [part.strip() for part in value.split(",")]
+        for name, value in _pairs(columns, "--columns").items()
+    }
+    return Log(
+        source,
+        robot,
+        columns=chosen,
+        units=_pairs(units, "--unit"),
+        sample_period=sample_period,
+        motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
+        name=paths[0].name,
+    )
+
+
+def _pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise ArgumentError(f"{option}: expected NAME=VALUE, not '{text}'")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _show(result: Identification) -> None:
+    say(f"{result.log!r}")
+    say(str(result.log.columns))
+    prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = model.rms() / model.relative()
+        floor = result.noise / size
+    rows = table(
+        "Unseen data: RMS effort while moving, RMS errors relative to it",
+        *("joint", ">effort", ">prior", ">model", ">noise", ">largest", ">at rest"),
+    )
+    for k, name in enumerate(result.robot.velocity_names):
+        shares = (prior.relative()[k], model.relative()[k], floor[k])
+        largest, resting = model.largest()[k], model.rms("resting")[k]
+        add_row(
+            rows, name, number(size[k]), *(f"{100 * share:.1f} %" for share in shares), number(largest), number(resting)
+        )
+    results().print(rows)
+    for text in result.remarks:
+        say(text)
+    for text in result.warnings:
+        say(f"Warning: {text}")
+
+
+def _facts(result: Identification) -> dict[str, Any]:
+    errors = {
+        f"{model} on {part}": {
+            "moving": prediction.rms(),
+            "resting": prediction.rms("resting"),
+            "largest": prediction.largest(),
+        }
+        for (model, part), prediction in result.predictions.items()
+    }
+    return {
+        "robot": result.robot.name,
+        "joints": result.robot.velocity_names,
+        "columns": {name: list(own) for name, own in result.log.columns.names.items()},
+        "cutoff": result.signals.cutoff.frequency,
+        "condition": result.condition,
+        "noise": result.noise,
+        "rms_errors": errors,
+        "parameters": [
+            {"name": p.name, "value": p.value, "interval": p.interval, "prior": p.prior, "determined": p.determined}
+            for p in result.parameters
+        ],
+        "remarks": list(result.remarks),
+        "warnings": list(result.warnings),
+    }

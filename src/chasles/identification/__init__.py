@@ -1,0 +1,27 @@
+"""From measured motion to a model: logs, identification, exciting motions, payloads and contact observers."""
+
+from chasles.identification.columns import Columns
+from chasles.identification.comparison import Prediction
+from chasles.identification.excitation import Excitation, HalfSpace, excite
+from chasles.identification.filtering import Cutoff, Signals, choose_cutoff, filtered_signals
+from chasles.identification.fourier import FourierMotion
+from chasles.identification.identification import Identification, Parameter
+from chasles.identification.identify import identify
+from chasles.identification.log import Log
+
+__all__ = [
+    "Columns",
+    "Cutoff",
+    "Excitation",
+    "FourierMotion",
+    "HalfSpace",
+    "Identification",
+    "Log",
+    "Parameter",
+    "Prediction",
+    "Signals",
+    "choose_cutoff",
+    "excite",
+    "filtered_signals",
+    "identify",
+]

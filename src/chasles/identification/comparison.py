@@ -1,0 +1,58 @@
+"""How well models predict measured efforts: errors of each joint, moving and resting apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Efforts that a model predicts for samples of a log, beside the measured ones.
+
+    Attributes
+    ----------
+    predicted, measured
+        Shape (k, n), N·m.
+    moving
+        Whether each joint moved, shape (k, n).
+    """
+
+    predicted: FloatArray
+    measured: FloatArray
+    moving: NDArray[np.bool_]
+
+    def rms(self, which: str = "moving") -> FloatArray:
+        """Root mean square error of each joint, shape (n,), N·m; NaN where no sample is of the kind.
+
+        Examples
+        --------
+        >>> p = Prediction(np.array([[1.0], [2.0]]), np.array([[1.0], [5.0]]), np.array([[True], [False]]))
+        >>> p.rms("moving"), p.rms("resting")
+        (array([0.]), array([3.]))
+        """
+        return np.sqrt(self._mean((self.predicted - self.measured) ** 2, which))
+
+    def largest(self, which: str = "moving") -> FloatArray:
+        """Largest absolute error of each joint, shape (n,), N·m."""
+        error = np.where(self._rows(which), np.abs(self.predicted - self.measured), -np.inf).max(
+            axis=0, initial=-np.inf
+        )
+        return np.where(np.isfinite(error), error, np.nan)
+
+    def relative(self, which: str = "moving") -> FloatArray:
+        """Root mean square error relative to that of the measured effort, shape (n,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.rms(which) / np.sqrt(self._mean(self.measured**2, which))
+
+    def _rows(self, which: str) -> NDArray[np.bool_]:
+        return {"moving": self.moving, "resting": ~self.moving, "all": np.ones_like(self.moving)}[which]
+
+    def _mean(self, values: FloatArray, which: str) -> FloatArray:
+        rows = self._rows(which)
+        count = rows.sum(axis=0)
+        return np.where(count > 0, np.where(rows, values, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)

@@ -1,0 +1,126 @@
+"""Reasons why a log does not fit a robot: joints at rest, swapped columns, wrong signs, another robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.identification.equations import Equations, Unknowns, plausible_sizes
+from chasles.identification.filtering import Signals
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+STILL = 2e-3
+"""Range of positions, rad (m), below which a joint is at rest throughout."""
+TRIED_SAMPLES = 300
+CONVINCING = 1.2
+"""Sum over joints of the logarithms of error ratios from which another reading of the log is believed."""
+STILL_BAD = 0.25
+"""Relative error of a fit that no other reading of the log may leave: it is of another robot then."""
+SURE = 5.0
+"""Standard errors by which a friction must be negative to be taken for a wrong sign."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another way to read a log: which signals have other signs or places."""
+
+    words: str
+    q_order: tuple[int, ...]
+    q_sign: FloatArray
+    effort_order: tuple[int, ...]
+    effort_sign: FloatArray
+
+
+def resting_joints(signals: Signals, names: tuple[str, ...]) -> list[str]:
+    """Names of the joints that do not move."""
+    return [name for name, span in zip(names, np.ptp(signals.q, axis=0), strict=True) if span < STILL]
+
+
+def better_readings(
+    robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+) -> list[str]:
+    """Readings of the log, in words, that fit the robot far better than the log as it is; best first.
+
+    Every single change of a sign and every exchange of two columns is tried on a few hundred samples.
+    """
+    names, n = robot.velocity_names, robot.n
+    kept = signals.kept()
+    thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
+    as_read = _log_errors(robot, unknowns, thin, coupling, measured)
+    found = []
+    for reading in _readings(names, n):
+        order, effort_order = list(reading.q_order), list(reading.effort_order)
+        sign = reading.q_sign
+        other = replace(
+            thin, q=sign * thin.q[:, order], qd=sign * thin.qd[:, order], qdd=sign * thin.qdd[:, order],
+            effort=reading.effort_sign * thin.effort[:, effort_order],
+        )  # fmt: skip
+        errors = _log_errors(robot, unknowns, other, coupling, measured)[measured]
+        gain = float(np.sum(as_read[measured] - errors))
+        if gain > CONVINCING and np.median(errors) < np.log(STILL_BAD):
+            found.append((gain, reading.words))
+    return [words for _, words in sorted(found, reverse=True)[:3]]
+
+
+def wrong_friction_signs(values: dict[str, float], errors: dict[str, float], names: tuple[str, ...]) -> list[str]:
+    """Joints whose Coulomb friction came out negative beyond doubt: their effort has the wrong sign."""
+    return [
+        name
+        for name in names
+        if values[f"{name}.coulomb"] < -SURE * errors[f"{name}.coulomb"]
+        and values[f"{name}.coulomb"] + values[f"{name}.viscous"] < 0.0
+    ]
+
+
+def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
+    return replace(
+        signals, time=signals.time[rows], q=signals.q[rows], qd=signals.qd[rows], qdd=signals.qdd[rows],
+        effort=signals.effort[rows], moving=signals.moving[rows], segments=(slice(0, len(rows)),),
+        cutoff=replace(signals.cutoff, frequency=1.0 / signals.period),
+    )  # fmt: skip
+
+
+def _log_errors(
+    robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+) -> FloatArray:
+    """Logarithm of each joint's relative residual in a fit of all joints, shape (n,)."""
+    equations = Equations(robot, unknowns, signals, coupling)
+    v0 = 0.05 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
+    A = np.concatenate([equations.columns, equations.friction(unknowns, v0, np.zeros_like(signals.qd))], axis=2)
+    scale = np.where(equations.moving & measured, 1.0 / (equations.effort.std(axis=0) + 1e-12), 0.0)
+    rows = (A * scale[..., None]).reshape(-1, A.shape[2])
+    sizes = plausible_sizes(robot, unknowns, signals.effort)
+    stacked = np.vstack([rows * sizes, 1e-3 * np.eye(len(sizes))])
+    x = np.linalg.lstsq(
+        stacked, np.concatenate([(equations.effort * scale).ravel(), np.zeros(len(sizes))]), rcond=None
+    )[0]
+    residuals = (equations.effort * scale) - (rows * sizes @ x).reshape(scale.shape)
+    return np.asarray(0.5 * np.log(np.mean(residuals**2, axis=0) + 1e-12))
+
+
+def _readings(names: tuple[str, ...], n: int) -> Iterator[Reading]:
+    straight, ones = tuple(range(n)), np.ones(n)
+
+    def flipped(joint: int) -> FloatArray:
+        return np.where(np.arange(n) == joint, -1.0, 1.0)
+
+    for joint in range(n):
+        yield Reading(
+            f"the position of '{names[joint]}' with the opposite sign", straight, flipped(joint), straight, ones
+        )
+        yield Reading(
+            f"the effort of '{names[joint]}' with the opposite sign", straight, ones, straight, flipped(joint)
+        )
+    for a, b in combinations(range(n), 2):
+        order = list(straight)
+        order[a], order[b] = b, a
+        both = f"'{names[a]}' and '{names[b]}'"
+        yield Reading(f"the positions of {both} exchanged", tuple(order), ones, straight, ones)
+        yield Reading(f"the efforts of {both} exchanged", straight, ones, tuple(order), ones)
+        yield Reading(f"positions and efforts of {both} exchanged", tuple(order), ones, tuple(order), ones)

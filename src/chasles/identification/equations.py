@@ -1,0 +1,160 @@
+"""Equations of motion of a log, linear in what is unknown: base parameters and friction of each joint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.identification.filtering import Signals
+from chasles.identification.friction import friction_column, friction_slope
+from chasles.mechanics.base_parameters import BaseParameters
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+REFERENCE_STATES = 200
+REFERENCE_SPEED, REFERENCE_ACCELERATION = 1.0, 5.0
+"""Motions, in rad/s and rad/s², at which the size of a parameter's torque is judged."""
+PRIOR_WIDTH = 3.0
+"""A parameter is not expected to cause more than this many times the largest measured effort."""
+
+Terms = Mapping[str, tuple[str, ...]]
+"""Friction terms of each joint, by its name."""
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """Names and order of the unknowns of an identification.
+
+    Attributes
+    ----------
+    base
+        Base parameters of the robot; those of friction are replaced by `terms`.
+    inertial
+        Indices of the base parameters that are unknown here: all but those of friction.
+    terms
+        Friction terms of each joint.
+    """
+
+    base: BaseParameters
+    inertial: NDArray[np.intp]
+    terms: Terms
+
+    @property
+    def friction(self) -> list[tuple[int, str]]:
+        """Joint and term of each friction unknown, in order."""
+        return [(joint, term) for joint, own in enumerate(self.terms.values()) for term in own]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all unknowns."""
+        joints = list(self.terms)
+        return (
+            *(self.base.names[k] for k in self.inertial),
+            *(f"{joints[joint]}.{term}" for joint, term in self.friction),
+        )
+
+    def of_joint(self, joint: int) -> list[int]:
+        """Indices of one joint's friction unknowns."""
+        return [len(self.inertial) + k for k, (own, _) in enumerate(self.friction) if own == joint]
+
+
+def unknowns(robot: Robot, terms: Terms) -> Unknowns:
+    """Unknowns of a robot with these friction terms."""
+    base = robot.base_parameters()
+    inertial = [k for k, name in enumerate(base.names) if not name.endswith(("viscous_friction", "coulomb_friction"))]
+    return Unknowns(base, np.array(inertial, dtype=np.intp), terms)
+
+
+class Equations:
+    """Regressor and efforts of filtered signals.
+
+    Parameters
+    ----------
+    robot, unknowns
+        Robot and what is unknown of it.
+    signals
+        Filtered log.
+    coupling
+        Motor rates from joint rates, shape (n, n); friction acts at the motors. See `chasles.Log`.
+
+    Attributes
+    ----------
+    columns
+        Filtered columns of the inertial unknowns at the kept samples, shape (k, n, inertial).
+    effort
+        Filtered efforts, shape (k, n).
+    moving
+        Shape (k, n).
+    segments
+        Slices of the kept samples without gaps.
+    """
+
+    def __init__(self, robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray) -> None:
+        self.signals = signals
+        self.coupling = coupling
+        self.motor_rates = signals.qd @ coupling.T
+        self.kept = signals.kept()
+        Y = unknowns.base.columns(robot.torque_regressor(signals.q, signals.qd, signals.qdd))
+        self._raw = np.ascontiguousarray(Y[:, :, unknowns.inertial])
+        self.columns = signals.filter(self._raw)[self.kept]
+        self.effort = signals.effort[self.kept]
+        self.moving = signals.moving[self.kept]
+        ends = [int(np.searchsorted(self.kept, part.stop)) for part in signals.segments]
+        starts = [int(np.searchsorted(self.kept, part.start)) for part in signals.segments]
+        self.segments = tuple(slice(a, b) for a, b in zip(starts, ends, strict=True) if b > a)
+
+    def load(self, inertial: FloatArray) -> FloatArray:
+        """Torques without friction at all samples of the signals, shape (samples, n)."""
+        return np.asarray(self._raw @ inertial)
+
+    def friction(self, unknowns: Unknowns, v0: FloatArray, load: FloatArray) -> FloatArray:
+        """Filtered columns of the friction unknowns at the kept samples, shape (k, n, friction)."""
+        parts = unknowns.friction
+        raw = np.empty((len(self.signals.time), self.effort.shape[1], len(parts)))
+        for k, (joint, term) in enumerate(parts):
+            if term == "rotor":
+                raw[:, :, k] = self._coupled_rotor(joint)
+            else:
+                column = friction_column(term, self.motor_rates[:, joint], v0[joint], load[:, joint])
+                raw[:, :, k] = column[:, None] * self.coupling[joint]
+        return self.signals.filter(raw)[self.kept]
+
+    def _coupled_rotor(self, joint: int) -> FloatArray:
+        """Torques of a unit of rotor inertia by the other joints' accelerations, shape (samples, n)."""
+        row = self.coupling[joint]
+        return (self.signals.qdd @ row)[:, None] * row - self.signals.qdd * row**2
+
+    def friction_slopes(self, unknowns: Unknowns, values: FloatArray, v0: FloatArray, load: FloatArray) -> FloatArray:
+        """Filtered derivatives of the torques by log v0 of each motor at the kept samples, shape (k, n, n)."""
+        n = self.effort.shape[1]
+        raw = np.empty((len(self.signals.time), n, n))
+        for joint, own in enumerate(unknowns.terms.values()):
+            coefficients = values[unknowns.of_joint(joint)]
+            slope = friction_slope(own, coefficients, self.motor_rates[:, joint], v0[joint], load[:, joint])
+            raw[:, :, joint] = slope[:, None] * self.coupling[joint]
+        return self.signals.filter(raw)[self.kept]
+
+
+def plausible_sizes(robot: Robot, unknowns: Unknowns, effort: FloatArray) -> FloatArray:
+    """Largest plausible size of each unknown, shape (unknowns,): more would cause efforts far beyond the measured ones.
+
+    Efforts are those of moderate motions (1 rad/s, 5 rad/s²) all over the robot's range.
+    """
+    rng = np.random.default_rng(0)
+    lower = np.maximum(robot.lower_limits, -np.pi)
+    upper = np.minimum(robot.upper_limits, np.pi)
+    q = rng.uniform(lower, upper, (REFERENCE_STATES, robot.n))
+    qd = REFERENCE_SPEED * rng.normal(size=q.shape)
+    qdd = REFERENCE_ACCELERATION * rng.normal(size=q.shape)
+    columns = unknowns.base.columns(robot.torque_regressor(q, qd, qdd))[:, :, unknowns.inertial]
+    effects = np.sqrt(np.mean(columns**2, axis=0))
+    largest = np.abs(effort).max(axis=0)
+    largest = np.maximum(largest, 1e-3 * largest.max(initial=0.0)) + 1e-300
+    with np.errstate(divide="ignore"):
+        sizes = np.min(np.where(effects > 1e-12, largest[:, None] / effects, np.inf), axis=0)
+    of_friction = [largest[joint] / (largest[joint] if term == "load" else 1.0) for joint, term in unknowns.friction]
+    return np.asarray(PRIOR_WIDTH * np.concatenate([np.where(np.isfinite(sizes), sizes, 1.0), of_friction]))

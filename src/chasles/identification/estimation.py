@@ -1,0 +1,198 @@
+"""Estimation of base parameters and friction: iterated weighted least squares, and the choice of friction terms.
+
+The velocity v0 of each joint's friction is found along: its column is the derivative of the fitted torque by log v0
+(Gauss-Newton). Optional friction terms are taken where they predict parts of the log that were left out of the fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.identification.equations import Equations, Terms, Unknowns, plausible_sizes, unknowns
+from chasles.identification.friction import ALWAYS, OPTIONAL
+from chasles.identification.regression import Fit, Prior, coloured_covariance, weighted_fit
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+ITERATIONS = 12
+LEAST_ITERATIONS = 3
+CONVERGED = 0.02
+"""Change of log v0 that ends the iteration."""
+LONGEST_STEP = 0.5
+V0_START, V0_LEAST, V0_MOST = 0.05, 0.002, 0.5
+"""Velocity v0 relative to the joint's largest rate."""
+FOLDS = 4
+WORTHWHILE = 0.1
+"""A term is taken if it lessens the squared error on left-out parts by this share of a joint's, and in most parts."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimated unknowns.
+
+    Attributes
+    ----------
+    unknowns
+        Names and order.
+    values, covariance
+        Shapes (p,) and (p, p).
+    information
+        Matrix of the normal equations, p × p.
+    v0
+        Transition velocity of each joint's friction, shape (n,), rad/s.
+    inertial
+        Inertial unknowns that `load` friction was computed with.
+    fit
+        Last weighted fit; its coefficients go on with log v0.
+    sizes
+        Plausible size of each unknown, shape (p,).
+    condition
+        Condition number of the weighted regressor with columns of unit length.
+    """
+
+    unknowns: Unknowns
+    values: FloatArray
+    covariance: FloatArray
+    information: FloatArray
+    v0: FloatArray
+    inertial: FloatArray
+    fit: Fit
+    sizes: FloatArray
+    condition: float
+
+
+def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
+    """Estimate the unknowns of a robot from the equations of a log.
+
+    Parameters
+    ----------
+    robot
+        Prior model.
+    equations
+        Equations of the samples.
+    measured
+        Joints whose effort counts, shape (n,).
+    friction
+        Friction terms of each joint; None to choose them by cross-validation.
+    """
+    coupled = np.abs(equations.coupling - np.eye(robot.n)).max(axis=1) > 0.0
+    always: Terms = {name: (*ALWAYS, "rotor") if coupled[k] else ALWAYS for k, name in enumerate(robot.velocity_names)}
+    first = _iterate(robot, equations, measured, friction or always, None)
+    if friction is None:
+        chosen = _chosen_terms(equations, measured, first, always)
+        if chosen != always:
+            first = _iterate(robot, equations, measured, chosen, first)
+    elif any("load" in own for own in friction.values()):
+        first = _iterate(robot, equations, measured, friction, first)
+    return first
+
+
+def _iterate(
+    robot: Robot, equations: Equations, measured: NDArray[np.bool_], terms: Terms, before: Estimate | None
+) -> Estimate:
+    n, own = robot.n, unknowns(robot, terms)
+    effort = equations.effort
+    inertial = len(own.inertial)
+    sizes = plausible_sizes(robot, own, effort)
+    mean = np.zeros(len(own.names))
+    mean[:inertial] = own.base.values[own.inertial]
+    sizes = np.maximum(sizes, 0.1 * np.abs(mean))
+    fastest = np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
+    start = np.log(V0_START * fastest) if before is None else np.log(before.v0)
+    log_v0, values = start.copy(), mean
+    deviations = 0.1 * effort.std(axis=0) + 1e-12 if before is None else before.fit.deviations
+    with_load = mean[:inertial] if before is None else before.values[:inertial]
+    load = equations.load(with_load)
+    used = equations.moving & measured
+    for step in range(ITERATIONS):
+        v0 = np.exp(log_v0)
+        slopes = equations.friction_slopes(own, values, v0, load)
+        A = np.concatenate([equations.columns, equations.friction(own, v0, load), slopes], axis=2)
+        prior = Prior(np.concatenate([mean, start - log_v0]), np.concatenate([sizes, np.ones(n)]))
+        fit = weighted_fit(A, effort, used, prior, deviations)
+        deviations, values = fit.deviations, fit.values[:-n]
+        change = np.clip(fit.values[-n:], -LONGEST_STEP, LONGEST_STEP) if step else np.zeros(n)
+        if step >= LEAST_ITERATIONS and np.abs(change).max(initial=0.0) < CONVERGED:
+            break
+        log_v0 = np.clip(log_v0 + change, np.log(V0_LEAST * fastest), np.log(V0_MOST * fastest))
+    covariance = coloured_covariance(A, fit, prior, equations.segments)
+    rows = (A[:, :, :-n] * fit.weights[..., None]).reshape(-1, A.shape[2] - n)
+    lengths = np.linalg.norm(rows, axis=0)
+    singular = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], compute_uv=False)
+    return Estimate(
+        unknowns=own,
+        values=values,
+        covariance=covariance[:-n, :-n],
+        information=fit.information[:-n, :-n],
+        v0=np.exp(log_v0),
+        inertial=with_load,
+        fit=fit,
+        sizes=sizes,
+        condition=float(singular[0] / max(singular[-1], 1e-300)),
+    )
+
+
+def _chosen_terms(equations: Equations, measured: NDArray[np.bool_], first: Estimate, always: Terms) -> Terms:
+    """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
+    joints = list(always)
+    everything: Terms = {name: (*own, *OPTIONAL) for name, own in always.items()}
+    own = Unknowns(first.unknowns.base, first.unknowns.inertial, everything)
+    load = equations.load(first.values[: len(own.inertial)])
+    A = np.concatenate([equations.columns, equations.friction(own, first.v0, load)], axis=2)
+    k, _, p = A.shape
+    size = np.concatenate([first.sizes[: len(own.inertial)], np.zeros(p - len(own.inertial))])
+    for place, (joint, term) in enumerate(own.friction, len(own.inertial)):
+        known = f"{joints[joint]}.{term}"
+        names = first.unknowns.names
+        reference = names.index(known) if known in names else names.index(f"{joints[joint]}.coulomb")
+        size[place] = first.sizes[reference] / (
+            np.abs(equations.effort[:, joint]).max() + 1e-300 if term == "load" else 1.0
+        )
+    bounds = np.linspace(0, k, FOLDS + 1).astype(int)
+    grams, rights, squares = [], [], []
+    for a, b in pairwise(bounds):
+        rows = (A[a:b] * first.fit.weights[a:b, :, None]).reshape(-1, p) * size
+        y = (equations.effort[a:b] * first.fit.weights[a:b]).ravel()
+        grams.append(rows.T @ rows)
+        rights.append(rows.T @ y)
+        squares.append(float(y @ y))
+    total, right = sum(grams), sum(rights)
+
+    def errors(columns: list[int]) -> FloatArray:
+        found = []
+        square = np.ix_(columns, columns)
+        for gram, own_right, power in zip(grams, rights, squares, strict=True):
+            matrix = (total - gram)[square] + np.eye(len(columns))
+            x = np.linalg.solve(matrix, (right - own_right)[columns])
+            found.append(power - 2.0 * x @ own_right[columns] + x @ gram[square] @ x)
+        return np.array(found)
+
+    columns = [*range(len(own.inertial))]
+    optional: list[int] = []
+    for place, (joint, term) in enumerate(own.friction, len(own.inertial)):
+        if term not in OPTIONAL:
+            columns.append(place)
+        elif measured[joint]:
+            optional.append(place)
+    best = errors(columns)
+    for _ in range(len(optional)):
+        trials = [(place, errors([*columns, place])) for place in optional if place not in columns]
+        good = [
+            (float(found.sum()), place, found)
+            for place, found in trials
+            if best.sum() - found.sum() > WORTHWHILE * best.sum() / measured.sum() and np.sum(found < best) > FOLDS // 2
+        ]
+        if not good:
+            break
+        _, place, best = min(good, key=lambda trial: trial[0])
+        columns.append(place)
+    taken = {own.friction[place - len(own.inertial)] for place in columns if place in optional}
+    return {
+        name: (*always[name], *(term for term in OPTIONAL if (joint, term) in taken))
+        for joint, name in enumerate(joints)
+    }

@@ -1,0 +1,189 @@
+"""Result of an identification: parameters with intervals, a robot to go on with, and how well it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import verbs
+from chasles.errors import UnknownNameError
+from chasles.identification.comparison import Prediction
+from chasles.identification.drive_gains import DriveGains
+from chasles.identification.equations import Unknowns
+from chasles.identification.filtering import Signals
+from chasles.identification.friction import friction_column
+from chasles.identification.log import Log
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+NORMAL_QUANTILE = 1.959964
+"""95 % of a normal distribution lie within this many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One estimated parameter.
+
+    Attributes
+    ----------
+    name, expression
+        Name, and what it combines (see `Robot.base_parameters`).
+    value, error
+        Estimate and its standard error, SI units.
+    prior
+        Value of the prior model; NaN for terms that it does not have.
+    determined
+        Whether the log determines it: the uncertainty that it leaves in the torques of moderate motions is below the
+        residuals, or the parameter is twice its standard error.
+    """
+
+    name: str
+    expression: str
+    value: float
+    error: float
+    prior: float
+    determined: bool
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval."""
+        return self.value - NORMAL_QUANTILE * self.error, self.value + NORMAL_QUANTILE * self.error
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What a log says about a robot; made by `chasles.identify`.
+
+    Attributes
+    ----------
+    robot, model
+        Prior model, and the identified one: its bodies can exist, and it has the base parameters, the viscous and the
+        Coulomb friction that are most likely then. Other friction terms are in `friction`.
+    log
+        Log that was identified.
+    unknowns
+        Names and order of the unknowns.
+    values, covariance
+        Least-squares estimates and their covariance, shapes (p,) and (p, p), in the order of ``unknowns.names``.
+    model_values
+        Values of the unknowns that `model`, with `friction`, has.
+    v0
+        Transition velocity of each joint's friction, shape (n,), rad/s.
+    parameters
+        Estimates one by one, with intervals.
+    condition
+        Condition number of the observation matrix with columns of unit length.
+    predictions
+        Predictions of ``"prior"``, ``"least squares"`` and ``"model"`` for ``"training"`` and ``"unseen"`` data, by
+        such pairs of names.
+    noise
+        Noise of the measured efforts below the cut-off frequency, shape (n,), N·m: no model can predict better.
+    signals
+        Filtered training data.
+    unseen
+        Filtered unseen data.
+    drive_gains
+        Drive gains, if the log holds currents.
+    outliers
+        Share of each joint's samples whose residual is beyond four standard deviations, shape (n,).
+    remarks, warnings
+        Sentences on what was found, and on what calls for caution.
+    """
+
+    robot: Robot
+    model: Robot
+    log: Log
+    unknowns: Unknowns
+    values: FloatArray
+    covariance: FloatArray
+    model_values: FloatArray
+    v0: FloatArray
+    parameters: tuple[Parameter, ...]
+    condition: float
+    predictions: Mapping[tuple[str, str], Prediction]
+    noise: FloatArray
+    signals: Signals
+    unseen: Signals
+    drive_gains: DriveGains | None
+    outliers: FloatArray
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Parameter by name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
+
+    def friction(self, joint: str) -> dict[str, float]:
+        """Friction of one joint: its terms (see `chasles.identification.friction`) and ``"v0"``."""
+        joints = list(self.unknowns.terms)
+        if joint not in joints:
+            raise UnknownNameError("joint", joint, joints)
+        place = joints.index(joint)
+        values = self.model_values[self.unknowns.of_joint(place)]
+        return dict(zip(self.unknowns.terms[joint], values.tolist(), strict=True)) | {"v0": float(self.v0[place])}
+
+    def friction_torque(self, qd: ArrayLike, load: ArrayLike = 0.0) -> FloatArray:
+        """Friction torques at joint rates, shape (..., n), N·m.
+
+        Parameters
+        ----------
+        qd
+            Shape (..., n), rad/s (m/s).
+        load
+            Torques that the joints transmit without friction, for joints with a ``load`` term.
+        """
+        rates = np.asarray(qd, dtype=np.float64) @ self.log.coupling.T
+        loads = np.broadcast_to(np.asarray(load, dtype=np.float64), rates.shape)
+        total = np.zeros(rates.shape)
+        for k, (joint, term) in enumerate(self.unknowns.friction, len(self.unknowns.inertial)):
+            if term != "rotor":
+                column = friction_column(term, rates[..., joint], float(self.v0[joint]), loads[..., joint])
+                total += self.model_values[k] * column[..., None] * self.log.coupling[joint]
+        return total
+
+    def torque(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> FloatArray:
+        """Torques of the identified model with all its friction terms, shape (..., n), N·m."""
+        bare = self.model.with_friction(viscous=0.0, coulomb=0.0)
+        load = np.asarray(bare.inverse_dynamics(q, qd, qdd))
+        return load + self.friction_torque(qd, load)
+
+    def summary(self) -> str:
+        """Text: how well each joint is predicted, what was excited, and remarks."""
+        unseen = {name: self.predictions[name, "unseen"] for name in ("prior", "model")}
+        head = f"{'unseen data':<24}{'measured':>10}{'prior':>9}{'model':>9}{'noise':>9}{'largest':>10}{'resting':>9}"
+        lines = [head]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            size = unseen["model"].rms() / unseen["model"].relative()
+            for k, name in enumerate(self.robot.velocity_names):
+                if not self.log.measured[k]:
+                    lines.append(f"{name:<24}{'not measured':>10}")
+                    continue
+                lines.append(
+                    f"{name:<24}{size[k]:>10.3g}{unseen['prior'].relative()[k]:>9.1%}{unseen['model'].relative()[k]:>9.1%}"
+                    f"{self.noise[k] / size[k]:>9.1%}{unseen['model'].largest()[k]:>10.3g}"
+                    f"{unseen['model'].relative('resting')[k]:>9.1%}"
+                )
+        lines.append("(RMS effort while moving; RMS errors relative to it; largest error; error at rest)")
+        return "\n".join([*lines, *self.remarks, *(f"Warning: {text}" for text in self.warnings)])
+
+    def __repr__(self) -> str:
+        worst = float(np.nanmax(self.predictions["model", "unseen"].relative()))
+        determined = sum(parameter.determined for parameter in self.parameters)
+        return (
+            f"<Identification of '{self.robot.name}': {determined} of {len(self.parameters)} parameters determined, "
+            f"unseen torques to {worst:.1%} or better>"
+        )
+
+    def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
+        """Write one self-contained HTML page: measured beside model, residuals, parameters, friction, advice."""
+        written: Path = verbs.report(self, path, title)
+        return written

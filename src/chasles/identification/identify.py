@@ -1,0 +1,402 @@
+"""`identify`: from a log of measured motion to a robot's base parameters, friction and bodies that can exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real, truth
+from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.identification.comparison import Prediction
+from chasles.identification.diagnosis import better_readings, resting_joints, wrong_friction_signs
+from chasles.identification.drive_gains import DriveGains, gains_from_model
+from chasles.identification.equations import Equations, Terms, Unknowns, unknowns
+from chasles.identification.estimation import V0_START, Estimate, estimate
+from chasles.identification.filtering import Cutoff, Signals, filtered_signals
+from chasles.identification.friction import ALWAYS, TERMS
+from chasles.identification.identification import Identification, Parameter
+from chasles.identification.log import Log
+from chasles.identification.regression import OUTLIER
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+PRIOR_WEIGHT = 10.0
+"""Factor on the covariance beside which consistent bodies shall resemble the prior's."""
+SUSPICIOUS, REFUSED = 0.3, 0.6
+"""Unseen errors, relative to the variation of the efforts, from which reasons are sought and the fit is refused."""
+OVERFITTED = 1.6
+"""Ratio of unseen to training errors that calls for a warning."""
+LEAST_ROWS = 2.0
+"""Samples of all joints that each unknown needs."""
+ILL_CONDITIONED = 1e4
+
+
+def identify(
+    robot: Robot,
+    log: Any,
+    *,
+    unseen: Any = None,
+    training: float = 0.5,
+    cutoff: float | None = None,
+    friction: str | Sequence[str] | Mapping[str, Sequence[str]] = "auto",
+    check: bool = True,
+) -> Identification:
+    """Identify a robot from a log of its motion.
+
+    Base parameters (masses, centres and inertias as far as torques depend on them, rotor inertias) and friction follow
+    by weighted least squares from the filtered log. Bodies that can exist, near the prior's where the data say nothing,
+    give a robot to go on with. It is judged on data that the fit has not seen.
+
+    Parameters
+    ----------
+    robot
+        Prior model: geometry is taken from it, inertia and friction are identified.
+    log
+        `chasles.Log`, or what it reads: a file, a table, a mapping of arrays.
+    unseen
+        Second log to judge the model by. Default: the rest of `log`.
+    training
+        Share of the log, from its beginning, that the model is fitted to; 1 if `unseen` is given.
+    cutoff
+        Cut-off frequency of the filters, Hz. Default: chosen from the spectra of the positions.
+    friction
+        Terms of the friction: ``"auto"`` adds to viscous and Coulomb friction and an offset what predicts left-out
+        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``). Or the terms of all joints, or a mapping
+        from joint names to terms.
+    check
+        Whether to refuse a log that does not fit the robot. With False it becomes a warning.
+
+    Returns
+    -------
+    Identification
+        Parameters with intervals, the identified robot ``model``, predictions of unseen data, remarks and warnings.
+
+    Raises
+    ------
+    IdentificationError
+        If joints rest throughout, the log is too short, columns or signs contradict each other, or the fit does not
+        predict the unseen data; the message says what would help.
+    ArgumentError
+        If the log cannot be read, or an argument is out of range.
+
+    Notes
+    -----
+    M. Gautier & W. Khalil, "Direct calculation of minimum set of inertial parameters of serial robots" (IEEE Trans.
+    Robotics and Automation 6(3), 1990); J. Swevers, W. Verdonck & J. De Schutter, "Dynamic model identification for
+    industrial robots" (IEEE Control Systems Magazine 27(5), 2007); C. Sousa & R. Cortesão, "Physical feasibility of
+    robot base inertial parameter identification" (Int. J. Robotics Research 33(6), 2014); P. Wensing, S. Kim & J.-J.
+    Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification" (IEEE Robotics and
+    Automation Letters 3(1), 2018).
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm = ch.load("planar2r")
+    >>> t = np.arange(0.0, 20.0, 0.01)[:, None]
+    >>> w = np.array([[1.0, 1.7], [2.3, 3.1]])
+    >>> q, qd, qdd = np.sin(t * w[0]) + 0.5 * np.sin(t * w[1]), None, None
+    >>> qd = w[0] * np.cos(t * w[0]) + 0.5 * w[1] * np.cos(t * w[1])
+    >>> qdd = -(w[0] ** 2) * np.sin(t * w[0]) - 0.5 * w[1] ** 2 * np.sin(t * w[1])
+    >>> real = arm.with_payload(1.0).with_friction(viscous=0.4, coulomb=0.3, coulomb_velocity=0.1)
+    >>> tau = real.inverse_dynamics(q, qd, qdd) + 0.05 * np.random.default_rng(0).normal(size=q.shape)
+    >>> result = ch.identify(arm, {"t": t[:, 0], "q": q, "tau": tau})
+    >>> bool(result.predictions["model", "unseen"].relative().max() < 0.01)
+    True
+    """
+    if not isinstance(robot, Robot):
+        raise ArgumentError(f"identify takes a robot first, not {type(robot).__name__}")
+    truth(check, "check")
+    own = log if isinstance(log, Log) else Log(log, robot)
+    second = unseen if unseen is None or isinstance(unseen, Log) else Log(unseen, robot)
+    share = real(training, "training", above=0.0, at_most=1.0) if second is None else 1.0
+    for one in (own, second):
+        if one is not None:
+            _require_fitting(robot, one, check)
+    train, test = _signals(own, second, share, cutoff)
+    still = resting_joints(train, robot.velocity_names)
+    if still:
+        place = float(train.q[:, robot.velocity_names.index(still[0])].mean())
+        raise IdentificationError(
+            f"these joints rest in the part of the log that is fitted: {', '.join(still)}. What they carry cannot "
+            "be told "
+            "apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
+            f"robot.lock_joints({{'{still[0]}': {place:.4g}}})"
+        )
+    terms = _terms(friction, robot)
+    first = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
+    gains = None
+    if own.currents:
+        gains = _drive_gains(robot, own, first, train)
+        scale = np.where(own.measured, np.where(gains.known, gains.values, 1.0), 1.0)
+        train, test = (_scaled(part, scale) for part in (train, test))
+    equations = Equations(robot, first, train, own.coupling)
+    rows = int((equations.moving & own.measured).sum())
+    if rows < LEAST_ROWS * len(first.names):
+        raise IdentificationError(
+            f"the log leaves {rows} torques of moving joints below the cut-off of {train.cutoff.frequency:.3g} Hz for "
+            f"{len(first.names)} unknowns; record {LEAST_ROWS * len(first.names) / max(rows, 1):.1f} times as long"
+        )
+    found = estimate(robot, equations, own.measured, terms)
+    model, model_values = _consistent(robot, found)
+    other = Equations(robot, found.unknowns, test, own.coupling)
+    predictions = {
+        **_predictions("training", robot, found, model_values, equations),
+        **_predictions("unseen", robot, found, model_values, other),
+    }
+    parameters = _parameters(robot, found)
+    noise = train.noise
+    remarks, warnings = _remarks(robot, own, train, found, parameters, gains)
+    trouble = _trouble(robot, own, train, first, found, predictions, noise)
+    if trouble is not None:
+        if check:
+            raise IdentificationError(trouble + " (check=False goes on nevertheless)")
+        warnings.append(trouble)
+    warnings += _overfitting(robot, own, predictions)
+    used = equations.moving & own.measured
+    with np.errstate(invalid="ignore"):
+        beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
+        outliers = np.where(used, beyond, False).sum(axis=0) / np.maximum(used.sum(axis=0), 1)
+    return Identification(
+        robot=robot, model=model, log=own, unknowns=found.unknowns, values=found.values, covariance=found.covariance,
+        model_values=model_values, v0=found.v0, parameters=parameters, condition=found.condition,
+        predictions=predictions, noise=noise, signals=train, unseen=test, drive_gains=gains, outliers=outliers,
+        remarks=tuple(remarks), warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _require_fitting(robot: Robot, log: Log, check: bool) -> None:
+    if log.n != robot.n:
+        raise IdentificationError(f"the log has {log.n} joints, robot '{robot.name}' has {robot.n}")
+    if log.contradictions and check:
+        raise IdentificationError(
+            "the log contradicts itself or the robot: "
+            + "; ".join(log.contradictions)
+            + ". Correct the source, or its "
+            "reading with Log(..., columns=..., units=..., motor_from_joint=...) (check=False goes on nevertheless)"
+        )
+    if not log.measured.any():
+        raise IdentificationError("no effort varies in this log: torques or currents are needed")
+
+
+def _signals(own: Log, second: Log | None, share: float, cutoff: float | None) -> tuple[Signals, Signals]:
+    try:
+        train = filtered_signals(own, cutoff)
+        if second is not None:
+            return train, filtered_signals(
+                second, Cutoff(train.cutoff.frequency, train.cutoff.bandwidth, "as in training")
+            )
+    except ArgumentError as error:
+        raise IdentificationError(str(error)) from None
+    if share == 1.0:
+        return train, train
+    return train.split(share)
+
+
+def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: Robot) -> Terms | None:
+    if isinstance(friction, str):
+        if friction != "auto":
+            raise UnknownNameError("friction", friction, ["auto", *TERMS])
+        return None
+    by_joint = friction if isinstance(friction, Mapping) else dict.fromkeys(robot.velocity_names, friction)
+    for name, own in by_joint.items():
+        if name not in robot.velocity_names:
+            raise UnknownNameError("joint", name, robot.velocity_names)
+        for term in own:
+            if term not in TERMS:
+                raise UnknownNameError("friction term", term, TERMS)
+    terms = {name: tuple(dict.fromkeys(by_joint.get(name, ALWAYS))) for name in robot.velocity_names}
+    for name, own in terms.items():
+        if not {"viscous", "coulomb"} <= set(own):
+            raise ArgumentError(f"friction of joint '{name}' needs 'viscous' and 'coulomb'; others can be added")
+    return terms
+
+
+def _drive_gains(robot: Robot, log: Log, first: Unknowns, train: Signals) -> DriveGains:
+    equations = Equations(robot, first, train, log.coupling)
+    v0 = V0_START * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
+    return gains_from_model(equations, first, v0, first.base.values[first.inertial], log.measured)
+
+
+def _scaled(signals: Signals, gains: FloatArray) -> Signals:
+    from dataclasses import replace
+
+    return replace(signals, effort=signals.effort * gains, noise=signals.noise * np.abs(gains))
+
+
+def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
+    """Robot with the most likely bodies that can exist, and the values of all unknowns that go with it."""
+    own, base = found.unknowns, found.unknowns.base
+    order = np.array([own.names.index(name) for name in _names_in_base(own)], dtype=np.intp)
+    others = np.setdiff1d(np.arange(len(own.names)), order)
+    scale = 1.0 / found.sizes
+    spread = np.linalg.inv(found.information / np.outer(scale, scale)) * np.outer(found.sizes, found.sizes)
+    spread *= float(np.median(np.diag(found.covariance) / np.diag(spread)))
+    among = spread[np.ix_(order, order)]
+    wanted = found.values[order]
+    smooth = robot.with_friction(coulomb_velocity=found.v0)
+    model = smooth.with_base_parameters(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
+    reached = np.asarray(model.base_parameters().values)
+    values = found.values.copy()
+    values[order] = reached
+    sizes = np.sqrt(np.diag(among))
+    shift = np.linalg.lstsq(among / np.outer(sizes, sizes), (reached - wanted) / sizes, rcond=1e-12)[0] / sizes
+    values[others] += spread[np.ix_(others, order)] @ shift
+    if len(base) != len(order):
+        raise IdentificationError("base parameters and friction do not match")
+    return model, values
+
+
+def _names_in_base(own: Unknowns) -> list[str]:
+    """Names of the unknowns in the order of the robot's base parameters."""
+    renamed = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
+    names = []
+    for name in own.base.names:
+        joint, _, quantity = name.rpartition(".")
+        names.append(f"{joint}.{renamed[quantity]}" if quantity in renamed else name)
+    return names
+
+
+def _predictions(
+    part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: Equations
+) -> dict[tuple[str, str], Prediction]:
+    signals = equations.signals
+
+    def of(values: FloatArray) -> FloatArray:
+        load = equations.load(found.inertial)
+        columns = np.concatenate([equations.columns, equations.friction(found.unknowns, found.v0, load)], axis=2)
+        return np.asarray(columns @ values)
+
+    prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
+    torques = {"prior": prior, "least squares": of(found.values), "model": of(model_values)}
+    return {(name, part): Prediction(torque, equations.effort, equations.moving) for name, torque in torques.items()}
+
+
+def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:
+    own = found.unknowns
+    errors = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
+    from chasles.identification.equations import PRIOR_WIDTH
+
+    known_by_effect = errors * PRIOR_WIDTH < 0.02 * found.sizes
+    names_in_base = _names_in_base(own)
+    parameters = []
+    for k, name in enumerate(own.names):
+        place = names_in_base.index(name) if name in names_in_base else None
+        parameters.append(
+            Parameter(
+                name=name,
+                expression=name if place is None else own.base.expressions[place],
+                value=float(found.values[k]),
+                error=float(errors[k]),
+                prior=float("nan") if place is None else float(own.base.values[place]),
+                determined=bool(known_by_effect[k] or abs(found.values[k]) > 2.0 * errors[k]),
+            )
+        )
+    return tuple(parameters)
+
+
+def _remarks(
+    robot: Robot, log: Log, train: Signals, found: Estimate, parameters: tuple[Parameter, ...], gains: DriveGains | None
+) -> tuple[list[str], list[str]]:
+    remarks = [
+        str(train.cutoff)[0].upper() + str(train.cutoff)[1:] + f"; velocities from {train.derivative}.",
+        *log.findings,
+    ]
+    warnings: list[str] = []
+    open_ones = [parameter.name for parameter in parameters if not parameter.determined]
+    sentence = f"{len(parameters) - len(open_ones)} of {len(parameters)} parameters are determined by this motion"
+    if open_ones:
+        shown = ", ".join(open_ones[:8]) + (f", … ({len(open_ones)})" if len(open_ones) > 8 else "")
+        sentence += f"; not determined, kept near the prior: {shown}"
+    remarks.append(f"{sentence}. Condition number {found.condition:.3g}.")
+    if found.condition > ILL_CONDITIONED:
+        warnings.append(
+            f"the motion hardly separates some parameters (condition number {found.condition:.2g}); chasles.excite "
+            "plans a "
+            "motion that does"
+        )
+    added = {name: [t for t in own if t not in ALWAYS] for name, own in found.unknowns.terms.items()}
+    if any(added.values()):
+        text = "; ".join(f"{name}: {', '.join(own)}" for name, own in added.items() if own)
+        remarks.append(f"Friction terms beyond viscous and Coulomb friction and an offset: {text}.")
+    if gains is not None:
+        text = ", ".join(
+            f"{name} {value:.3g} ± {1.96 * error:.2g}"
+            for name, value, error in zip(robot.velocity_names, gains.values, gains.errors, strict=True)
+            if np.isfinite(value)
+        )
+        remarks.append(
+            f"Drive gains relative to the masses of the prior model (absolute only if these are right): {text}."
+        )
+        unknown = [
+            n
+            for n, known, there in zip(robot.velocity_names, gains.known, log.measured, strict=True)
+            if there and not known
+        ]
+        if unknown:
+            warnings.append(f"drive gains cannot be told from this motion, 1 was taken: {', '.join(unknown)}")
+    if not log.measured.all():
+        rest = [name for name, there in zip(robot.velocity_names, log.measured, strict=True) if not there]
+        warnings.append(f"efforts of {', '.join(rest)} were not measured; their friction stays near the prior")
+    return remarks, warnings
+
+
+def _trouble(
+    robot: Robot, log: Log, train: Signals, first: Unknowns, found: Estimate,
+    predictions: Mapping[tuple[str, str], Prediction], noise: FloatArray,
+) -> str | None:  # fmt: skip
+    """Reason to refuse the fit, if there is one."""
+    names = robot.velocity_names
+    errors = np.sqrt(np.diag(found.covariance))
+    values = dict(zip(found.unknowns.names, found.values, strict=True))
+    wrong = wrong_friction_signs(values, dict(zip(found.unknowns.names, errors, strict=True)), names)
+    if wrong:
+        return (
+            f"friction of {', '.join(wrong)} would drive the motion instead of opposing it: effort and position have "
+            "opposite signs there; change the sign of one of these columns"
+        )
+    unseen = predictions["least squares", "unseen"]
+    variation = np.array(
+        [
+            np.std(unseen.measured[unseen.moving[:, k], k]) if unseen.moving[:, k].any() else np.nan
+            for k in range(robot.n)
+        ]
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = np.sqrt(np.maximum(unseen.rms() ** 2 - noise**2, 0.0)) / variation
+    excess = excess[log.measured & np.isfinite(excess)]
+    if excess.size == 0 or np.max(excess) < SUSPICIOUS:
+        return None
+    readings = better_readings(robot, first, train, log.coupling, log.measured)
+    if readings:
+        better = ", or with ".join(readings)
+        return f"the log fits robot '{robot.name}' far better with {better}: columns or signs are wrong"
+    if np.median(excess) > REFUSED:
+        return (
+            f"the model fitted to the first part of the log misses {np.median(excess):.0%} of the torques of the "
+            "unseen part: "
+            f"is it a log of another robot than '{robot.name}' (or with another tool, mounting or zero positions), "
+            "or is "
+            "the part that is fitted too short for its motion?"
+        )
+    return None
+
+
+def _overfitting(robot: Robot, log: Log, predictions: Mapping[tuple[str, str], Prediction]) -> list[str]:
+    ratio = predictions["least squares", "unseen"].rms() / predictions["least squares", "training"].rms()
+    worse = [
+        f"{name} ({r:.1f} times)"
+        for name, r, there in zip(robot.velocity_names, ratio, log.measured, strict=True)
+        if there and r > OVERFITTED
+    ]
+    if not worse:
+        return []
+    return [
+        f"errors on unseen data are larger than the fit's: {', '.join(worse)}; the motions of the two parts differ, "
+        "or the "
+        "model has more freedom than the data determine. Record longer, or plan the motion with chasles.excite"
+    ]

@@ -1,0 +1,250 @@
+"""One HTML page about an identification: predictions, residuals, parameters, friction, and what to do better."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles import verbs
+from chasles.identification import Identification
+from chasles.visual.encoding import embedded_json, plot_text, typed_array
+from chasles.visual.page import write_page
+from chasles.visual.panels import COLORS, Panel, axis_name, drawn_samples, line_style, panel_layout
+from chasles.visual.tables import quantity, table
+
+MOST_POINTS = 1500
+"""Samples that a curve of the page shows."""
+BINS = 41
+_MEASURED, _MODEL, _PRIOR = "#22303c", COLORS[0], COLORS[1]
+
+# Draws the figures of the page, one below another.
+_SCRIPT = """
+for (const place of document.querySelectorAll(".identification-plot")) {
+  drawPlot(place, JSON.parse(place.nextElementSibling.textContent), "chasles-identification");
+}
+"""
+
+
+@verbs.report.register(Identification)
+def write_identification_report(
+    result: Identification, path: str | PathLike[str], title: str = "Identification"
+) -> Path:
+    """Write one self-contained HTML page about an identification.
+
+    Parameters
+    ----------
+    result
+        Result of `chasles.identify`.
+    path
+        File to write; its folder must exist.
+    title
+        Title of the page.
+
+    Returns
+    -------
+    Path
+        The file, absolute.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly, whose plotting code the page contains, is not installed.
+    ArgumentError
+        The file cannot be written.
+    """
+    parts = [
+        _facts(result),
+        "<h2>Prediction of unseen data</h2>",
+        _errors(result),
+        _figure(_torques(result)),
+        "<h2>Residuals of the model on unseen data</h2>",
+        _figure(_spectra(result)),
+        _figure(_histograms(result)),
+        "<h2>Friction</h2>",
+        _figure(_friction(result)),
+        "<h2>Parameters</h2>",
+        _parameters(result),
+        "<h2>What to do better</h2>",
+        _list(result.warnings or ("Nothing to remark.",)),
+    ]
+    return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT])
+
+
+def _facts(result: Identification) -> str:
+    determined = sum(parameter.determined for parameter in result.parameters)
+    facts = {
+        "robot": result.robot.name,
+        "log": result.log.name,
+        "samples": f"{len(result.log.time):,} in {result.log.duration:.4g} s",
+        "cut-off": f"{result.signals.cutoff.frequency:.3g} Hz",
+        "condition number": f"{result.condition:.3g}",
+        "parameters determined": f"{determined} of {len(result.parameters)}",
+    }
+    items = "".join(f"<li>{name} <b>{html.escape(fact)}</b></li>" for name, fact in facts.items())
+    return f'<ul class="facts">{items}</ul>' + _list(result.remarks)
+
+
+def _list(sentences: Sequence[str]) -> str:
+    return "".join(f'<p class="words">{html.escape(text)}</p>' for text in sentences)
+
+
+def _errors(result: Identification) -> str:
+    prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = model.rms() / model.relative()
+    head = ["joint", "RMS effort, moving", "prior's error", "model's error", "noise floor", "largest error", "at rest"]
+    body = []
+    for k, (name, unit) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True)):
+        shares = (prior.relative()[k], model.relative()[k], result.noise[k] / size[k] if size[k] else np.nan)
+        body.append(
+            [
+                html.escape(name),
+                quantity(float(size[k]), unit),
+                *(quantity(100.0 * float(share), "%") for share in shares),
+                quantity(float(model.largest()[k]), unit),
+                quantity(float(model.rms("resting")[k]), unit),
+            ]
+        )
+    return table(head, body)
+
+
+def _parameters(result: Identification) -> str:
+    head = ["parameter", "estimate", "95 % interval", "prior", "determined"]
+    body = [
+        [
+            html.escape(parameter.name),
+            f"{parameter.value:.4g}",
+            f"{parameter.interval[0]:.4g} … {parameter.interval[1]:.4g}",
+            "–" if np.isnan(parameter.prior) else f"{parameter.prior:.4g}",
+            "yes" if parameter.determined else "no",
+        ]
+        for parameter in result.parameters
+    ]
+    return table(head, body)
+
+
+def _figure(figure: dict[str, Any]) -> str:
+    place = '<div class="plots"><div class="identification-plot"></div>'
+    return f'{place}<script type="application/json">{embedded_json(figure)}</script></div>'
+
+
+def _panels(result: Identification, title: str, unit: str = "") -> list[Panel]:
+    return [
+        Panel(title, plot_text(name), unit or own, 1.0, (k,))
+        for k, (name, own) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True))
+    ]
+
+
+def _line(
+    panel: Panel, number: int, name: str, x: NDArray[np.float64], y: NDArray[np.float64], color: str, width: float = 1.6
+) -> dict[str, Any]:
+    style = line_style(panel, number, name, hash(name) % 1000, legend=number == 0)
+    return style | {"x": typed_array(x), "y": typed_array(y), "line": {"color": color, "width": width}}
+
+
+def _torques(result: Identification) -> dict[str, Any]:
+    """Measured effort beside those of the model and the prior, over the unseen part of the log."""
+    panels = _panels(result, "effort")
+    model, prior = (result.predictions[name, "unseen"] for name in ("model", "prior"))
+    rows = drawn_samples(len(model.measured), MOST_POINTS)
+    time = result.unseen.time[result.unseen.kept()][rows]
+    data = []
+    for k, panel in enumerate(panels):
+        data += [
+            _line(panel, k, "prior model", time, prior.predicted[rows, k], _PRIOR, 1.0),
+            _line(panel, k, "measured", time, model.measured[rows, k], _MEASURED, 2.2),
+            _line(panel, k, "identified model", time, model.predicted[rows, k], _MODEL),
+        ]
+    return {"data": data, "layout": panel_layout(panels, float(time[0]), float(time[-1]), columns=2)}
+
+
+def _spectra(result: Identification) -> dict[str, Any]:
+    """Amplitude spectra of measured efforts and residuals."""
+    panels = _panels(result, "spectrum")
+    model = result.predictions["model", "unseen"]
+    kept = result.unseen.kept()
+    step = float(np.median(np.diff(result.unseen.time[kept])))
+    window = np.hanning(len(kept))[:, None]
+    frequency = np.fft.rfftfreq(len(kept), step)[1:]
+    size = [
+        2.0 * np.abs(np.fft.rfft(signal * window, axis=0))[1:] / window.sum()
+        for signal in (model.measured, model.measured - model.predicted)
+    ]
+    rows = drawn_samples(len(frequency), MOST_POINTS)
+    data = []
+    for k, panel in enumerate(panels):
+        data += [
+            _line(panel, k, "measured", frequency[rows], size[0][rows, k], _MEASURED, 1.2),
+            _line(panel, k, "residual", frequency[rows], size[1][rows, k], _MODEL),
+        ]
+    layout = panel_layout(panels, float(frequency[0]), float(frequency[-1]), columns=2)
+    return {"data": data, "layout": _titled(layout, panels, "frequency [Hz]", log_y=True)}
+
+
+def _histograms(result: Identification) -> dict[str, Any]:
+    """Histograms of residuals in multiples of their standard deviation, beside the normal distribution."""
+    panels = _panels(result, "residuals", "density")
+    model = result.predictions["model", "unseen"]
+    edges = np.linspace(-4.0, 4.0, BINS + 1)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    bell = np.exp(-0.5 * middle**2) / np.sqrt(2.0 * np.pi)
+    data = []
+    for k, panel in enumerate(panels):
+        error = (model.predicted - model.measured)[model.moving[:, k], k]
+        deviation = float(np.std(error)) if error.size else 0.0
+        counts = np.zeros(BINS)
+        if deviation:
+            counts = np.histogram(error / deviation, edges)[0] / (error.size * (edges[1] - edges[0]))
+        bars = _line(panel, k, "residuals", middle, counts, _MODEL) | {"type": "bar", "marker": {"color": _MODEL}}
+        data += [{key: value for key, value in bars.items() if key not in ("mode", "line")}]
+        data += [_line(panel, k, "normal distribution", middle, bell, _MEASURED, 1.4)]
+    layout = panel_layout(panels, -4.0, 4.0, columns=2)
+    return {"data": data, "layout": _titled(layout, panels, "residual / standard deviation")}
+
+
+def _friction(result: Identification) -> dict[str, Any]:
+    """Friction curves without load, and what was measured beyond the torques of bodies."""
+    panels = _panels(result, "friction")
+    signals = result.signals
+    kept = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
+    rates = signals.qd[kept] @ result.log.coupling.T
+    smooth = result.model.with_friction(viscous=0.0, coulomb=0.0)
+    bodies = np.asarray(smooth.inverse_dynamics(signals.q[kept], signals.qd[kept], signals.qdd[kept]))
+    rest = signals.effort[kept] - bodies
+    data = []
+    span = np.abs(rates).max(axis=0)
+    grid = np.linspace(-1.0, 1.0, 201)[:, None]
+    alone = np.linalg.solve(result.log.coupling, np.eye(result.robot.n))
+    for k, panel in enumerate(panels):
+        curve = result.friction_torque((grid * span[k]) * alone[:, k])[:, k]
+        dots = _line(panel, k, "measured without bodies' torques", rates[:, k], rest[:, k], "#b7c2cc")
+        data += [
+            dots | {"mode": "markers", "marker": {"size": 3, "color": "#b7c2cc"}},
+            _line(panel, k, "friction of the model", (grid * span[k])[:, 0], curve, _MODEL, 2.2),
+        ]
+    largest = float(span.max(initial=1e-9))
+    layout = panel_layout(panels, -largest, largest, columns=2)
+    for k in range(len(panels)):
+        axis = layout["xaxis" + axis_name("x", k)[1:]]
+        axis.pop("matches", None)
+        axis["range"] = [-float(span[k]), float(span[k])]
+        axis["showticklabels"] = True
+    return {"data": data, "layout": _titled(layout, panels, "rate [rad/s or m/s]")}
+
+
+def _titled(layout: dict[str, Any], panels: Sequence[Panel], text: str, *, log_y: bool = False) -> dict[str, Any]:
+    """Replace the titles of the time axes, and make the vertical axes logarithmic."""
+    for k in range(len(panels)):
+        axis = layout["xaxis" + axis_name("x", k)[1:]]
+        axis["hoverformat"] = ".3g"
+        if axis.get("title"):
+            axis["title"] = {"text": text}
+        if log_y:
+            layout["yaxis" + axis_name("y", k)[1:]]["type"] = "log"
+    return layout

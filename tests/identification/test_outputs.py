@@ -1,0 +1,70 @@
+"""What identifications write: pages, robots, tables of the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic_logs import coloured_noise, fourier_motion, real_planar
+from typer.testing import CliRunner
+
+import chasles as ch
+from chasles.cli.application import application
+
+
+@pytest.fixture(scope="module")
+def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    motion = fourier_motion(2, 20.0, seed=1)
+    tau = np.asarray(real_planar().inverse_dynamics(motion.q, motion.qd, motion.qdd))
+    tau += coloured_noise(tau.shape, 0.05, 0.5, 0)
+    path = tmp_path_factory.mktemp("log") / "log.csv"
+    rows = np.column_stack([motion.t, motion.q, tau])
+    np.savetxt(path, rows, delimiter=",", header="t,q1,q2,tau1,tau2", comments="")
+    return path
+
+
+def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "identified.toml", tmp_path / "page.html"
+    words = ["identify", str(log_file), "--robot", "planar2r", "--out", str(out), "--report", str(page)]
+    answer = CliRunner().invoke(application, words)
+    assert answer.exit_code == 0, answer.output
+    assert "joint1" in answer.output
+    text = page.read_text(encoding="utf-8")
+    for part in ("Prediction of unseen data", "95 % interval", "link2.mx", "Friction", "What to do better"):
+        assert part in text
+    figures = [json.loads(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text)]
+    assert len(figures) == 4
+    assert all(figure["data"] and figure["layout"] for figure in figures)
+    identified = ch.load(out)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 50, 2))
+    truth = np.asarray(real_planar().inverse_dynamics(q, qd, qdd))
+    before, after = (
+        np.std(np.asarray(r.inverse_dynamics(q, qd, qdd)) - truth) for r in (ch.load("planar2r"), identified)
+    )
+    assert after < 0.1 * before
+
+
+def test_json(log_file: Path) -> None:
+    answer = CliRunner().invoke(application, ["identify", str(log_file), "-r", "planar2r", "--json"])
+    facts = json.loads(answer.output)
+    assert facts["columns"]["q"] == ["q1", "q2"]
+    assert all(p["interval"][0] < p["value"] < p["interval"][1] for p in facts["parameters"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--columns", "effort=tau1,tau9"], "no column for 'effort' 'tau9'"),
+        (["--unit", "q=furlong"], "furlong"),
+        (["--columns", "q"], "expected NAME=VALUE"),
+        (["--out", "model.xml"], "must end with .toml or .urdf"),
+        (["--columns", "effort=q1,q2"], "contradict|opposite|another robot|far better|friction"),
+    ],
+)
+def test_wrong_options_are_one_line(log_file: Path, words: list[str], message: str) -> None:
+    answer = CliRunner().invoke(application, ["identify", str(log_file), "-r", "planar2r", *words])
+    assert answer.exit_code == 2
+    assert re.search(message, " ".join(answer.stderr.split()))
