@@ -173,7 +173,7 @@ def _spectra(result: Identification) -> dict[str, Any]:
     window = np.hanning(len(kept))[:, None]
     frequency = np.fft.rfftfreq(len(kept), step)[1:]
     size = [
-        2.0 * np.abs(np.fft.rfft(signal * window, axis=0))[1:] / window.sum()
+        np.asarray(2.0 * np.abs(np.fft.rfft(signal * window, axis=0))[1:] / window.sum(), dtype=np.float64)
         for signal in (model.measured, model.measured - model.predicted)
     ]
     rows = drawn_samples(len(frequency), MOST_POINTS)
