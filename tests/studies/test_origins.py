@@ -237,11 +237,12 @@ REFUSED = {
         "chance is a generator of random numbers",
     ),
     "open file": (
-        "class Own(ch.PDGravity): pass\n"
+        "class Own(ch.PDGravity):\n"
+        "    def __init__(self, model):\n"
+        "        super().__init__(model, kp=1.0, kd=1.0)\n"
+        "        self.log = __import__('sys').__stderr__\n"
         "def make(model, motion, period):\n"
-        "    controller = Own(model, kp=1.0, kd=1.0)\n"
-        "    controller.log = __import__('sys').__stderr__\n"
-        "    return controller",
+        "    return Own(model)",
         "controller 'own' → log is an open file",
     ),
 }

@@ -205,4 +205,4 @@ def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> 
     pd, plain, integral = (rows[title] for title in wanted)
     assert plain.lost == integral.lost == 0.0
     assert plain.rms_error.median < 0.7 * pd.rms_error.median
-    assert integral.rms_error.median < 0.1 * pd.rms_error.median
+    assert integral.rms_error.median < 0.3 * plain.rms_error.median

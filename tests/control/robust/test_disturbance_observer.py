@@ -72,9 +72,9 @@ def test_no_bandwidth_makes_the_observer_unstable(bandwidth: float) -> None:
 def test_unknown_payload_is_compensated() -> None:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
     loaded = ARM.with_payload(2.0)
-    plain = ch.simulate(loaded, INNER, motion, duration=3.0)
+    plain = ch.simulate(loaded, INNER, motion, duration=4.0)
     law = DisturbanceObserver(INNER, bandwidth=100.0)
-    ours = ch.simulate(loaded, law, motion, duration=3.0)
+    ours = ch.simulate(loaded, law, motion, duration=4.0)
     assert np.sqrt((ours.error**2).mean().item()) < 0.1 * np.sqrt((plain.error**2).mean().item())
     assert np.abs(ours.error.isel(time=-1)).max() < 1e-9 < 1e-3 < np.abs(plain.error.isel(time=-1)).max()
 
@@ -86,7 +86,7 @@ def test_observer_only() -> None:
     loaded = ARM.with_payload(2.0)
     plain, ours = ch.simulate(loaded, INNER, motion), ch.simulate(loaded, law, motion)
     assert np.allclose(plain.q.values, ours.q.values, rtol=0.0, atol=1e-12)
-    run = simulate(loaded, law, lambda t: motion.motion(t, motion.parameters), duration=3.0, period=1e-3, q0=[0.3, 0.4])
+    run = simulate(loaded, law, lambda t: motion.motion(t, motion.parameters), duration=5.0, period=1e-3, q0=[0.3, 0.4])
     weight = ARM.gravity_torque(run.q[-1]) - loaded.gravity_torque(run.q[-1])
     assert np.abs(run.memory[-1, :2] - weight).max() < 1e-6
 
