@@ -26,8 +26,8 @@ class Robot(Mechanics):
 
         M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
 
-    Joint positions are in rad (m for sliding joints), torques in N m (N). The world frame is the fixed base frame. For
-    most robots nq is n; see `chasles.mechanics.configurations` for those with quaternions.
+    Joint positions are in rad (m for prismatic joints), torques in N·m (N). The world frame is the fixed base frame.
+    For most robots nq is n; see `chasles.mechanics.configurations` for those with quaternions.
 
     Parameters
     ----------

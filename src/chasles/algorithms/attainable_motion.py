@@ -26,7 +26,7 @@ class AttainableMotion(NamedTuple):
     twists: Array
     """Twists (k, 6)."""
     products: Array
-    """Products v v^T of the twists that one configuration allows (k, 6, 6)."""
+    """Products v vᵀ of the twists that one configuration allows (k, 6, 6)."""
     gravity: Array
     """Directions of gravity, as twists that accelerate (k, 6)."""
     screw: Array

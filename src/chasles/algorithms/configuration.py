@@ -193,10 +193,10 @@ def normalize(tree: Tree, q: Array) -> Array:
 
 
 def transport_of_displacement(tree: Tree, qd: Array) -> Array:
-    """Matrix (n, n) of how a small displacement from a motion changes while the velocities are alike.
+    """Matrix (n, n) that takes a small displacement from a motion to its rate while the velocities are equal.
 
-    Of two bodies that turn alike, each about its own axes, the second seen from the first turns back:
-    d(displacement)/dt = difference of velocities - qd x displacement. Zero for joints with one freedom.
+    When two bodies rotate equally, each about its own axes, the second rotates backwards as seen from the first:
+    d(displacement)/dt = difference of velocities - qd x displacement. Zero for joints with one degree of freedom.
     """
     A = np.zeros((tree.n, tree.n), dtype=object if qd.dtype == object else float)
     for joint in quaternion_joints(tree):

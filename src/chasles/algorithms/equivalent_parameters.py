@@ -28,9 +28,9 @@ def equivalent_parameters(parameters: Array, bodies: int, grouping: Grouping, ba
     Parameters
     ----------
     parameters
-        Of the robot, shape (all,).
+        Inertial parameters of the robot, shape (all,).
     bodies
-        How many bodies have inertial parameters.
+        Number of bodies that have inertial parameters.
     grouping
         See `regroup`.
     base
@@ -69,9 +69,9 @@ def consistent_parameters(
     parameters, bodies, grouping, base
         As for `equivalent_parameters`.
     covariance
-        Of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from `base`,
-        measured by it, plus a thousandth of the divergence is made least: what the base parameters say counts most.
-        Friction and armatures then stay positive too. None: no deviation.
+        Covariance of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from
+        `base`, measured by it, plus a thousandth of the divergence is made least: what the base parameters say counts
+        most. Friction and armatures then stay positive too. None: no deviation.
 
     Raises
     ------
@@ -83,10 +83,8 @@ def consistent_parameters(
     Lee, Wensing & Park, "Geometric robot dynamic identification: a convex programming approach" (IEEE Trans. Robotics
     36(2), 2020).
 
-    Examples
-    --------
-    Of a rod's 1 kg about a fixed axis only the moment Izz and the first moments act. Asked for a larger first moment
-    than 1 kg at 0.1 m, the rod becomes heavier too.
+    Examples -------- For a rod of 1 kg that turns about a fixed axis, only the moment Izz and the first moments act.
+    Asked for a larger first moment than 1 kg at 0.1 m, the rod becomes heavier too.
 
     >>> from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia
     >>> rod = inertial_parameters_from_pseudo_inertia(pseudo_inertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3)))
@@ -142,16 +140,16 @@ LIKENESS = 1e-3
 
 
 class Bodies(NamedTuple):
-    """Bodies and positive numbers, by what they are of others: J = L X L^T with J0 = L L^T, number = z * reference."""
+    """Bodies and positive numbers, by what they are of others: J = L X Lᵀ with J0 = L Lᵀ, number = z * reference."""
 
     X: Array
     z: Array
 
 
 def most_similar(reference: Array, numbers: Array, A: Array, b: Array, C: Array | None) -> Array:
-    """Minimise divergences plus half of (A x - b)^T C^-1 (A x - b) / LIKENESS; without C, A x = b.
+    """Minimise divergences plus half of (A x - b)ᵀ C⁻¹ (A x - b) / LIKENESS; without C, A x = b.
 
-    The divergence of a body is tr X - log det X, where J = L X L^T and J0 = L L^T; that of a number is z - log z. The
+    The divergence of a body is tr X - log det X, where J = L X Lᵀ and J0 = L Lᵀ; that of a number is z - log z. The
     deviation counts little at first and then more and more: a path from X = 1 that Newton's method follows.
 
     Parameters
@@ -210,7 +208,7 @@ def most_similar(reference: Array, numbers: Array, A: Array, b: Array, C: Array 
 def _descend(L: Array, numbers: Array, bodies: Bodies, A: Array, b: Array, tolerance: float) -> Bodies:
     """Newton's method for the divergences plus half of |A x - b|^2, until a step gains less than the tolerance.
 
-    A step goes from X = K K^T to K (1 + S) K^T, and from z to z (1 + s): there the logarithms curve by 1.
+    A step goes from X = K Kᵀ to K (1 + S) Kᵀ, and from z to z (1 + s): there the logarithms curve by 1.
     """
     basis = _symmetric_basis()
     here = _height(L, numbers, bodies, A, b)
@@ -258,7 +256,7 @@ def _parameters(L: Array, numbers: Array, bodies: Bodies) -> Array:
 
 
 def _inertial(L: Array, X: Array) -> Array:
-    """Inertial parameters of J = L X L^T."""
+    """Inertial parameters of J = L X Lᵀ."""
     return np.asarray(inertial_parameters_from_pseudo_inertia(L @ X @ np.swapaxes(L, -1, -2)))
 
 

@@ -96,7 +96,7 @@ def accelerations_by_mass_matrix(
     Returns
     -------
     ndarray
-        qdd (n,), rad/s^2 (m/s^2 for sliding joints).
+        qdd (n,), rad/s² (m/s² for prismatic joints).
 
     Notes
     -----
@@ -104,7 +104,7 @@ def accelerations_by_mass_matrix(
 
     Examples
     --------
-    1 N m at the first joint beyond what holds the weight: the first column of the inverse of
+    1 N·m at the first joint beyond what holds the weight: the first column of the inverse of
     M = [[21, 1], [1, 1]] * 5/48.
 
     >>> import numpy as np
@@ -168,7 +168,7 @@ def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
 
 
 class ArticulatedInertia(NamedTuple):
-    """Symmetric inertia [[angular, coupling], [coupling^T, linear]] in 3 x 3 blocks: wrench per acceleration."""
+    """Symmetric inertia [[angular, coupling], [couplingᵀ, linear]] in 3 x 3 blocks: wrench per acceleration."""
 
     angular: Array
     coupling: Array
@@ -191,7 +191,7 @@ def articulated_body_accelerations(
     Returns
     -------
     ndarray
-        qdd (n,), rad/s^2 (m/s^2 for sliding joints).
+        qdd (n,), rad/s² (m/s² for prismatic joints).
 
     Raises
     ------
@@ -200,8 +200,8 @@ def articulated_body_accelerations(
 
     Examples
     --------
-    The arm stretched out level, where M = [[27, 4], [4, 1]] * 5/48. Its weight, 5.625 kg m and 0.625 kg m times
-    9.80621 m/s^2, is held, and 1 N m more at the first joint causes 48/55 and -4 * 48/55 rad/s^2.
+    The arm stretched out level, where M = [[27, 4], [4, 1]] * 5/48. Its weight, 5.625 kg·m and 0.625 kg·m times
+    9.80621 m/s², is held, and 1 N·m more at the first joint causes 48/55 and -4 * 48/55 rad/s².
 
     >>> from chasles.model import build_tree, load
     >>> tree = build_tree(load("planar2r"))
@@ -259,7 +259,7 @@ def articulated_inertia(moments: MassMoments) -> ArticulatedInertia:
 
     Examples
     --------
-    A mass point of 2 kg at 0.5 m along x turns about y and z with 2 * 0.5^2 kg m^2:
+    A mass point of 2 kg at 0.5 m along x turns about y and z with 2 * 0.5^2 kg·m²:
 
     >>> point = MassMoments(2.0, np.array([1.0, 0.0, 0.0]), np.diag([0.5, 0.0, 0.0]))
     >>> np.diag(articulated_inertia(point).angular)
@@ -288,7 +288,7 @@ def inertia_beyond_joint(
 ) -> ArticulatedInertia:
     """Inertia that the parent feels through a joint, which yields along its screw S.
 
-    It is I - u u^T / D with u = I S and D = S^T u + armature. Its product with S is u * armature / D: that fills the
+    It is I - u uᵀ / D with u = I S and D = Sᵀ u + armature. Its product with S is u * armature / D: that fills the
     row and column of z, which are zeros without armature.
     """
     moment, force = needed.moment, needed.force

@@ -1,8 +1,8 @@
 """Base parameters: which inertial parameters act on the torques only together, in closed form and numerically.
 
 Some changes of a body's inertia can be undone by the opposite change of its parent's, so that no torque of any motion
-changes. For a turning joint these are a mass in a point of the axis, its shift along the axis and a mass spread along
-the axis; for a sliding joint every inertia matrix (Gautier & Khalil, "Direct calculation of minimum set of inertial
+changes. For a revolute joint these are a mass in a point of the axis, its shift along the axis and a mass spread along
+the axis; for a prismatic joint every inertia matrix (Gautier & Khalil, "Direct calculation of minimum set of inertial
 parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990; Khalil & Dombre, Modeling, Identification
 and Control of Robots (2002), chapters 9 and 10, with trees). Where the joints before allow few motions there are more:
 Gautier & Khalil list the cases; here they follow from the motions that the body can be given (Wensing, Niemeyer &
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 GIVEN_UP_FIRST = (0, 3, 2, 1, 10, 7, 4, 5, 6, 8, 9)
 """Which of a body's parameters (m, m c, inertia; 10: armature) shall be expressed by others, most willingly first.
 
-For a joint along z these are Khalil's: m, m z and Iyy of a turning joint.
+For a joint along z these are Khalil's: m, m z and Iyy of a revolute joint.
 """
 
 WEAK = 1e-3
@@ -72,12 +72,12 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     Returns
     -------
     Grouping
-        Of the parameters in the order of the columns of `torque_regressor`.
+        Parameters in the order of the columns of `torque_regressor`.
 
     Raises
     ------
     ArgumentError
-        If joints mimic others or have several freedoms.
+        If joints mimic others or have several degrees of freedom.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     if has_mimic_joints(tree):
         raise ArgumentError("regrouping needs joints that move independently, but this robot has mimic joints")
     if len(tree.carriers) < len(tree.bodies):
-        raise ArgumentError("regrouping needs joints with one freedom, but this robot has some with several")
+        raise ArgumentError("regrouping needs joints with one degree of freedom; this robot has joints with several")
     size = _size(tree)
     scaled = _scaled(tree, 1.0 / size)
     count = len(tree.bodies)
@@ -118,9 +118,9 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
 def exchangeable(motion: AttainableMotion, tolerance: float) -> Array:
     """Changes of a body's ten parameters and of its joint's armature that the parent can undo, as columns (11, k).
 
-    A change with the spatial inertia A and the armature a must satisfy S^T A S + a = 0; S^T A w = 0 for all twists w
+    A change with the spatial inertia A and the armature a must satisfy Sᵀ A S + a = 0; Sᵀ A w = 0 for all twists w
     that come from the parent, gravity included, so that the joint feels nothing of them; and
-    w^T (A ad S + ad S^T A) w = 0 for all w, so that the parent feels the same in every position of the joint.
+    wᵀ (A ad S + ad Sᵀ A) w = 0 for all w, so that the parent feels the same in every position of the joint.
     """
     S = motion.screw
     turn = twist_product(S)

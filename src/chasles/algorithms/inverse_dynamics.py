@@ -146,12 +146,12 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     Parameters
     ----------
     tree, qdd
-        The robot and its coordinate accelerations (n,), rad/s^2 (m/s^2 for sliding joints).
+        The robot and its coordinate accelerations (n,), rad/s² (m/s² for prismatic joints).
 
     Returns
     -------
     ndarray
-        Shape (n,), N m (N for sliding joints).
+        Shape (n,), N·m (N for prismatic joints).
 
     Examples
     --------
@@ -174,14 +174,14 @@ def joint_friction(body: Body, rate: Any) -> Any:
     Parameters
     ----------
     body
-        Gives the friction of its joint.
+        Body whose joint has the friction.
     rate
-        Of the joint, rad/s (m/s for a sliding joint).
+        Rate of the joint, rad/s (m/s for a prismatic joint).
 
     Returns
     -------
     float
-        N m (N for a sliding joint), in the direction of the rate.
+        N·m (N for a prismatic joint), in the direction of the rate.
 
     Notes
     -----
@@ -199,7 +199,7 @@ def joint_friction(body: Body, rate: Any) -> Any:
 
 
 def coulomb_direction(body: Body, rate: Any) -> Any:
-    """Torque of a Coulomb friction of 1 N m: sign(rate), or tanh(rate / coulomb_velocity).
+    """Torque of a Coulomb friction of 1 N·m: sign(rate), or tanh(rate / coulomb_velocity).
 
     Examples
     --------

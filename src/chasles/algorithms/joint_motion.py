@@ -29,7 +29,7 @@ Pose: TypeAlias = tuple[Array, Array]
 
 
 def joint_positions(tree: Tree, q: Array) -> list[Any]:
-    """Position of every body's joint at the coordinates q (nq,): rad, m for a sliding joint, or a `Pose`."""
+    """Position of every body's joint at the coordinates q (nq,): rad, m for a prismatic joint, or a `Pose`."""
     return [_position(body, q) for body in tree.bodies]
 
 
@@ -107,7 +107,7 @@ def screw(body: Body) -> Twist:
 
 
 def along_joint(body: Body, wrench: Wrench) -> Any:
-    """Joint torque (N m, or N) of a wrench about the body's origin: its power per unit joint rate."""
+    """Joint torque (N·m, or N) of a wrench about the body's origin: its power per unit joint rate."""
     return body.angular * wrench.moment[2] + body.pitch * wrench.force[2]
 
 

@@ -41,7 +41,7 @@ def body_poses(tree: Tree, q: Array) -> list[Pose]:
     Parameters
     ----------
     tree, q
-        The robot and its coordinates (n,), rad (m for sliding joints).
+        The robot and its coordinates (n,), rad (m for prismatic joints).
 
     Returns
     -------
@@ -72,9 +72,9 @@ def frame_pose(placement: Placement, poses: list[Pose]) -> Pose:
     Parameters
     ----------
     placement
-        Of a frame on its body; see `placement_of`.
+        Placement of a frame on its body; see `placement_of`.
     poses
-        Of the bodies in the world; see `body_poses`.
+        Poses of the bodies in the world; see `body_poses`.
 
     Examples
     --------

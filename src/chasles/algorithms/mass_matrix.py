@@ -174,7 +174,7 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
 
 
 class MomentumMoments(NamedTuple):
-    """Moments of momentum: sum of m rdot (3,) and sum of m rdot r^T (3, 3), about a body's origin in its axes."""
+    """Moments of momentum: sum of m rdot (3,) and sum of m rdot rᵀ (3, 3), about a body's origin in its axes."""
 
     first: Array
     second: Array
@@ -224,7 +224,7 @@ def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
 
 
 def drag_along_joint(body: Body, momentum: MomentumMoments) -> Array:
-    """Couple (3,) B^T S of a joint's screw S: its scalar product with omega is the torque of `drag` at the joint."""
+    """Couple (3,) Bᵀ S of a joint's screw S: its scalar product with omega is the torque of `drag` at the joint."""
     K, p = momentum.second, momentum.first
     couple = np.array([-K[2, 0], -K[2, 1], K[0, 0] + K[1, 1]])
     return body.angular * couple + body.pitch * cross(p, Z_AXIS)

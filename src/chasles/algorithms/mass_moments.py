@@ -1,9 +1,9 @@
 """Mass, first and second moments of mass: a rigid body's inertia in the form that makes dynamics short.
 
-The second moment J = sum of m r r^T replaces the inertia matrix I = tr(J) 1 - J. The 4 x 4 matrix [[J, s], [s^T, m]] of
+The second moment J = sum of m r rᵀ replaces the inertia matrix I = tr(J) 1 - J. The 4 x 4 matrix [[J, s], [sᵀ, m]] of
 these moments is the pseudo-inertia of Wensing, Kim & Slotine, "Linear Matrix Inequalities for Physically-Consistent
 Inertial Parameter Identification" (RA-L 2018), and the inertia matrix of Legnani et al., "A homogeneous matrix approach
-to 3D kinematics and dynamics" (1996). It moves between frames by T [[J, s], [s^T, m]] T^T.
+to 3D kinematics and dynamics" (1996). It moves between frames by T [[J, s], [sᵀ, m]] Tᵀ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MassMoments(NamedTuple):
-    """Mass (kg), first moment (3,) (kg m), second moment (3, 3) (kg m^2) about the origin of a frame, in its axes."""
+    """Mass (kg), first moment (3,) (kg·m), second moment (3, 3) (kg·m²) about the origin of a frame, in its axes."""
 
     mass: Any
     first: Array
@@ -39,7 +39,7 @@ def mass_moments(body: Body) -> MassMoments:
 def grouped_mass_moments(tree: Tree) -> list[MassMoments]:
     """Moments of all bodies, regrouped so that many vanish while every joint torque stays what it is.
 
-    A mass on the axis of a turning joint moves alike on either side of it: it is moved to the parent, or away if the
+    A mass on the axis of a revolute joint moves alike on either side of it: it is moved to the parent, or away if the
     parent is the world. The second moment of a sliding body turns as its parent does: it too is moved; so is the second
     moment of a body on a screw, if it is spread along the axis only. What remains are the base parameters of Gautier &
     Khalil, "Direct calculation of minimum set of inertial parameters of serial robots" (IEEE Trans. Robotics and
@@ -94,7 +94,7 @@ def turned_vector(angle: Any, a: Array) -> Array:
 
 
 def turned_matrix(angle: Any, A: Array) -> Array:
-    """Rz A Rz^T for a turn Rz about z, by way of the two invariants of the xy block."""
+    """Rz A Rzᵀ for a turn Rz about z, by way of the two invariants of the xy block."""
     c, s = cosine_sine(angle)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = A
     left, right = c * xx - s * yx, c * xy - s * yy

@@ -37,19 +37,19 @@ NO_WRENCHES: Mapping[str, Array] = MappingProxyType({})
 def newton_euler(
     tree: Tree, q: Array, qd: Array, qdd: Array, gravity: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> Array:
-    """Torques of the rigid bodies alone, without friction and armature: M qdd + c + g - J^T w.
+    """Torques of the rigid bodies alone, without friction and armature: M qdd + c + g - Jᵀ w.
 
     Parameters
     ----------
     tree, q, qd, qdd, wrenches
         As for `inverse_dynamics`.
     gravity
-        Acceleration of gravity (3,) in the world, m/s^2; zeros leave out the weight.
+        Acceleration of gravity (3,) in the world, m/s²; zeros leave out the weight.
 
     Returns
     -------
     ndarray
-        Shape (n,), N m (N for sliding joints).
+        Shape (n,), N·m (N for prismatic joints).
 
     Notes
     -----
@@ -141,7 +141,7 @@ def inertial_wrench(moments: MassMoments, acceleration: Acceleration) -> Wrench:
 
 
 def moment_of_acceleration(acceleration: Acceleration, J: Array) -> Array:
-    """Sum of m r x (U r) for a body's acceleration and second moment J: the vector of U J - (U J)^T.
+    """Sum of m r x (U r) for a body's acceleration and second moment J: the vector of U J - (U J)ᵀ.
 
     The moments on the diagonal of J act on U[k, j] = omega_dot_i + omega_j omega_k and on -U[j, k]. Their sum and their
     difference act on omega_dot_i and omega_j omega_k, which asks for fewer elements of U; for one alone U is shorter.

@@ -134,7 +134,7 @@ def euler_angles_from_rotation(R: Array, sequence: str) -> Array:
 
     Notes
     -----
-    Of a matrix that is not quite a rotation these are the arc sine (Cardan) or the arc cosine (Euler) of one entry and
+    For a matrix that is not quite a rotation these are the arc sine (Cardan) or the arc cosine (Euler) of one entry and
     the angles of its neighbours in the same row and column, as long as that entry is below 0.95.
 
     Examples

@@ -33,7 +33,7 @@ class MassProperties(NamedTuple):
     center_of_mass
         m, shape (..., 3).
     rotational_inertia
-        About the centre of mass in the axes of the frame, kg m², shape (..., 3, 3).
+        About the centre of mass in the axes of the frame, kg·m², shape (..., 3, 3).
     """
 
     mass: Any
@@ -52,7 +52,7 @@ def spatial_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array)
     center_of_mass
         m, shape (..., 3).
     rotational_inertia
-        About the centre of mass, kg m², shape (..., 3, 3).
+        About the centre of mass, kg·m², shape (..., 3, 3).
 
     Returns
     -------
@@ -146,7 +146,7 @@ def transform_spatial_inertia(T_ab: Array, inertia_b: Array) -> Array:
     Returns
     -------
     ndarray
-        Ad(T_ba)^T I_b Ad(T_ba), symmetric, shape (..., 6, 6).
+        Ad(T_ba)ᵀ I_b Ad(T_ba), symmetric, shape (..., 6, 6).
 
     Examples
     --------
@@ -170,7 +170,7 @@ def parallel_axes(rotational_inertia: Array, mass: Any, offset: Array) -> Array:
     Parameters
     ----------
     rotational_inertia
-        About the centre of mass, kg m², shape (..., 3, 3).
+        About the centre of mass, kg·m², shape (..., 3, 3).
     mass
         kg, shape (...). With the sign turned, the way back: from the point to the centre of mass.
     offset
@@ -179,7 +179,7 @@ def parallel_axes(rotational_inertia: Array, mass: Any, offset: Array) -> Array:
     Returns
     -------
     ndarray
-        I + m (d² 1 - d d^T), shape (..., 3, 3).
+        I + m (d² 1 - d dᵀ), shape (..., 3, 3).
 
     Examples
     --------
@@ -249,7 +249,7 @@ def first_moment_of(inertia: Array) -> Array:
 
 
 def inertia_of_point(mass: Any, offset: Array) -> Array:
-    """Rotational inertia of a mass in one point about another: m (d² 1 - d d^T)."""
+    """Rotational inertia of a mass in one point about another: m (d² 1 - d dᵀ)."""
     x, y, z = offset
     for_unit_mass = [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]]
     inertia: Array = mass * np.array(for_unit_mass)

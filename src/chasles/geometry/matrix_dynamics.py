@@ -39,7 +39,7 @@ def gravity_matrix(gravity: Array) -> Array:
 
 @batched(X=(4, 4))
 def skew_operator(X: Array) -> Array:
-    """X - X^T, twice the skew part of a matrix.
+    """X - Xᵀ, twice the skew part of a matrix.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def action_matrix_from_acceleration(H: Array, J: Array) -> Array:
     Returns
     -------
     ndarray
-        Skew, shape (..., 4, 4): moment about the origin, N m, and force, N.
+        Skew, shape (..., 4, 4): moment about the origin, N·m, and force, N.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def momentum_matrix_from_velocity(W: Array, J: Array) -> Array:
     Returns
     -------
     ndarray
-        Skew, shape (..., 4, 4): angular momentum about the origin, kg m²/s, and linear momentum, kg m/s.
+        Skew, shape (..., 4, 4): angular momentum about the origin, kg·m²/s, and linear momentum, kg·m/s.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def pseudo_scalar_product(A: Array, B: Array) -> Any:
 
 @batched(A=(4, 4), J=(4, 4), B=(4, 4))
 def trace_form(A: Array, J: Array, B: Array) -> Any:
-    """Trace of A J B^T: the bilinear form of kinetic energy.
+    """Trace of A J Bᵀ: the bilinear form of kinetic energy.
 
     Parameters
     ----------

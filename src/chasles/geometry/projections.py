@@ -26,7 +26,7 @@ from chasles.geometry.vectors import euclidean_norm
 def quaternion_matrix(A: Array) -> Array:
     """Symmetric K (4, 4), linear in a matrix A (3, 3), with qᵀ K q = tr(R(q)ᵀ A) for every unit quaternion q.
 
-    Of a rotation it is K = 4 q qᵀ - I with the rotation's own quaternion.
+    For a rotation K = 4 q qᵀ - I with the rotation's own quaternion.
     """
     (a, b, c), (d, e, f), (g, h, i) = A
     return np.array(

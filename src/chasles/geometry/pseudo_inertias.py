@@ -48,7 +48,7 @@ def pseudo_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array) 
     center_of_mass
         m, shape (..., 3).
     rotational_inertia
-        About the centre of mass, kg m², shape (..., 3, 3).
+        About the centre of mass, kg·m², shape (..., 3, 3).
 
     Returns
     -------
@@ -139,7 +139,7 @@ def pseudo_inertia_from_spatial_inertia(inertia: Array) -> Array:
 
 @batched(T_ab=POSE, J_b=(4, 4))
 def transform_pseudo_inertia(T_ab: Array, J_b: Array) -> Array:
-    """Pseudo-inertia in a frame a, from that in a frame b: T_ab J_b T_ab^T.
+    """Pseudo-inertia in a frame a, from that in a frame b: T_ab J_b T_abᵀ.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def pseudo_inertia_from_inertial_parameters(parameters: Array) -> Array:
     Parameters
     ----------
     parameters
-        m, m c, and xx, xy, xz, yy, yz, zz of the inertia about the origin, kg, kg m, kg m², shape (..., 10).
+        m, m c, and xx, xy, xz, yy, yz, zz of the inertia about the origin, kg, kg·m, kg·m², shape (..., 10).
 
     Returns
     -------
@@ -251,7 +251,7 @@ def pseudo_inertia_from_log_cholesky(parameters: Array) -> Array:
     Returns
     -------
     ndarray
-        U U^T with U = exp(alpha) [[exp(d1), s12, s13, t1], [0, exp(d2), s23, t2], [0, 0, exp(d3), t3], [0, 0, 0, 1]],
+        U Uᵀ with U = exp(alpha) [[exp(d1), s12, s13, t1], [0, exp(d2), s23, t2], [0, 0, exp(d3), t3], [0, 0, 0, 1]],
         shape (..., 4, 4).
 
     Notes
@@ -261,7 +261,7 @@ def pseudo_inertia_from_log_cholesky(parameters: Array) -> Array:
 
     Examples
     --------
-    >>> pseudo_inertia_from_log_cholesky(np.zeros(10))  # 1 kg, with a second moment of 1 kg m² in every direction
+    >>> pseudo_inertia_from_log_cholesky(np.zeros(10))  # 1 kg, with a second moment of 1 kg·m² in every direction
     array([[1., 0., 0., 0.],
            [0., 1., 0., 0.],
            [0., 0., 1., 0.],
@@ -328,7 +328,7 @@ def is_physically_consistent(J: ArrayLike, tolerance: float = 1e-9) -> NDArray[n
 
     Examples
     --------
-    Moments of inertia of 1, 1 and 3 kg m² break the triangle inequality:
+    Moments of inertia of 1, 1 and 3 kg·m² break the triangle inequality:
 
     >>> from chasles.geometry import pseudo_inertia
     >>> moments = [np.diag([1.0, 1.0, 2.0]), np.diag([1.0, 1.0, 3.0])]
@@ -352,14 +352,14 @@ def nearest_physically_consistent(J: ArrayLike, least: float = 0.0) -> NDArray[n
     Parameters
     ----------
     J
-        Symmetric matrix of second moments (kg m²), first moments (kg m) and mass (kg), shape (..., 4, 4).
+        Symmetric matrix of second moments (kg·m²), first moments (kg·m) and mass (kg), shape (..., 4, 4).
     least
         Smallest eigenvalue of the result; a positive one makes it positive definite, as log-Cholesky parameters need.
 
     Returns
     -------
     ndarray
-        Shape (..., 4, 4). Mass and centre of mass change too. The norm counts 1 kg, 1 kg m and 1 kg m² alike, so the
+        Shape (..., 4, 4). Mass and centre of mass change too. The norm counts 1 kg, 1 kg·m and 1 kg·m² alike, so the
         result depends on the frame's origin, but not on its axes. NaN for a sample that is not finite.
 
     Raises

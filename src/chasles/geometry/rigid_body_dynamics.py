@@ -23,7 +23,7 @@ def momentum(inertia: Array, twist: Array) -> Array:
     Returns
     -------
     ndarray
-        Angular momentum about the origin and linear momentum, kg m²/s and kg m/s, shape (..., 6). It changes frame
+        Angular momentum about the origin and linear momentum, kg·m²/s and kg·m/s, shape (..., 6). It changes frame
         by `transform_wrench`.
 
     Examples
@@ -77,7 +77,7 @@ def newton_euler_wrench(inertia: Array, spatial_acceleration: Array, twist: Arra
     -------
     ndarray
         I a + v x* I v (Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.14): (m, f) about the origin,
-        N m and N, shape (..., 6).
+        N·m and N, shape (..., 6).
 
     Examples
     --------

@@ -6,7 +6,7 @@ The angular part of each matrix stands in the upper left block, the linear part 
 - L, W and its rate, screw axis of a joint, twist and spatial acceleration: ``[[skew(omega), v], [0, 0]]``;
 - H, acceleration: ``[[skew(alpha) + skew(omega)², a], [0, 0]]`` with the *classical* acceleration a, that of the body's
   point which is passing through the origin. H is therefore not the rate of W: it is that rate plus W²;
-- Φ and Γ, action (wrench) and momentum: ``[[skew(m), f], [-f^T, 0]]``;
+- Φ and Γ, action (wrench) and momentum: ``[[skew(m), f], [-fᵀ, 0]]``;
 - J, inertia: the pseudo-inertia of `chasles.geometry.pseudo_inertias`.
 
 So W p and H p are the velocity and acceleration of the body's point p, and dM/dt = W M, d²M/dt² = H M. In one frame,
@@ -29,7 +29,7 @@ from chasles.geometry.vectors import vee
 
 @batched(T_world_1=POSE, T_world_2=POSE)
 def displacement_matrix(T_world_1: Array, T_world_2: Array) -> Array:
-    """Displacement Q, seen from a world frame, that moves the frame 1 onto the frame 2: Q = T_world_2 T_world_1^-1.
+    """Displacement Q, seen from a world frame, that moves the frame 1 onto the frame 2: Q = T_world_2 T_world_1⁻¹.
 
     Parameters
     ----------
@@ -206,12 +206,12 @@ def action_matrix(wrench: Array) -> Array:
     Parameters
     ----------
     wrench
-        (m, f), N m and N, shape (..., 6).
+        (m, f), N·m and N, shape (..., 6).
 
     Returns
     -------
     ndarray
-        ``[[skew(m), f], [-f^T, 0]]``, shape (..., 4, 4).
+        ``[[skew(m), f], [-fᵀ, 0]]``, shape (..., 4, 4).
 
     Examples
     --------
@@ -236,7 +236,7 @@ def wrench_from_action_matrix(Phi: Array) -> Array:
     Returns
     -------
     ndarray
-        (m, f), N m and N, shape (..., 6).
+        (m, f), N·m and N, shape (..., 6).
 
     Examples
     --------
@@ -253,7 +253,7 @@ def momentum_matrix(momentum: Array) -> Array:
     Parameters
     ----------
     momentum
-        Angular momentum about the origin and linear momentum, kg m²/s and kg m/s, shape (..., 6).
+        Angular momentum about the origin and linear momentum, kg·m²/s and kg·m/s, shape (..., 6).
 
     Returns
     -------
@@ -280,7 +280,7 @@ def momentum_from_momentum_matrix(Gamma: Array) -> Array:
     Returns
     -------
     ndarray
-        Angular momentum about the origin and linear momentum, kg m²/s and kg m/s, shape (..., 6).
+        Angular momentum about the origin and linear momentum, kg·m²/s and kg·m/s, shape (..., 6).
 
     Examples
     --------
@@ -292,7 +292,7 @@ def momentum_from_momentum_matrix(Gamma: Array) -> Array:
 
 @batched(T_ab=POSE, A_b=(4, 4))
 def transform_motion_matrix(T_ab: Array, A_b: Array) -> Array:
-    """Matrix Q, L, W, dW/dt or H in a frame a, from that in a frame b: T_ab A_b T_ab^-1.
+    """Matrix Q, L, W, dW/dt or H in a frame a, from that in a frame b: T_ab A_b T_ab⁻¹.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def transform_motion_matrix(T_ab: Array, A_b: Array) -> Array:
 
 @batched(T_ab=POSE, A_b=(4, 4))
 def transform_action_matrix(T_ab: Array, A_b: Array) -> Array:
-    """Matrix Φ, Γ or J in a frame a, from that in a frame b: T_ab A_b T_ab^T.
+    """Matrix Φ, Γ or J in a frame a, from that in a frame b: T_ab A_b T_abᵀ.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def transform_wrench(T_ab: Array, wrench_b: Array) -> Array:
     T_ab
         Pose of b seen from a, shape (..., 4, 4).
     wrench_b
-        (m, f), the moment about b's origin and the force, in b's axes, N m and N, shape (..., 6).
+        (m, f), the moment about b's origin and the force, in b's axes, N·m and N, shape (..., 6).
 
     Returns
     -------
@@ -234,7 +234,7 @@ def wrench_from_force(force: Array, point: Array) -> Array:
     Returns
     -------
     ndarray
-        (m, f), N m and N, shape (..., 6).
+        (m, f), N·m and N, shape (..., 6).
 
     Examples
     --------
@@ -253,7 +253,7 @@ def power(twist: Array, wrench: Array) -> Any:
     twist
         (omega, v), rad/s and m/s, shape (..., 6).
     wrench
-        (m, f), N m and N, shape (..., 6).
+        (m, f), N·m and N, shape (..., 6).
 
     Returns
     -------

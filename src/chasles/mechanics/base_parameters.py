@@ -23,19 +23,19 @@ class BaseParameters:
     Attributes
     ----------
     names
-        Name of the parameter that each is called after.
+        Name of the inertial parameter after which each base parameter is named.
     expressions
         The linear combinations, readable; numbers to six digits.
     values
-        Of the robot, shape (base,).
+        Values of the base parameters of the robot, shape (base,).
     independent
-        Number in pi of the parameter that each is called after, shape (base,).
+        Index in π of the inertial parameter after which each is named, shape (base,).
     to_base
-        Shape (base, parameters): ``values = to_base @ pi``.
+        Shape (base, parameters): ``values = to_base @ pi`` for inertial parameters π.
     parameter_names
-        Names of pi; see `Robot.inertial_parameter_names`.
+        Names of the elements of π; see `Robot.inertial_parameter_names`.
     condition
-        Condition number of the random motions by which they were found, or None if they were found without.
+        Condition number of the random motions, or None for parameters found in closed form.
 
     Examples
     --------
@@ -64,10 +64,10 @@ class BaseParameters:
 
     @property
     def to_inertial(self) -> Array:
-        """Matrix (parameters, base) to the simplest pi with these base parameters: all others are zero.
+        """Matrix (parameters, base) to the simplest π with these base parameters: all others are zero.
 
-        ROBOOP and others call this pi, in frames of modified DH, the robot's minimal parameters. Masses in it are zero
-        where the joints turn, so no real body has it; `Robot.with_base_parameters` makes robots.
+        ROBOOP and others call this π, in frames of modified DH, the robot's minimal parameters. Masses in it are zero
+        at revolute joints, so no real body has it; `Robot.with_base_parameters` makes robots.
         """
         return np.eye(len(self.parameter_names))[:, self.independent]
 

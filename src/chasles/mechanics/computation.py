@@ -114,7 +114,7 @@ class RobotFunction(Family, Generic[P, Result]):
         numbers or arrays, whose leading axes broadcast with the other arguments. Each set of names is compiled once.
     ``wrenches``
         For computations in which forces of the environment take part: mapping from frames to wrenches (m, f), shape
-        (..., 6), that act on the robot, about the frame's origin and in its axes, in N m and N.
+        (..., 6), that act on the robot, about the frame's origin and in its axes, in N·m and N.
 
     Attributes
     ----------

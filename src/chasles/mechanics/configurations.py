@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms
-from chasles.errors import ArgumentError
+from chasles.arguments import real
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described
 
 
 class Configurations(Described):
-    """What can be done with configurations q, shape (..., nq), and displacements v, shape (..., nv); a part of `Robot`.
+    """Operations on configurations q, shape (..., nq), and displacements v, shape (..., nv); a part of `Mechanics`.
 
-    For joints with one freedom these are sums and differences. A spherical joint has a unit quaternion w, x, y, z in q
-    and an angular velocity in v; a free joint has a quaternion and a position in q, and in v the angular velocity and
-    the velocity of the body that it moves, in its axes.
+    For joints with one degree of freedom these are sums and differences. A spherical joint has a unit quaternion w, x,
+    y, z in q and an angular velocity in v; a free joint has a quaternion and a position in q, and in v the angular
+    velocity and the velocity of the body that it moves, in its axes.
     """
 
     @computes(algorithms.integrate, outputs=["q_next"])
@@ -33,7 +33,7 @@ class Configurations(Described):
 
     @property
     def neutral(self) -> NDArray[np.float64]:
-        """Configuration with all coordinates zero and no turn of spherical and free joints, shape (nq,).
+        """Configuration with all coordinates zero and identity orientation of spherical and free joints, shape (nq,).
 
         Examples
         --------
@@ -49,19 +49,19 @@ class Configurations(Described):
     def random_configuration(
         self, seed: int | np.random.Generator, shape: tuple[int, ...] = (), *, reach: float = 1.0
     ) -> NDArray[np.float64]:
-        """Configurations drawn at random.
+        """Draw configurations at random.
 
-        Uniform within the limits; turns without limits uniform in [-pi, pi], quaternions uniform over all orientations,
-        slides without limits uniform in [-reach, reach] (with one limit, within twice the reach of it).
+        Positions are uniform within their limits. Without limits, angles are uniform in [-π, π] and translations in
+        [-reach, reach]; with one limit, within twice that distance of it. Orientations are uniform over all rotations.
 
         Parameters
         ----------
         seed
-            Of NumPy's default generator, or a generator.
+            Seed of NumPy's default generator, or a generator.
         shape
-            Of the batch.
+            Shape of the batch.
         reach
-            For positions without limits, m.
+            Bound of translations without limits, m.
 
         Returns
         -------
@@ -76,8 +76,7 @@ class Configurations(Described):
         >>> q.shape, bool(((q >= arm.lower_limits) & (q <= arm.upper_limits)).all())
         ((1000, 7), True)
         """
-        if not (np.isfinite(reach) and reach >= 0.0):
-            raise ArgumentError(f"the reach must be a length in m, not {reach}")
+        reach = real(reach, "reach", at_least=0.0)
         generator = np.random.default_rng(seed)
         lower, upper = self.description.lower_limits, self.description.upper_limits
         beyond = np.where(self._turns, np.pi, reach)
@@ -91,13 +90,13 @@ class Configurations(Described):
 
     @property
     def _quaternions(self) -> list[int]:
-        """Where the quaternions start in q."""
+        """Indices at which the quaternions start in q."""
         description = self.description
         return [description.starts[joint.name][0] for joint in description.coordinates if joint.has_quaternion]
 
     @property
     def _turns(self) -> NDArray[np.bool_]:
-        """Which coordinates are angles; of free joints none counts."""
+        """Whether each coordinate is an angle; coordinates of free joints are not."""
         turns: list[bool] = []
         for joint in self.description.coordinates:
             if joint.has_quaternion:

@@ -15,7 +15,7 @@ from chasles.model.cutting import Branches
 
 
 class Copies(Described):
-    """Robots that differ from one; a part of `Robot`. None changes the robot itself."""
+    """Changed copies of a robot; a part of `Mechanics`. None changes the robot itself."""
 
     def with_payload(
         self,

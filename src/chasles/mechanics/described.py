@@ -71,7 +71,7 @@ class Described(Sealed):
 
     @property
     def effort_units(self) -> tuple[str, ...]:
-        """Units of the elements of tau: "N m" or "N"."""
+        """Units of the elements of tau: "N·m" or "N"."""
         return self.description.effort_units
 
     @property
@@ -101,7 +101,7 @@ class Described(Sealed):
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
-        """Highest joint torques, shape (n,), N m or N; inf where there is none."""
+        """Highest joint torques, shape (n,), N·m or N; inf where there is none."""
         return self.description.effort_limits
 
     @property

@@ -11,7 +11,7 @@ from chasles.model import DHTable, ScrewTable
 
 
 class Formats(Described):
-    """What a robot can be read from and written as; a part of `Robot`."""
+    """Robots from files and tables, and as files and tables; a part of `Mechanics`."""
 
     @classmethod
     def from_dh(cls, *args: Any, **keywords: Any) -> Self:

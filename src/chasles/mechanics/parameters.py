@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
 from chasles.algorithms import Grouping
-from chasles.errors import ModelError, UnknownNameError
+from chasles.arguments import reals
+from chasles.errors import UnknownNameError
 from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.mechanics.described import Described
 from chasles.model import Tree
@@ -22,7 +23,7 @@ STATES_PER_PARAMETER = 3
 
 
 class InertialParameters(Described):
-    """What a robot's masses, inertias, friction and motors are, as numbers; a part of `Robot`."""
+    """Masses, inertias, friction and motors of a robot as numbers; a part of `Mechanics`."""
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:
@@ -63,18 +64,18 @@ class InertialParameters(Described):
         tolerance: float = 1e-9,
         seed: int = 0,
     ) -> BaseParameters:
-        """Combinations of the inertial parameters that the torques depend on, and that torques can therefore tell.
+        """Return the combinations of inertial parameters that the torques depend on and can therefore identify.
 
         Parameters
         ----------
         method
             ``"regrouping"``: in closed form, from the geometry alone, for joints that move independently and have one
-            freedom each.
-            ``"numerical"``: from the torques of random motions, for every robot. Default: the first where it can.
+            degree of freedom each. ``"numerical"``: from the torques of random motions, for every robot. Default: the
+            first where it applies.
         tolerance
             Effects smaller than this, relative to the others, are taken for rounding.
         seed
-            Of the random motions.
+            Seed of the random motions.
 
         Returns
         -------
@@ -86,16 +87,15 @@ class InertialParameters(Described):
         UnknownNameError
             There is no such method.
         ArgumentError
-            Regrouping cannot be done, because joints mimic others or have several freedoms.
+            Regrouping cannot be done, because joints mimic others or have several degrees of freedom.
 
         Notes
         -----
-        See `chasles.algorithms.grouping` and `chasles.algorithms.grouping` for the methods and sources.
+        See `chasles.algorithms.grouping` for the methods and sources.
 
-        Examples
-        --------
-        Of the 78 parameters of the PUMA 560, 52 combinations act: 36 of its inertia, 12 of friction, and the armatures
-        of the last four joints. Those of the first two act like moments of inertia of their links.
+        Examples -------- The PUMA 560 has 78 parameters, of which 52 combinations act: 36 of its inertia, 12 of
+        friction, and the armatures of the last four joints. Those of the first two act like moments of inertia of their
+        links.
 
         >>> import chasles as ch
         >>> base = ch.load("puma560").base_parameters()
@@ -129,21 +129,21 @@ class InertialParameters(Described):
     def with_base_parameters(
         self, values: ArrayLike, *, consistent: bool = False, covariance: ArrayLike | None = None
     ) -> Self:
-        """Copy whose base parameters have other values, and which therefore has the torques that these tell.
+        """Return a copy with other values of the base parameters, and so with the torques that these determine.
 
-        Base parameters do not tell everything about the bodies. What they leave open stays near what it was.
+        Base parameters do not determine the bodies. What they leave open stays near the present values.
 
         Parameters
         ----------
         values
             In the order of ``base_parameters().names``, shape (base,).
         consistent
-            Whether the bodies shall be such as masses can make. They then resemble the present ones as much as they can
-            (log-det divergence). If not, the numbers change as little as they can; masses that are not base parameters
-            stay.
+            Whether the bodies must be physically possible. They are then as similar to the present ones as possible
+            (log-det divergence). If not, the parameters change as little as possible; masses that are not base
+            parameters stay.
         covariance
             With ``consistent=True``: covariance of the values, shape (base, base). The most likely values that possible
-            bodies have then take their place.
+            bodies can have then replace them.
 
         Returns
         -------
@@ -154,7 +154,9 @@ class InertialParameters(Described):
         Raises
         ------
         ModelError
-            A wrong number of values, negative friction or armature, or no possible bodies; the message says which.
+            Negative friction or armature, or no possible bodies; the message says which.
+        ArgumentError
+            A wrong number of values, or values that are not finite.
 
         Examples
         --------
@@ -167,7 +169,7 @@ class InertialParameters(Described):
         True
         """
         base = self.base_parameters()
-        wanted = _of_shape(values, (len(base),), "base parameters")
+        wanted = reals(values, "base parameters", (len(base),))
         grouping = Grouping(tuple(base.independent.tolist()), base.to_base)
         present, bodies = self.inertial_parameters, len(model.build_tree(self.description).carriers)
         if not consistent:
@@ -175,7 +177,7 @@ class InertialParameters(Described):
                 raise TypeError("with_base_parameters: a covariance is for consistent=True")
             found = algorithms.equivalent_parameters(present, bodies, grouping, wanted)
         else:
-            spread = None if covariance is None else _of_shape(covariance, (len(base),) * 2, "covariance")
+            spread = None if covariance is None else reals(covariance, "covariance", (len(base),) * 2)
             found = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
         return self.with_inertial_parameters(found, check=False)
 
@@ -237,15 +239,3 @@ def _random_motions(tree: Tree, generator: np.random.Generator) -> NDArray[np.fl
     return np.vstack(
         [algorithms.torque_regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)]
     )
-
-
-def _of_shape(values: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers") from None
-    if array.shape != shape:
-        raise ModelError(f"{what} must have shape {shape}, not {array.shape}")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{what} must be finite; number {np.argwhere(~np.isfinite(array))[0].tolist()} is not")
-    return array

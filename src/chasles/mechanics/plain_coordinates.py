@@ -29,14 +29,14 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     >>> require_plain_coordinates(ch.load("planar2r").with_free_base(), "this method")
     Traceback (most recent call last):
         ...
-    chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each freedom; lock joint
-    'base' of robot 'planar2r' first (robot.lock_joints)
+    chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of freedom;
+    lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
     """
     names = [f"'{joint.name}'" for joint in robot.description.coordinates if joint.has_quaternion]
     if names:
         joints = f"joint {names[0]}" if len(names) == 1 else f"joints {', '.join(names)}"
         raise ArgumentError(
-            f"{what} takes robots whose joints have one coordinate for each freedom; lock {joints} of robot "
+            f"{what} takes robots whose joints have one coordinate for each degree of freedom; lock {joints} of robot "
             f"'{robot.name}' first (robot.lock_joints)"
         )
 

@@ -40,7 +40,7 @@ def with_payload(
     center_of_mass
         In the axes of the frame, shape (3,), m.
     inertia
-        About the payload's centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point mass).
+        About the payload's centre of mass in the axes of the frame, shape (3, 3), kg·m²; default zero (a point mass).
     frame
         Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the frame
         with "_payload" added and fixed there, so that there can be many and each has parameters.
@@ -95,7 +95,7 @@ def with_friction(
         The robot.
     viscous, coulomb, coulomb_velocity
         A mapping from joint names to values (the others keep theirs), one number for all independent joints, or one for
-        each. Units: N m s/rad, N m, rad/s (prismatic: N s/m, N, m/s).
+        each. Units: N·m·s/rad, N·m, rad/s (prismatic: N·s/m, N, m/s).
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Description(Record):
     Parameters
     ----------
     name
-        Of the robot.
+        Name of the robot.
     links, joints, frames
         The tree, in any order; names are unique, links and frames share their names' space.
     gravity
@@ -55,8 +55,8 @@ class Description(Record):
         point, grasp, tool, end effector or flange, in this order, else the link at the end of the longest chain; the
         first of several (see `possible_tools`).
     home
-        Default configuration, shape (nq,). None: zero where the limits allow it, else the middle of the limits; no turn
-        of spherical and free joints. Quaternions are made unit.
+        Default configuration, shape (nq,). None: zero where the limits allow it, else the middle of the limits; the
+        identity orientation of spherical and free joints. Quaternions are made unit.
     payload
         A body carried at the tool, in tool axes.
     source
@@ -165,7 +165,7 @@ class Description(Record):
 
     @cached_property
     def effort_units(self) -> tuple[str, ...]:
-        """Units of the elements of tau: "N m" or "N"."""
+        """Units of the elements of tau: "N·m" or "N"."""
         units = (unit for joint in self.coordinates for unit in joint.displacement_units)
         return tuple("N m" if unit == "rad" else "N" for unit in units)
 
@@ -225,7 +225,7 @@ class Description(Record):
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
-        """Largest torques or forces, shape (nv,), N m or N."""
+        """Largest torques or forces, shape (nv,), N·m or N."""
         return self._limits_of_freedoms("effort")
 
     @cached_property

@@ -132,9 +132,9 @@ def renamed(
     frames, joints
         New names of links and frames, and of joints, by the present ones; the others keep theirs.
     prefix
-        Put before all names that `frames` and `joints` do not tell.
+        Prefix of all names that `frames` and `joints` do not contain.
     name
-        Of the robot.
+        Name of the robot.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The freedoms of every kind of joint: which turns and slides it allows, and what its coordinates are called.
 
-Most joints have one coordinate for each freedom, whose rate is the velocity. A spherical and a free joint have a unit
-quaternion (w, x, y, z), the free one also a position; their velocities are the angular velocity and the velocity of
-the moved joint frame, relative to the joint frame at rest and in the moved axes, so that there are fewer velocities
-than coordinates.
+Most joints have one coordinate for each degree of freedom, whose rate is the velocity. A spherical and a free joint
+have a unit quaternion (w, x, y, z), the free one also a position; their velocities are the angular velocity and the
+velocity of the moved joint frame, relative to the joint frame at rest and in the moved axes, so that there are fewer
+velocities than coordinates.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Inertia(Record):
     center_of_mass
         Position in the link frame, shape (3,), m.
     matrix
-        Inertia matrix about the centre of mass in link axes, shape (3, 3), kg m². The elements off the diagonal are the
+        Inertia matrix about the centre of mass in link axes, shape (3, 3), kg·m². The elements off the diagonal are the
         elements of the matrix (minus the products of inertia).
 
     Raises

@@ -5,7 +5,7 @@ there: no motion tells them apart. First come ten numbers for each moving body, 
 
     m   mx my mz   Ixx Ixy Ixz Iyy Iyz Izz
 
-(mass, kg; mass times centre of mass, kg m; inertia about the origin, kg m², elements of the matrix), about the origin
+(mass, kg; mass times centre of mass, kg·m; inertia about the origin, kg·m², elements of the matrix), about the origin
 and in the axes of the frame of the link that the joint moves. Then come three numbers for each moving joint,
 
     viscous_friction   coulomb_friction   armature
@@ -62,7 +62,7 @@ def inertial_parameters(tree: Tree) -> Vector:
 
     Examples
     --------
-    The upper rod: 5 kg, its centre half of 0.25 m before the origin at its end, 5 · 0.25² / 3 kg m² about that end.
+    The upper rod: 5 kg, its centre half of 0.25 m before the origin at its end, 5 · 0.25² / 3 kg·m² about that end.
 
     >>> from chasles.model import load
     >>> inertial_parameters(build_tree(load("planar2r")))[10:20].round(4)

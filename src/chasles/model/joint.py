@@ -42,7 +42,7 @@ class Limits(Record):
     velocity
         Largest speed, rad/s or m/s.
     effort
-        Largest torque or force, N m or N.
+        Largest torque or force, N·m or N.
 
     Examples
     --------
@@ -130,13 +130,13 @@ class Joint(Record):
     limits
         See `Limits`. Spherical and free joints have no limits of position.
     viscous_friction, coulomb_friction
-        At the joint, N m s/rad and N m (N s/m and N for prismatic joints). A joint with several freedoms has each
+        At the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). A joint with several freedoms has each
         parameter in all of them.
     coulomb_velocity
         rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or
         with `sign` when it is 0.
     motor_inertia, gear_ratio
-        Rotor inertia, kg m², and motor turns per joint turn; the joint feels ``gear_ratio² * motor_inertia``.
+        Rotor inertia, kg·m², and motor turns per joint turn; the joint feels ``gear_ratio² * motor_inertia``.
     mimic
         The joint that this one follows, or None.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chasles.model.description import Description
 
 QUANTITIES = ("mass", "center_of_mass", "inertia", "viscous_friction", "coulomb_friction", "motor_inertia")
-"""What is perturbed: all inertial parameters but those of the geometry and the transmission."""
+"""Perturbed quantities: all inertial parameters but those of the geometry and the transmission."""
 
 
 def perturbed_values(
@@ -40,9 +40,9 @@ def perturbed_values(
         "mass", "center_of_mass" (of each coordinate), "inertia", "viscous_friction", "coulomb_friction",
         "motor_inertia".
     seed
-        Of NumPy's default generator, or a generator.
+        Seed of NumPy's default generator, or a generator.
     shape
-        Of the batch of robots to draw.
+        Shape of the batch of robots to draw.
     consistent
         Whether possible bodies stay possible: then the factors of an inertia apply to its second moments of mass about
         the centre along the principal axes, so that no principal moment changes by more than the share (the inertia of

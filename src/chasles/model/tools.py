@@ -29,7 +29,7 @@ def with_tool(
     frame
         Name of the frame or link that carries the tool frame; default the present tool.
     name
-        Of the tool frame. A frame of this name is replaced, a link is not.
+        Name of the tool frame. A frame of this name is replaced, a link is not.
 
     Raises
     ------

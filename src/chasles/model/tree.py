@@ -64,9 +64,9 @@ class Body:
     carries
         Whether links move with it; not so the first bodies of a joint with several freedoms.
     mass, first_moment, inertia
-        kg; mass times centre of mass in body axes, kg m; inertia about the origin of the body frame, kg m².
+        kg; mass times centre of mass in body axes, kg·m; inertia about the origin of the body frame, kg·m².
     armature
-        Motor inertia felt by the joint, kg m² (prismatic: kg).
+        Motor inertia felt by the joint, kg·m² (prismatic: kg).
     viscous_friction, coulomb_friction, coulomb_velocity
         As for a `Joint`.
     """

@@ -200,7 +200,7 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_free_base_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="one coordinate for each freedom"):
+    with pytest.raises(ArgumentError, match="one coordinate for each degree of freedom"):
         SlotineLi(ch.load("planar2r").with_free_base(), rate=5.0, damping=5.0, adaptation=1.0)
 
 

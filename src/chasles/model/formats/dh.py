@@ -61,7 +61,7 @@ def from_dh(
         One mapping for each joint, or one mapping from keys to columns. Keys, all optional:
         `alpha`, `theta` (rad), `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
         "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
-        `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg m²), in the link
+        `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg·m²), in the link
         frame; `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
         `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
     convention

@@ -88,11 +88,11 @@ class NumberReader:
         Parameters
         ----------
         kind
-            What a block is, for messages, where it gets a number from 0 on.
+            Name of a block in messages, which add its index from 0 on.
         lines
-            What the lines of a block are.
+            Names of the lines of a block.
         columns
-            How many numbers a line has.
+            Number of numbers in a line.
 
         Returns
         -------

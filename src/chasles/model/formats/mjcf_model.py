@@ -33,7 +33,7 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
     model
         A `mujoco.MjModel`.
     name
-        Of the robot.
+        Name of the robot.
     tool
         Name of the default frame, or empty.
 

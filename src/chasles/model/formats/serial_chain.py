@@ -27,7 +27,7 @@ class ChainBody:
     frames
         Placements of its links and then of its other frames, by name, each (4, 4).
     inertia
-        Of all its links together, in its frame.
+        Inertia of all its links together, in its frame.
     """
 
     frames: dict[str, FloatArray]

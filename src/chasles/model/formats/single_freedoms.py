@@ -28,7 +28,7 @@ def with_single_freedoms(
     description
         The robot.
     kinds
-        Which kinds to replace, of "universal", "cylindrical", "planar" and "helical".
+        Kinds of joints to replace: any of "universal", "cylindrical", "planar" and "helical".
 
     Examples
     --------

@@ -45,7 +45,7 @@ class LinkData(Record):
     mass
         kg.
     jxx, jxy, jxz, jyy, jyz, jzz
-        Elements of the inertia matrix about the centre of mass, in axes parallel to those of the link's frame, kg m²;
+        Elements of the inertia matrix about the centre of mass, in axes parallel to those of the link's frame, kg·m²;
         ``jxy = -∫ x y dm``.
     xg, yg, zg
         Centre of mass in the link's frame, m.
@@ -87,7 +87,7 @@ class RobotData(Record):
     gravity
         Acceleration of gravity in frame 0, shape (3,), m/s².
     external_actions
-        Forces and torques ``fx fy fz cx cy cz`` on the gripper, in its frame, N and N m, shape (instants, 6). The
+        Forces and torques ``fx fy fz cx cy cz`` on the gripper, in its frame, N and N·m, shape (instants, 6). The
         last row also holds for all later instants.
     """
 
