@@ -134,7 +134,7 @@ _NAMES = {
     ),
 }  # fmt: skip
 verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
-verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification")
+verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
 verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")
 verbs.peaks.implemented_in("chasles.trajectories.limits.checks")

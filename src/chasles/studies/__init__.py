@@ -7,10 +7,11 @@ from pathlib import Path
 from chasles.errors import UnknownNameError
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
-from chasles.studies.definition import Study
 from chasles.studies.origin import WorkerError
-from chasles.studies.running import DamagedResultsWarning
+from chasles.studies.running import DamagedResultsWarning, run
 from chasles.studies.settings import Design, Execution, Factors
+from chasles.studies.study import Study
+from chasles.verbs import report
 
 __all__ = [
     "DamagedResultsWarning",
@@ -23,6 +24,8 @@ __all__ = [
     "WorkerError",
     "kinds",
     "load",
+    "report",
+    "run",
     "settings_of",
     "shipped",
     "shipped_path",

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import check_distinct, line_of_text
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.settings import Design, Execution, Factors, set_fields
 
-if TYPE_CHECKING:
-    from chasles.studies.results import StudyResults
-
 
 @dataclass(frozen=True)
-class Study:
-    """Controllers compared on the same robots, motions and unknowns, over many runs.
+class Definition:
+    """Robots, controllers and unknowns of a study, and how its runs are drawn and simulated.
 
     Attributes
     ----------
@@ -36,19 +31,6 @@ class Study:
         Text for people.
     source
         The TOML text that it was read from, if any.
-
-    Examples
-    --------
-    >>> from chasles import studies
-    >>> study = studies.Study(
-    ...     robots=(studies.StudyRobot.of("planar2r", goal=[1.0, 0.5], duration=0.5),),
-    ...     controllers=(studies.StudyController("computed torque", "computed-torque", {"frequency": 20.0}),),
-    ...     factors=studies.Factors(rates=(250.0,)),
-    ...     design=studies.Design(runs=8),
-    ... )
-    >>> results = study.run()
-    >>> results.summaries()[0].lost
-    0.0
     """
 
     robots: tuple[StudyRobot, ...]
@@ -87,19 +69,6 @@ class Study:
             if not driving:
                 raise ArgumentError(f"no controller drives robot '{robot.title}'")
 
-    @classmethod
-    def from_toml(cls, path: str | PathLike[str]) -> Self:
-        """Read a study from a TOML file.
-
-        Raises
-        ------
-        ArgumentError, UnknownNameError
-            The message names the file, the table and the key.
-        """
-        from chasles.studies.toml import read_study
-
-        return read_study(cls, Path(path))
-
     def replace(self, **changes: Any) -> Self:
         """Make a copy with some attributes changed, checked like a new one.
 
@@ -131,36 +100,3 @@ class Study:
             for choice in self.controllers
         )
         return self.replace(robots=kept, controllers=tuple(choice for choice in controllers if choice.robots != ()))
-
-    def run(
-        self,
-        folder: str | PathLike[str] | None = None,
-        *,
-        workers: int | None = None,
-        scheduler: Any = None,
-        progress: bool | None = None,
-    ) -> StudyResults:
-        """Simulate all runs, or those whose results are not in the folder yet.
-
-        Parameters
-        ----------
-        folder
-            Where results are stored, chunk by chunk, as they come. A study that was interrupted goes on from there.
-            What a change of the definition, of the robots or of Chasles itself concerns is simulated anew.
-        workers
-            Processes of this machine. By default this process does the work alone and spreads the runs of each part
-            over all cores. Several processes also share the compiling, which takes most of the time the first time. A
-            script that asks for them must do so under ``if __name__ == "__main__":``.
-        scheduler
-            Address of a Dask scheduler, or a `distributed.Client`, whose workers then do the work.
-        progress
-            Whether to show a progress bar; by default on a terminal.
-
-        Raises
-        ------
-        ArgumentError
-            If the folder cannot be written, or the scheduler cannot be reached.
-        """
-        from chasles.studies.running import run_study
-
-        return run_study(self, folder, workers=workers, scheduler=scheduler, progress=progress)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.model import perturbed_values
 from chasles.robot import Robot
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.settings import Design, Factors
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Runs:
         return np.flatnonzero(self.rate == rate)
 
 
-def draw(study: Study) -> Runs:
+def draw(study: Definition) -> Runs:
     """Draw a study's runs.
 
     Examples

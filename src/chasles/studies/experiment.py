@@ -18,7 +18,7 @@ from chasles.simulation import simulate
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot
 from chasles.studies.controllers import make_controller
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
 from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
@@ -75,7 +75,7 @@ class Bench:
     top_speed: Floats
 
 
-def parts(study: Study) -> list[Part]:
+def parts(study: Definition) -> list[Part]:
     """Cut a study into parts, in the order in which they are best done: one robot after another."""
     made = []
     runs = draw(study)
@@ -91,7 +91,7 @@ def parts(study: Study) -> list[Part]:
     return made
 
 
-def prepare(study: Study) -> list[Bench]:
+def prepare(study: Definition) -> list[Bench]:
     """Make the robots' benches, and refuse what cannot work before the long work begins.
 
     Raises
@@ -109,7 +109,7 @@ def prepare(study: Study) -> list[Bench]:
     return benches
 
 
-def controller_of(study: Study, part: Part) -> Any:
+def controller_of(study: Definition, part: Part) -> Any:
     """Make the controller of a part.
 
     Raises
@@ -140,7 +140,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     return Bench(model, motion, peak_torque, top_speed)
 
 
-def perform(study: Study, part: Part, controller: Any) -> dict[str, Floats]:
+def perform(study: Definition, part: Part, controller: Any) -> dict[str, Floats]:
     """Simulate the runs of a part and measure them.
 
     Parameters
@@ -177,7 +177,7 @@ def perform(study: Study, part: Part, controller: Any) -> dict[str, Floats]:
     return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
 
 
-def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
+def plant_values(study: Definition, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
     _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
@@ -199,7 +199,7 @@ def plant_values(study: Study, made: Bench, runs: Runs, chosen: NDArray[np.intp]
     return values
 
 
-def _substeps(study: Study, made: Bench, period: float) -> int:
+def _substeps(study: Definition, made: Bench, period: float) -> int:
     """Steps in a period that are short enough for the strongest friction of the study, along the whole motion."""
     none = np.zeros(1)
     runs = Runs(none, none + study.factors.friction[1], none, none, np.zeros(1, dtype=np.intp))

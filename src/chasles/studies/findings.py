@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.studies.results import Curve, StudyResults, Summary
+from chasles.studies.results import Curve, Findings, StudyResults, Summary, study_findings
 
 Floats = NDArray[np.float64]
 
@@ -19,22 +18,7 @@ _UNITS = {"payload": (1.0, "kg"), "friction": (100.0, "% of the peak torque"), "
 _NOTABLE = 1.1
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What is seen.
-
-    Attributes
-    ----------
-    overall
-        Over all robots.
-    robots
-        On each robot, by its title.
-    """
-
-    overall: str
-    robots: dict[str, str]
-
-
+@study_findings.register(StudyResults)
 def findings(results: StudyResults) -> Findings:
     """Say in words what a study shows."""
     rows: dict[str, list[Summary]] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from chasles.cached import cached_property
 from chasles.errors import ArgumentError, ChaslesError
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of
 from chasles.studies.identity import digest_of, environment
 
@@ -42,7 +42,7 @@ class Origin:
         return hashlib.sha256(json.dumps([_FORMAT, self.environment, self.content]).encode()).hexdigest()
 
 
-def origin_of(study: Study, part: Part, controller: Any) -> Origin:
+def origin_of(study: Definition, part: Part, controller: Any) -> Origin:
     """Origin of the result that a controller gives in a part of a study. Titles have no part in it.
 
     A controller of the user's own counts as it is, not as the function that made it: what that function reads, draws
@@ -71,7 +71,7 @@ def origin_of(study: Study, part: Part, controller: Any) -> Origin:
 class Origins:
     """Origins of the parts of a study, by controllers made in this process."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Definition) -> None:
         self.study = study
         self._controllers: dict[tuple[int, int, float], Any] = {}
         self._origins: dict[Part, Origin] = {}

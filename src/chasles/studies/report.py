@@ -7,6 +7,7 @@ import math
 from os import PathLike
 from pathlib import Path
 
+from chasles import verbs
 from chasles.studies.figures import robot_figure
 from chasles.studies.results import Spread, StudyResults, Summary
 from chasles.visual.encoding import embedded_json
@@ -34,6 +35,7 @@ for (const holder of document.querySelectorAll(".plots")) {
 """
 
 
+@verbs.report.register(StudyResults)
 def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path:
     """Write the page; see `StudyResults.report`."""
     said = results.findings()

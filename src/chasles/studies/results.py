@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.errors import MissingExtraError, UnknownNameError
 from chasles.mechanics.plain_coordinates import joint_units
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import Part, bench
 from chasles.studies.measures import MEASURES, PROFILE
@@ -21,7 +22,6 @@ from chasles.studies.measures import MEASURES, PROFILE
 if TYPE_CHECKING:
     import xarray
 
-    from chasles.studies.findings import Findings
     from chasles.studies.store import Arrays
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,30 @@ FACTORS = ("payload", "friction", "model_error", "rate")
 QUANTILES = (0.05, 0.5, 0.95)
 #: Those that curves show: within their band lies half of the runs.
 QUARTILES = (0.25, 0.5, 0.75)
+
+
+@verbs.Verb
+def study_findings(results: object) -> object:
+    """Say in words what the results of a study show."""
+
+
+study_findings.implemented_in("chasles.studies.findings")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Results of a study in words.
+
+    Attributes
+    ----------
+    overall
+        Over all robots.
+    robots
+        On each robot, by its title.
+    """
+
+    overall: str
+    robots: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -124,13 +148,13 @@ class StudyResults:
         Parts that were simulated; the others came from the disk.
     """
 
-    study: Study
+    study: Definition
     runs: Runs
     values: Mapping[tuple[int, int], Mapping[str, Floats]]
     computed: int
 
     @classmethod
-    def of(cls, study: Study, parts: Mapping[Part, Arrays], computed: int) -> Self:
+    def of(cls, study: Definition, parts: Mapping[Part, Arrays], computed: int) -> Self:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
@@ -211,10 +235,9 @@ class StudyResults:
         return Curve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
 
     def findings(self) -> Findings:
-        """What is seen, in words that are computed from the numbers."""
-        from chasles.studies.findings import findings
-
-        return findings(self)
+        """Results in words, which are computed from the numbers."""
+        said: Findings = study_findings(self)
+        return said
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""
@@ -248,9 +271,8 @@ class StudyResults:
         ArgumentError
             The file cannot be written.
         """
-        from chasles.studies.report import write_study_report
-
-        return write_study_report(self, path)
+        written: Path = verbs.report(self, path)
+        return written
 
 
 def _classes(x: Floats, count: int) -> list[NDArray[np.intp]]:

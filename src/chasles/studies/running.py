@@ -6,34 +6,33 @@ import warnings
 from collections.abc import Generator
 from contextlib import closing
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chasles.progress import is_watched, progress_bar
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, parts, prepare
 from chasles.studies.origin import Origins
+from chasles.studies.results import StudyResults
 from chasles.studies.store import Arrays, Store
 from chasles.studies.workers import Performed, on_cluster, on_this_machine
-
-if TYPE_CHECKING:
-    from chasles.studies.results import StudyResults
 
 
 class DamagedResultsWarning(UserWarning):
     """Files of results were damaged; their runs are simulated anew."""
 
 
-def run_study(
-    study: Study,
+def run(
+    study: Definition,
     folder: str | PathLike[str] | None,
     *,
     workers: int | None = None,
     scheduler: Any = None,
     progress: bool | None = None,
 ) -> StudyResults:
-    """Run a study; see `chasles.studies.Study.run`."""
-    from chasles.studies.results import StudyResults
+    """Simulate all runs of a study, or those whose results are not in the folder yet.
 
+    Parameters and errors are those of `chasles.studies.Study.run`.
+    """
     store = None if folder is None else Store(folder, study)
     wanted = parts(study)
     done: dict[Part, Arrays] = {}
@@ -75,7 +74,12 @@ def _interrupted(store: Store | None, done: int, wanted: int) -> str:
 
 
 def _performed(
-    study: Study, wanted: list[Part], missing: list[Part], workers: int | None, scheduler: Any, progress: bool | None
+    study: Definition,
+    wanted: list[Part],
+    missing: list[Part],
+    workers: int | None,
+    scheduler: Any,
+    progress: bool | None,
 ) -> Generator[Performed]:
     """Results of the missing parts as they come, with a progress bar; closing it ends the workers."""
     if not missing:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, writing
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part
 from chasles.studies.identity import UnidentifiedError
 from chasles.studies.measures import MEASURES, PROFILE
@@ -51,7 +51,7 @@ class Store:
         If nothing tells the results of a controller from those of others.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], study: Study) -> None:
+    def __init__(self, folder: str | os.PathLike[str], study: Definition) -> None:
         self.folder = Path(folder).absolute()
         self.study = study
         self.origins = Origins(study)

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.studies.checks import placed, shortened
 from chasles.studies.choices import StudyController, StudyRobot
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.settings import Design, Execution, Factors
 
-S = TypeVar("S", bound=Study)
+S = TypeVar("S", bound=Definition)
 
 MAX_BYTES = 500_000
 MAX_TABLES = 200

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from chasles.engine import set_threads
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.simulation import DivergenceWarning, StiffnessWarning
-from chasles.studies.definition import Study
+from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of, perform
 from chasles.studies.identity import UnidentifiedError
 from chasles.studies.origin import Origin, WorkerError, origin_of
@@ -38,7 +38,7 @@ class Performed(NamedTuple):
     origin: Origin | None
 
 
-def perform_part(study: Study, part: Part) -> Performed:
+def perform_part(study: Definition, part: Part) -> Performed:
     """Make the controller of a part, and simulate and measure its runs."""
     controller = controller_of(study, part)
     try:
@@ -50,7 +50,7 @@ def perform_part(study: Study, part: Part) -> Performed:
         return Performed(part, perform(study, part, controller), origin)
 
 
-def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> Generator[Performed]:
+def on_this_machine(study: Definition, missing: list[Part], workers: int | None) -> Generator[Performed]:
     """Results of parts as they come, from processes of this machine or from this one."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ArgumentError(f"'workers' must be a positive whole number, not {workers!r}")
@@ -64,7 +64,7 @@ def on_this_machine(study: Study, missing: list[Part], workers: int | None) -> G
         yield from _in_processes(study, missing, count)
 
 
-def _require_sendable(study: Study) -> None:
+def _require_sendable(study: Definition) -> None:
     try:
         pickle.dumps(study)
     except Exception as error:  # what cannot be pickled says so in many ways
@@ -74,7 +74,7 @@ def _require_sendable(study: Study) -> None:
         ) from None
 
 
-def _in_processes(study: Study, missing: list[Part], count: int) -> Generator[Performed]:
+def _in_processes(study: Definition, missing: list[Part], count: int) -> Generator[Performed]:
     left = list(missing)
     for _ in range(1 + RETRIES):
         context: Any = _Recorder(get_context("spawn"))  # a fork would copy this process's threads in an unknown state
@@ -146,7 +146,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def on_cluster(study: Study, missing: list[Part], scheduler: Any) -> Generator[Performed]:
+def on_cluster(study: Definition, missing: list[Part], scheduler: Any) -> Generator[Performed]:
     """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
@@ -195,7 +195,7 @@ def _connected(scheduler: Any, connect: Any) -> Any:
     raise ArgumentError(f"the scheduler {scheduler!r} greets in a way that this version of distributed does not expect")
 
 
-def _named(study: Study, part: Part) -> str:
+def _named(study: Definition, part: Part) -> str:
     robot, controller = study.robots[part.robot].title, study.controllers[part.controller].title
     return f"'{controller}' on '{robot}' at {part.rate:g} Hz"
 
@@ -206,10 +206,10 @@ def _quiet() -> None:
     warnings.simplefilter("ignore", StiffnessWarning)
 
 
-_study: Study | None = None
+_study: Definition | None = None
 
 
-def _prepare_worker(study: Study, lifeline: Connection) -> None:
+def _prepare_worker(study: Definition, lifeline: Connection) -> None:
     global _study
     _study = study
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process is interrupted, and ends this one
@@ -229,7 +229,7 @@ def _work(part: Part) -> Performed:
     return perform_part(_study, part)
 
 
-def _work_on_cluster(study: Study, part: Part) -> Performed:
+def _work_on_cluster(study: Definition, part: Part) -> Performed:
     _use_one_core()
     return perform_part(study, part)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-import chasles
 from chasles._version import __version__
 from chasles.engine.compiling import native_available
 
@@ -42,7 +41,7 @@ _version = functools.cache(metadata.version)
 @functools.cache
 def source_digest() -> str:
     """Digest of the source text that takes part in simulations."""
-    root = Path(chasles.__file__).parent
+    root = Path(__file__).parents[2]
     total = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         if path.relative_to(root).parts[0] not in _NOT_COMPUTING:

@@ -1,0 +1,89 @@
+"""`Study`: a study's definition with what is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from chasles.studies.definition import Definition
+from chasles.studies.results import StudyResults
+from chasles.studies.running import run as run_study
+from chasles.studies.toml import read_study
+
+
+@dataclass(frozen=True)
+class Study(Definition):
+    """Controllers compared on the same robots, motions and unknowns, over many runs.
+
+    Attributes
+    ----------
+    robots, controllers
+        What is compared.
+    factors
+        What the controllers do not know, and the sample rates.
+    design
+        How the runs are drawn.
+    execution
+        How they are simulated.
+    title, description
+        Text for people.
+    source
+        TOML text that it was read from, if any.
+
+    Examples
+    --------
+    >>> from chasles import studies
+    >>> study = studies.Study(
+    ...     robots=(studies.StudyRobot.of("planar2r", goal=[1.0, 0.5], duration=0.5),),
+    ...     controllers=(studies.StudyController("computed torque", "computed-torque", {"frequency": 20.0}),),
+    ...     factors=studies.Factors(rates=(250.0,)),
+    ...     design=studies.Design(runs=8),
+    ... )
+    >>> results = study.run()
+    >>> results.summaries()[0].lost
+    0.0
+    """
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Self:
+        """Read a study from a TOML file.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            The message names the file, the table and the key.
+        """
+        return read_study(cls, Path(path))
+
+    def run(
+        self,
+        folder: str | PathLike[str] | None = None,
+        *,
+        workers: int | None = None,
+        scheduler: Any = None,
+        progress: bool | None = None,
+    ) -> StudyResults:
+        """Simulate all runs, or those whose results are not in the folder yet.
+
+        Parameters
+        ----------
+        folder
+            Where results are stored, chunk by chunk, as they come. A study that was interrupted goes on from there.
+            What a change of the definition, of the robots or of Chasles itself concerns is simulated anew.
+        workers
+            Processes of this machine. By default this process does the work alone and spreads the runs of each part
+            over all cores. Several processes also share the compiling, which takes most of the time the first time. A
+            script that asks for them must do so under ``if __name__ == "__main__":``.
+        scheduler
+            Address of a Dask scheduler, or a `distributed.Client`, whose workers then do the work.
+        progress
+            Whether to show a progress bar; by default on a terminal.
+
+        Raises
+        ------
+        ArgumentError
+            If the folder cannot be written, or the scheduler cannot be reached.
+        """
+        return run_study(self, folder, workers=workers, scheduler=scheduler, progress=progress)
