@@ -119,6 +119,17 @@ def test_single_precision_is_accurate(name: str) -> None:
     assert ulp_error(result, exact) <= 0.75
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("size", [1e-3, 0.8, 1e3, 1e6, 1e30])
+def test_single_sine_and_cosine_are_accurate_for_large_arguments(name: str, size: float) -> None:
+    x = np.random.default_rng(7).uniform(-size, size, 300_000).astype(np.float32)
+    near = (np.arange(1, 20_000) * (np.pi / 2)).astype(np.float32)  # the floats nearest to the zeros
+    x = np.concatenate([x, near[near < size], np.array([0.0, -0.0], np.float32)])
+    exact = getattr(np, name)(x.astype(np.longdouble))
+    assert ulp_error(compiled(name, "float32")(x), exact) <= 1.0
+    assert np.isnan(compiled(name, "float32")(np.array([np.inf, -np.inf, np.nan], np.float32))).all()
+
+
 def test_nothing_warns_of_lanes_that_are_not_selected() -> None:
     sinc = Function(trace(lambda x: engine.where(x == 0.0, 1.0, engine.sin(x) / x), {"x": ()}, name="sinc"))
     with np.errstate(all="raise"):

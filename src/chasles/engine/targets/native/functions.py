@@ -372,13 +372,13 @@ class _SegmentWriter(Writer):
 
     def _sine_or_cosine(self, operation: str, argument: int) -> str:
         """Both come from one call."""
-        wide = f"<{self._module.lanes} x double>"
+        v, function = self._module.real, "sincos" if self._module.element == "double" else "sincos_single"
         if argument not in self._sincos:
-            self._module.need("sincos")
-            x = self._widened(self._value(argument))
-            self._sincos[argument] = self.value(f"call {{{wide}, {wide}}} @chasles.sincos({wide} {x})")
+            self._module.need(function)
+            call = f"call {{{v}, {v}}} @chasles.{function}({v} {self._value(argument)})"
+            self._sincos[argument] = self.value(call)
         part = ("sin", "cos").index(operation)
-        return self._narrowed(self.value(f"extractvalue {{{wide}, {wide}}} {self._sincos[argument]}, {part}"))
+        return self.value(f"extractvalue {{{v}, {v}}} {self._sincos[argument]}, {part}")
 
     def _library(self, operation: str, x: list[str]) -> str:
         """Call a function of the library, which works in doubles whatever the kernel's type."""

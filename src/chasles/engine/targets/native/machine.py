@@ -20,7 +20,7 @@ from chasles.engine import cache
 from chasles.errors import CompileError
 
 #: Functions of the C library that kernels may call for single lanes.
-_C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "feclearexcept", "malloc", "free")
+_C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "fmaf", "feclearexcept", "malloc", "free")
 #: Functions of CPython that kernels may call.
 _PYTHON = ("PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release")
 
