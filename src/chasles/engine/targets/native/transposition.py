@@ -18,12 +18,15 @@ _WORTH_A_BLOCK = 3
 
 def declarations(module: Module) -> list[str]:
     """Return the intrinsics used here."""
-    v, mask = module.real, f"<{module.lanes} x i1>"
-    suffix = f"v{module.lanes}f{8 * module.item_size}.p0"
-    return [
-        f"declare {v} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {v})",
-        f"declare void @llvm.masked.store.{suffix}({v}, ptr, i32, {mask})",
-    ]
+    half = module.lanes // 2
+    parts = ((module.lanes, "store", ""), (half, "load", f", <{half} x {module.element}>"))
+    texts = []
+    for lanes, name, default in parts:
+        v, mask = f"<{lanes} x {module.element}>", f"<{lanes} x i1>"
+        suffix = f"v{lanes}f{8 * module.item_size}.p0"
+        given = f"ptr, i32, {mask}" if name == "load" else f"{v}, ptr, i32, {mask}"
+        texts.append(f"declare {v if name == 'load' else 'void'} @llvm.masked.{name}.{suffix}({given}{default})")
+    return texts
 
 
 def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None = None) -> list[str]:
@@ -32,7 +35,7 @@ def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None
     block = list(rows)
     size = 1
     while size < (up_to or lanes):
-        for i in range(lanes):
+        for i in range(len(block)):
             if i & size:
                 continue
             a, b = block[i], block[i | size]
@@ -45,40 +48,38 @@ def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None
     return block
 
 
-def gathered(w: Writer, module: Module, places: Sequence[str]) -> list[str]:
-    """Return the transpose of the square block of vectors at some addresses.
+def gathered(w: Writer, module: Module, rows: Sequence[str], count: int | None = None) -> list[str]:
+    """Return the columns of the square block that stands at the addresses of its rows, or the first ``count`` of them.
 
     The largest blocks change places while they are read: joining halves from memory takes no shuffle.
     """
-    half = module.lanes // 2
+    half, item = module.lanes // 2, module.item_size
     part = f"<{half} x {module.element}>"
     order = ", ".join(f"i32 {k}" for k in range(module.lanes))
+    wanted = module.lanes if count is None else count
     block = []
-    for offset in (0, half * module.item_size):
+    for first in range(0, wanted, half):
         halves = []
-        for place in places:
-            address = w.value(f"getelementptr i8, ptr {place}, i64 {offset}")
-            halves.append(w.value(f"load {part}, ptr {address}"))
-        for lower, upper in zip(halves[:half], halves[half:], strict=True):
-            block.append(w.value(f"shufflevector {part} {lower}, {part} {upper}, <{module.lanes} x i32> <{order}>"))
-    return transposed(w, module, block, half)
+        for row in rows:
+            address = w.value(f"getelementptr i8, ptr {row}, i64 {first * item}")
+            if wanted - first >= half:
+                halves.append(w.value(f"load {part}, ptr {address}, align 1"))
+            else:
+                intrinsic = f"@llvm.masked.load.v{half}f{8 * item}.p0"
+                mask = _mask(half, wanted - first)
+                halves.append(w.value(f"call {part} {intrinsic}(ptr {address}, i32 1, {mask}, {part} undef)"))
+        for upper, lower in zip(halves[:half], halves[half:], strict=True):
+            block.append(w.value(f"shufflevector {part} {upper}, {part} {lower}, <{module.lanes} x i32> <{order}>"))
+    return transposed(w, module, block, half)[:wanted]
 
 
 def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
     """Read ``size`` neighbouring numbers of each row into vectors of a buffer from ``position`` on."""
-    lanes, v, item = module.lanes, module.real, module.item_size
+    v, item = module.real, module.item_size
 
     def block(first: str | int, count: int) -> None:
-        offset = w.value(f"mul i64 {first}, {item}")
-        loaded = []
-        for row in rows:
-            address = w.value(f"getelementptr i8, ptr {row}, i64 {offset}")
-            if count == lanes:
-                loaded.append(w.value(f"load {v}, ptr {address}, align 1"))
-            else:
-                intrinsic = f"@llvm.masked.load.v{lanes}f{8 * item}.p0"
-                loaded.append(w.value(f"call {v} {intrinsic}(ptr {address}, i32 1, {_mask(lanes, count)}, {v} undef)"))
-        for k, vector in enumerate(transposed(w, module, loaded)[:count]):
+        places = [w.address(row, (first, item)) for row in rows]
+        for k, vector in enumerate(gathered(w, module, places, count)):
             place = w.address(buffer, (w.value(f"add i64 {first}, {position + k}"), module.vector_size))
             w.emit(f"store {v} {vector}, ptr {place}")
 
@@ -90,7 +91,7 @@ def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str,
             vector = w.value(f"insertelement {v} {vector}, {module.element} {number}, i32 {lane}")
         w.emit(f"store {v} {vector}, ptr {w.address(buffer, (position + k, module.vector_size))}")
 
-    _in_blocks(w, size, lanes, block, single)
+    _in_blocks(w, size, module.lanes, block, single)
 
 
 def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
@@ -127,13 +128,13 @@ def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str
 def store_few(w: Writer, module: Module, rows: Sequence[str], places: Sequence[str]) -> None:
     """Write the vectors at some addresses, fewer than there are lanes, to as many neighbouring numbers of each row."""
     lanes, v, item = module.lanes, module.real, module.item_size
-    vectors = [w.value(f"load {v}, ptr {place}") for place in places]
-    if len(vectors) >= _WORTH_A_BLOCK:
+    if len(places) >= _WORTH_A_BLOCK:
         intrinsic = f"@llvm.masked.store.v{lanes}f{8 * item}.p0"
-        block = transposed(w, module, [*vectors, *["undef"] * (lanes - len(vectors))])
+        block = gathered(w, module, [*places, *[places[-1]] * (lanes - len(places))])
         for row, numbers in zip(rows, block, strict=True):
-            w.emit(f"call void {intrinsic}({v} {numbers}, ptr {row}, i32 1, {_mask(lanes, len(vectors))})")
+            w.emit(f"call void {intrinsic}({v} {numbers}, ptr {row}, i32 1, {_mask(lanes, len(places))})")
         return
+    vectors = [w.value(f"load {v}, ptr {place}") for place in places]
     for k, vector in enumerate(vectors):
         for lane, row in enumerate(rows):
             number = w.value(f"extractelement {v} {vector}, i32 {lane}")
