@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel
+from chasles.engine.memory import empty
 from chasles.engine.threads import get_threads, run_all
 
 #: A piece of fewer samples would leave lanes idle.
@@ -39,15 +40,6 @@ def work_of_a_sample(kernel: Kernel) -> int:
     moved = sum(a.size for a in program.inputs) + len(program.results)
     work = program.operation_count + _WORK_OF_A_NUMBER * moved
     return _REPETITIONS * work if kernel.repeats else work
-
-
-def wants_one_block(kernel: Kernel) -> bool:
-    """Whether separate arrays for the results of a map would come and go page by page.
-
-    The system's allocator hands back what is freed beyond twice the largest array.
-    """
-    sizes = [argument.size for argument in kernel.program.outputs]
-    return kernel.shape == "map" and sum(sizes) > 2 * max(sizes, default=0)
 
 
 def call_in_pieces(
@@ -83,7 +75,7 @@ def call_in_pieces(
         for array, values in zip(given, exact if isinstance(exact, tuple) else (exact,), strict=True):
             np.copyto(array, values, casting="same_kind")
         return out
-    outputs = _in_one_block(shapes, dtype) if given is None else given
+    outputs = [empty(shape, dtype) for shape in shapes] if given is None else given
     if given is not None:
         arrays = [_apart(array, core, outputs, kernel) for array, core in zip(arrays, kernel.inputs, strict=True)]
     if batch and get_threads() == 1 and kernel.shape == "map" and _is_short(kernel, batch):
@@ -247,20 +239,10 @@ def _batch_and_output_shapes(
             if sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
                 return None
         batches.append(array.shape[: array.ndim - len(own)])
-    try:
-        batch = np.broadcast_shapes(*batches)
-    except ValueError:
-        return None
+    batch = batches[0]
+    if any(other != batch for other in batches):
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError:
+            return None
     return batch, [(*batch, *(sizes.get(d, d) for d in core.dims)) for core in kernel.outputs]
-
-
-def _in_one_block(shapes: Sequence[tuple[int, ...]], dtype: str) -> list[Array]:
-    """Make arrays in one block of memory.
-
-    One block comes and goes as a whole, so that the system's allocator keeps it for the next call; the pages of
-    separate large arrays are handed back and fetched anew each time, which takes longer than computing what goes into
-    them.
-    """
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    parts = np.split(np.empty(ends[-1], dtype), ends[:-1])
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

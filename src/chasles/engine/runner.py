@@ -13,7 +13,7 @@ from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
 from chasles.engine.foreign import foreign_call
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
-from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, wants_one_block, work_of_a_sample
+from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
 from chasles.engine.records import is_record, parts_of
 from chasles.engine.scalar import Traced
@@ -70,7 +70,6 @@ class Runner:
         self._cores: tuple[CoreArray, ...] = ()
         self._ranks: list[int] = []
         self._work = 0
-        self._in_one_block = False
 
     @cached_property
     def program(self) -> Program:
@@ -118,7 +117,7 @@ class Runner:
         if self.shape != "map":
             work *= self._repetitions(given)
         try:
-            in_pieces = get_threads() > 1 or (out is None and self._in_one_block)
+            in_pieces = get_threads() > 1 or out is None
             if work > UNINTERRUPTED_WORK or (work > WORTH_THREADS and in_pieces):
                 found = call_in_pieces(ufunc, self.kernel, given, out, self.dtype, self)
             else:
@@ -206,7 +205,6 @@ class Runner:
 
             ufunc = compile_numpy(kernel, self.dtype)
         self._work = work_of_a_sample(kernel)
-        self._in_one_block = wants_one_block(kernel)
         self._cores = kernel.inputs
         self._ranks = [len(core.dims) for core in kernel.inputs]
         self._ufunc = ufunc  # last: another thread may look for it at any time
