@@ -12,6 +12,7 @@ import chasles as ch
 from chasles import studies
 from chasles.control.linear_quadratic import continuous_riccati
 from chasles.errors import UnknownNameError
+from chasles.simulation import SaturationWarning
 from chasles.studies.controllers import make_controller
 from chasles.studies.design import draw
 from chasles.studies.experiment import bench, controller_of, parts, perform, plant_values
@@ -129,7 +130,8 @@ def test_torques_stay_within_the_motors_limits() -> None:
     arm = ch.load("panda")
     stiff = ch.PDGravity(arm, kp=5000.0, kd=100.0)
     motion = ch.PointToPoint(arm.home, arm.home + 0.2, 0.1)
-    run = ch.simulate(arm, stiff, motion, duration=0.05)
+    with pytest.warns(SaturationWarning, match=r"kd·T/M"):
+        run = ch.simulate(arm, stiff, motion, duration=0.05)
     share = np.abs(run["tau"].values) / arm.effort_limits
     assert share.max() == 1.0
     assert np.abs(run["tau_demanded"].values / arm.effort_limits).max() > 1.0
