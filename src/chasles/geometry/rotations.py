@@ -11,7 +11,7 @@ from chasles.comparable import comparable
 from chasles.engine import cos, generally, minimum, sin, where
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import UNIT_VECTOR, batched
-from chasles.geometry.elementary import Array, skew
+from chasles.geometry.elementary import Array, cross, skew
 from chasles.geometry.projections import ROTATION, quaternion_multiple
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
 from chasles.geometry.vectors import norm, normalize
@@ -67,7 +67,8 @@ def log_rotation(R: Array) -> Array:
     -------
     ndarray
         Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi, up to rounding. Of the two
-        vectors of half a turn the one whose component of largest magnitude is positive.
+        vectors of half a turn the one whose component of largest magnitude is positive. NaN for reflections, which no
+        rotation is near.
 
     Examples
     --------
@@ -77,6 +78,7 @@ def log_rotation(R: Array) -> Array:
     q = quaternion_multiple(R)
     vector = q[1:]
     side = generally(q[0] < 0.0, -1.0, 1.0)  # q and -q are the same rotation; w >= 0 means at most half a turn
+    side = generally(cross(R[0], R[1]) @ R[2] < 0.0, np.nan, side)
     rotation_vector: Array = (2.0 * side * angle_quotient(vector @ vector, side * q[0])) * vector
     return rotation_vector
 

@@ -10,6 +10,7 @@ import pytest
 from tests.interop.modern_robotics.robots import published, random_robot
 
 import chasles.interop.modern_robotics as mr
+from chasles.geometry import log_rotation
 
 SMALL = [1e-300, 1e-16, 1e-12, 1e-9, 1e-7, 9.99e-7, 1.01e-6]
 
@@ -143,3 +144,30 @@ def test_small_joint_angles_count_in_dynamics() -> None:
     ours = mr.GravityForces(tiny * direction, g, *robot) - mr.GravityForces(np.zeros(3), g, *robot)
     np.testing.assert_allclose(ours, tiny * slope, rtol=1e-5, atol=1e-12)
     assert not np.array_equal(ours, np.zeros(3))
+
+
+def test_reflections_have_no_logarithm() -> None:
+    half_turns = [np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0])]
+    for reflection in (-np.eye(3), np.diag([1.0, 1.0, -1.0]), -mr.MatrixExp3(mr.VecToso3([0.3, -0.2, 0.9]))):
+        T = np.eye(4)
+        T[:3, :3] = reflection
+        assert np.isnan(mr.MatrixLog3(reflection)).sum() >= 6
+        assert np.isnan(mr.MatrixLog6(T)).any()
+        assert np.isnan(log_rotation(reflection)).all()
+        # The others of a batch are not touched.
+        np.testing.assert_array_equal(
+            mr.MatrixLog3([*half_turns, reflection])[:2], [mr.MatrixLog3(R) for R in half_turns]
+        )
+
+
+def test_what_is_not_skew_is_read_as_the_published_package_reads_it() -> None:
+    matrices = np.random.default_rng(3).normal(size=(10, 4, 4))
+    for matrix in matrices:
+        np.testing.assert_array_equal(mr.so3ToVec(matrix[:3, :3]), published.so3ToVec(matrix[:3, :3]))
+        np.testing.assert_array_equal(mr.se3ToVec(matrix), published.se3ToVec(matrix).ravel())
+
+
+def test_a_motion_of_no_time_has_arrived() -> None:
+    for scaling in (mr.CubicTimeScaling, mr.QuinticTimeScaling):
+        assert scaling(0, 0) == 1.0
+        np.testing.assert_array_equal(scaling([0.0, 0.0, 2.0], [-1.0, 1.0, 2.0]), [0.0, 1.0, 1.0])

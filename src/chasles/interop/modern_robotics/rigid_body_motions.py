@@ -16,7 +16,7 @@ from chasles.geometry.batched import UNIT_VECTOR, Kind, batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation
 from chasles.geometry.projections import POSE, ROTATION
-from chasles.interop.modern_robotics.rotations import SO3_ALGEBRA, book_rotation_vector
+from chasles.interop.modern_robotics.rotations import SO3_ALGEBRA, book_rotation_vector, so3ToVec
 
 #: Exponential coordinates whose omega (rad) is below this part of their v (m) are a pure translation: what rounding
 #: leaves of one.
@@ -148,14 +148,14 @@ def se3ToVec(se3mat: Array) -> Array:
     Returns
     -------
     ndarray
-        (omega, v), shape (..., 6).
+        (omega, v), shape (..., 6); omega is read as `so3ToVec` does.
 
     Examples
     --------
     >>> se3ToVec([[0, -3, 2, 4], [3, 0, -1, 5], [-2, 1, 0, 6], [0, 0, 0, 0]])
     array([1., 2., 3., 4., 5., 6.])
     """
-    return np.concatenate([vectors.vee(se3mat[:3, :3]), se3mat[:3, 3]])
+    return np.concatenate([so3ToVec(se3mat[:3, :3]), se3mat[:3, 3]])
 
 
 @batched(T=POSE)
@@ -308,7 +308,7 @@ def MatrixLog6(T: Array) -> Array:
     Returns
     -------
     ndarray
-        Matrix of se(3), shape (..., 4, 4). Half a turn is about the axis of `MatrixLog3`.
+        Matrix of se(3), shape (..., 4, 4); NaN for reflections. Half a turn is about the axis of `MatrixLog3`.
 
     Notes
     -----

@@ -90,15 +90,15 @@ def so3ToVec(so3mat: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 3).
+        Elements (3, 2), (1, 3) and (2, 1), shape (..., 3), as the published package reads them: of a matrix that is not
+        skew-symmetric too, whose skew part `chasles.geometry.vee` gives.
 
     Examples
     --------
     >>> so3ToVec([[0, -3, 2], [3, 0, -1], [-2, 1, 0]])
     array([1., 2., 3.])
     """
-    vector: Array = vectors.vee(so3mat)
-    return vector
+    return np.array([so3mat[2, 1], so3mat[0, 2], so3mat[1, 0]])
 
 
 @batched(expc3=(3,), outputs=("omghat", "theta"))
@@ -175,8 +175,8 @@ def MatrixLog3(R: Array) -> Array:
     Returns
     -------
     ndarray
-        Matrix of so(3), shape (..., 3, 3). Of the two axes of half a turn the one whose last component that is not
-        near zero is positive, as in the published package.
+        Matrix of so(3), shape (..., 3, 3); NaN for reflections, which are no rotations. Of the two axes of half a turn
+        the one whose last component that is not near zero is positive, as in the published package.
 
     Notes
     -----

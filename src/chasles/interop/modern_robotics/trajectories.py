@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.geometry import interpolate_pose
 from chasles.geometry.batched import batched
@@ -29,14 +30,15 @@ def CubicTimeScaling(Tf: Any, t: Any) -> Any:
     Returns
     -------
     ndarray
-        s(t), from 0 to 1, shape (...).
+        s(t), from 0 to 1, shape (...). A motion of no time (Tf = 0) has arrived at t = 0, where the published package
+        divides by zero.
 
     Examples
     --------
-    >>> CubicTimeScaling(2, 0.6)
-    np.float64(0.216)
+    >>> CubicTimeScaling(2, 0.6), CubicTimeScaling(0, 0)
+    (np.float64(0.216), np.float64(1.0))
     """
-    x = t / Tf
+    x = _share(Tf, t)
     return x * x * (3.0 - 2.0 * x)
 
 
@@ -54,15 +56,22 @@ def QuinticTimeScaling(Tf: Any, t: Any) -> Any:
     Returns
     -------
     ndarray
-        s(t), from 0 to 1, shape (...).
+        s(t), from 0 to 1, shape (...). A motion of no time (Tf = 0) has arrived at t = 0, where the published package
+        divides by zero.
 
     Examples
     --------
-    >>> QuinticTimeScaling(2, 0.6).round(12)
-    np.float64(0.16308)
+    >>> QuinticTimeScaling(2, 0.6).round(12), QuinticTimeScaling(0, 0)
+    (np.float64(0.16308), np.float64(1.0))
     """
-    x = t / Tf
+    x = _share(Tf, t)
     return x * x * x * (10.0 - x * (15.0 - 6.0 * x))
+
+
+def _share(Tf: Any, t: Any) -> Any:
+    """Share of a motion's time that has passed; of no time none before t = 0 and all from then on."""
+    instant = Tf == 0.0
+    return where(instant, where(t < 0.0, 0.0, 1.0), t / where(instant, 1.0, Tf))
 
 
 def JointTrajectory(thetastart: ArrayLike, thetaend: ArrayLike, Tf: float, N: float, method: int) -> Array:
