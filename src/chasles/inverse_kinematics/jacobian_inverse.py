@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import real
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 
 
@@ -63,7 +65,7 @@ def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
     array([[0.8, 0. ],
            [0. , 0. ]])
     """
-    _require_positive(damping, "damping")
+    damping = real(damping, "damping", above=0)
     U, sigma, Vt = singular_values(J)
     return _composed(U, _damped(sigma, damping), Vt)
 
@@ -98,8 +100,8 @@ def selectively_damped_inverse(
     array([[0.5, 0. ],
            [0. , 1. ]])
     """
-    _require_positive(threshold, "threshold")
-    _require_positive(largest_damping, "largest_damping")
+    threshold = real(threshold, "threshold", above=0)
+    largest_damping = real(largest_damping, "largest_damping", above=0)
     U, sigma, Vt = singular_values(J)
     with np.errstate(invalid="ignore"):  # samples that are not finite
         share = np.minimum(sigma[..., -1:], threshold) / threshold
@@ -113,12 +115,9 @@ def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float
     >>> sigma
     array([3., 2.])
     """
-    try:
-        matrix = np.asarray(J, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError("the Jacobian must be an array of numbers, shape (..., m, n)") from None
+    matrix = np.asarray(as_array(J, "", "J"), dtype=np.float64)
     if matrix.ndim < 2 or 0 in matrix.shape[-2:]:
-        raise ArgumentError(f"the Jacobian must have shape (..., m, n), not {matrix.shape}")
+        raise ArgumentError(f"J has shape {matrix.shape}; expected (..., m, n)")
     finite = np.asarray(np.isfinite(matrix).all(axis=(-2, -1)))[..., None]
     U, sigma, Vt = np.linalg.svd(np.where(finite[..., None], matrix, 0.0), full_matrices=False)
     return U, np.where(finite, sigma, np.nan), Vt
@@ -129,15 +128,6 @@ def _damped(sigma: NDArray[np.float64], damping: Any) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # samples that are not finite
         size = np.hypot(sigma, damping)
         return np.asarray(sigma / size / size)
-
-
-def _require_positive(value: Any, name: str) -> None:
-    try:
-        positive = bool(np.isfinite(value) and value > 0.0)
-    except (TypeError, ValueError):
-        positive = False
-    if not positive:
-        raise ArgumentError(f"{name} must be a positive number, not {value!r}")
 
 
 def _composed(U: Any, inverse: Any, Vt: Any) -> NDArray[np.float64]:

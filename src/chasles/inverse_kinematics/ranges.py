@@ -110,7 +110,7 @@ class Ranges:
         return reduce(minimum, below + above, np.inf)
 
     def nearest_turn(self, q: Array, near: Array) -> Array:
-        """The same pose with each turning joint as near to ``near`` as whole turns within the limits bring it."""
+        """The same pose with each revolute joint as near to ``near`` as whole turns within the limits bring it."""
         return np.array(
             [self._turned(k, position, goal) for k, (position, goal) in enumerate(zip(q, near, strict=True))]
         )
@@ -141,7 +141,7 @@ def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64],
     """Centre (3,) in the world and radius (m) of a ball that the origin of a frame cannot leave.
 
     The centre is the first joint of the frame's chain; the radius is the sum of the distances from joint to joint and
-    of what joints slide. Infinite with sliding joints that have no end.
+    of what joints slide. Infinite with prismatic joints that have no end.
     """
     placement = tree.frames[target]
     centre, radius = placement.p_body_frame, 0.0

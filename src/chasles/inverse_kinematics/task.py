@@ -59,7 +59,8 @@ class Task:
     Attributes
     ----------
     weights
-        Of rotations about, then of displacements along the target's x, y, z; 0 where a component does not count.
+        Weights of the rotations about, then of the displacements along the target's x, y, z; 0 where a component does
+        not count.
     """
 
     weights: tuple[float, ...]

@@ -37,8 +37,8 @@ class PeakReport:
     Attributes
     ----------
     position, velocity, acceleration, jerk
-        Magnitudes ``largest`` in rad, rad/s, rad/s², rad/s³ (m, … for sliding joints) and their ``time`` in s, each of
-        shape (*batch, n).
+        Magnitudes ``largest`` in rad, rad/s, rad/s², rad/s³ (m, … for prismatic joints) and their ``time`` in s, each
+        of shape (*batch, n).
     """
 
     position: Peak

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Motion(NamedTuple):
-    """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for sliding joints).
+    """Joint positions, velocities, accelerations, each (..., n): rad, rad/s, rad/s² (m, … for prismatic joints).
 
     >>> import chasles as ch
     >>> q, qd, qdd = ch.PointToPoint([0.0], [1.0], duration=2.0)(1.0)  # half way, and fastest

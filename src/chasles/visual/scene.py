@@ -26,7 +26,7 @@ def scene_data(
     Parameters
     ----------
     robot
-        Who moves.
+        Robot that moves.
     times, q
         Shapes (time,) in s and (runs, time, nq).
     labels
@@ -58,7 +58,7 @@ def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
     Parameters
     ----------
     robot
-        Who is drawn.
+        Robot that is drawn.
     q
         Configurations (k, nq) that the first picture has to hold.
 
@@ -117,7 +117,7 @@ def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
 
 def _held(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray[np.float64]:
     """Configurations (runs, frames, nq) with the last finite one held where a run diverged."""
-    finite = (np.abs(q) < 1e6).all(axis=-1)  # beyond, angles mean nothing and sliding joints leave every picture
+    finite = (np.abs(q) < 1e6).all(axis=-1)  # beyond, angles mean nothing and prismatic joints leave every picture
     if finite.all():
         return q
     last = np.maximum.accumulate(np.where(finite, np.arange(q.shape[1]), 0), axis=1)

@@ -226,7 +226,7 @@ def _travel(joint: Joint) -> tuple[float, ...]:
 
 
 def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
-    """A cylinder on each axis of a turning joint, a sleeve and a rod for a sliding one, a plate or a ball."""
+    """A cylinder on each axis of a revolute joint, a sleeve and a rod for a sliding one, a plate or a ball."""
     entry = _entry(joint)
     axis = np.array([0.0, 0.0, 1.0]) if entry.axis is None else entry.axis
     if joint.has_quaternion:

@@ -27,7 +27,7 @@ class JointTracking:
     unit, effort_unit
         "rad" and "N m", or "m" and "N".
     rms_error, peak_error
-        Of reference minus position, in `unit`.
+        RMS and largest magnitude of the tracking error (reference minus position), in `unit`.
     peak_effort
         Largest absolute torque or force, in `effort_unit`.
     """

@@ -43,10 +43,10 @@ def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> s
     return " ".join(sentences)
 
 
-def in_words(value: float, unit: str) -> str:
+def quantity_text(value: float, unit: str) -> str:
     """A quantity with three digits, small angles and lengths in mrad and mm.
 
-    >>> in_words(0.00123, "rad"), in_words(1.5, "rad"), in_words(12.3456, "N m")
+    >>> quantity_text(0.00123, "rad"), quantity_text(1.5, "rad"), quantity_text(12.3456, "N m")
     ('1.23 mrad', '1.5 rad', '12.3 N m')
     """
     if unit in _SMALL and abs(value) < 0.1:
@@ -79,14 +79,15 @@ def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
         peak, joint = _worst(numbers["peak_error"].values[joints], run["joint"].values[joints])
         rms = float(numbers["rms_error"].values[joints].max())
         sentences.append(
-            f"The {_kind(run, unit)}joints stayed within {in_words(peak, unit)} of their reference ({joint} at worst), "
-            f"{in_words(rms, unit)} RMS."
+            f"The {_kind(run, unit)}joints stayed within {quantity_text(peak, unit)} of their reference "
+            f"({joint} at worst), "
+            f"{quantity_text(rms, unit)} RMS."
         )
     if "peak_position_error" in numbers:
         sentences.append(
-            f"The tool stayed within {in_words(float(numbers['peak_position_error']), 'm')} and "
-            f"{in_words(float(numbers['peak_rotation_error']), 'rad')}, "
-            f"{in_words(float(numbers['rms_position_error']), 'm')} RMS."
+            f"The tool stayed within {quantity_text(float(numbers['peak_position_error']), 'm')} and "
+            f"{quantity_text(float(numbers['peak_rotation_error']), 'rad')}, "
+            f"{quantity_text(float(numbers['rms_position_error']), 'm')} RMS."
         )
     settling = numbers["settling_time"].values if "settling_time" in numbers else np.array(np.nan)
     if np.isfinite(settling).all():
@@ -109,9 +110,9 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
     for title, unit, values in scored:
         best, worst = int(np.nanargmin(values)), int(np.nanargmax(values))
         sentences.append(
-            f"{title}: median {in_words(float(np.nanmedian(values)), unit)}, "
-            f"from {in_words(float(values[best]), unit)} ({labels[best]}) "
-            f"to {in_words(float(values[worst]), unit)} ({labels[worst]})."
+            f"{title}: median {quantity_text(float(np.nanmedian(values)), unit)}, "
+            f"from {quantity_text(float(values[best]), unit)} ({labels[best]}) "
+            f"to {quantity_text(float(values[worst]), unit)} ({labels[worst]})."
         )
     return sentences
 

@@ -157,7 +157,7 @@ def _pose(joint: str, home: dict[str, float]) -> str:
 def _show_joints(facts: dict[str, Any], console: Console) -> None:
     moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
     joints = table(
-        "Moving joints (position and speed in degrees, else N m, N m s/rad, kg m²; sliding joints in m, N, N s/m, kg)",
+        "Moving joints (°, °/s, N·m, N·m·s/rad, kg·m²; prismatic joints m, m/s, N, N·s/m, kg)",
         *("joint", "type", ">from", ">to", ">home", ">speed", ">effort", ">viscous", ">Coulomb", ">armature"),
     )
     for joint in moving:

@@ -42,7 +42,7 @@ def simulate(
         str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
     ],
     goal: Annotated[
-        str | None, typer.Option(help="Joint positions at the end, such as '0.1,0.2,-0.3' (rad, sliding joints m).")
+        str | None, typer.Option(help="Joint positions at the end, such as '0.1,0.2,-0.3' (rad, prismatic joints m).")
     ] = None,
     goal_random: Annotated[
         int | None, typer.Option(metavar="SEED", help="A random goal within the limits [default: seed 0].")

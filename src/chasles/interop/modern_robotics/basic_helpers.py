@@ -56,7 +56,7 @@ def Normalize(V: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Of an array with several axes the published package makes one vector; here each row of the last axis is one.
+    The published package makes one vector of an array with several axes; here each row of the last axis is one.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def ComputedTorque(
     Returns
     -------
     ndarray
-        taulist, N m (N for sliding joints), shape (..., n).
+        taulist, N·m (N for prismatic joints), shape (..., n).
 
     Raises
     ------

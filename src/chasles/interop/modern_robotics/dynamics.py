@@ -34,18 +34,18 @@ def InverseDynamics(
     Parameters
     ----------
     thetalist, dthetalist, ddthetalist
-        Joint variables, velocities and accelerations, rad, rad/s, rad/s² (m, ... for sliding joints), shape (..., n).
+        Joint variables, velocities and accelerations, rad, rad/s, rad/s² (m, ... for prismatic joints), shape (..., n).
     g
         Acceleration of gravity, m/s², shape (..., 3).
     Ftip
-        Wrench (m, f) that the end-effector applies to its environment, in its frame, N m and N, shape (..., 6).
+        Wrench (m, f) that the end-effector applies to its environment, in its frame, N·m and N, shape (..., 6).
     Mlist, Glist, Slist
         The robot: shapes (n + 1, 4, 4), (n, 6, 6) and (6, n); see the module.
 
     Returns
     -------
     ndarray
-        taulist, N m (N for sliding joints), shape (..., n).
+        taulist, N·m (N for prismatic joints), shape (..., n).
 
     Raises
     ------
@@ -120,7 +120,7 @@ def VelQuadraticForces(
     Returns
     -------
     ndarray
-        c, N m (N for sliding joints), shape (..., n).
+        c, N·m (N for prismatic joints), shape (..., n).
 
     Raises
     ------
@@ -157,7 +157,7 @@ def GravityForces(thetalist: ArrayLike, g: ArrayLike, Mlist: ArrayLike, Glist: A
     Returns
     -------
     ndarray
-        grav, N m (N for sliding joints), shape (..., n).
+        grav, N·m (N for prismatic joints), shape (..., n).
 
     Raises
     ------
@@ -192,7 +192,7 @@ def EndEffectorForces(
     Returns
     -------
     ndarray
-        JTFtip, N m (N for sliding joints), shape (..., n).
+        JTFtip, N·m (N for prismatic joints), shape (..., n).
 
     Raises
     ------
@@ -227,14 +227,14 @@ def ForwardDynamics(
     thetalist, dthetalist
         Joint variables and velocities, shape (..., n).
     taulist
-        Joint forces, N m (N for sliding joints), shape (..., n).
+        Joint forces, N·m (N for prismatic joints), shape (..., n).
     g, Ftip, Mlist, Glist, Slist
         As for `InverseDynamics`.
 
     Returns
     -------
     ndarray
-        ddthetalist, rad/s² (m/s² for sliding joints), shape (..., n).
+        ddthetalist, rad/s² (m/s² for prismatic joints), shape (..., n).
 
     Raises
     ------

@@ -18,7 +18,7 @@ def FKinBody(M: ArrayLike, Blist: ArrayLike, thetalist: ArrayLike) -> Array:
     Blist
         Screw axes of the joints in the end-effector frame at the home position, one a column, shape (..., 6, n).
     thetalist
-        Joint variables, rad (m for sliding joints), shape (..., n).
+        Joint variables, rad (m for prismatic joints), shape (..., n).
 
     Returns
     -------
@@ -59,7 +59,7 @@ def FKinSpace(M: ArrayLike, Slist: ArrayLike, thetalist: ArrayLike) -> Array:
     Slist
         Screw axes of the joints in the space frame at the home position, one a column, shape (..., 6, n).
     thetalist
-        Joint variables, rad (m for sliding joints), shape (..., n).
+        Joint variables, rad (m for prismatic joints), shape (..., n).
 
     Returns
     -------

@@ -42,7 +42,7 @@ def IKinBody(
     T
         Pose that is wanted, shape (..., 4, 4).
     thetalist0
-        First guess, rad (m for sliding joints), shape (..., n).
+        First guess, rad (m for prismatic joints), shape (..., n).
     eomg, ev
         Tolerances, rad and m, shape (...): lengths of the angular and linear part of the twist, in the end-effector
         frame, that would take the end-effector to T in a unit of time.

@@ -29,7 +29,7 @@ from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]
-#: An omega below this part of v (rad/m) is what rounding leaves of a sliding joint's.
+#: An omega below this part of v (rad/m) is what rounding leaves of a prismatic joint's.
 _SLIDES = 1e-9
 #: Relative rounding errors that an inertia may have.
 _ROUNDING = 1e-9

@@ -24,7 +24,7 @@ def minimum_norm_solution(A: Array, b: Array) -> Array:
 
     Examples
     --------
-    Of all x with x₁ + x₂ = 2 the shortest; the second equation, the first once more, is dependent:
+    The shortest x with x₁ + x₂ = 2; the second equation repeats the first:
 
     >>> minimum_norm_solution(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
     array([1., 1.])

@@ -16,7 +16,7 @@ def JacobianBody(Blist: ArrayLike, thetalist: ArrayLike) -> Array:
     Blist
         Screw axes of the joints in the end-effector frame at the home position, one a column, shape (..., 6, n).
     thetalist
-        Joint variables, rad (m for sliding joints), shape (..., n).
+        Joint variables, rad (m for prismatic joints), shape (..., n).
 
     Returns
     -------
@@ -47,7 +47,7 @@ def JacobianSpace(Slist: ArrayLike, thetalist: ArrayLike) -> Array:
     Slist
         Screw axes of the joints in the space frame at the home position, one a column, shape (..., 6, n).
     thetalist
-        Joint variables, rad (m for sliding joints), shape (..., n).
+        Joint variables, rad (m for prismatic joints), shape (..., n).
 
     Returns
     -------

@@ -120,7 +120,7 @@ def elimin(H: Any, idim: int, jdim: int, imax: int, j2max: int, k: int) -> Array
 def rmax(H: Any, idim: int, jdim: int, imin: int, imax: int, jmin: int, jmax: int) -> LargestElement:
     """Find the element of largest absolute value in the rows imin … imax-1 and the columns jmin … jmax-1.
 
-    Of several the first is taken, row by row.
+    The first of several is taken, row by row.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class GripperData(Record):
     q, qp, qpp
         Angles, their velocities and accelerations, shape (instants, 3), rad.
     position, velocity, acceleration
-        Of the gripper's centre in the base frame, shape (instants, 3), m.
+        Position of the gripper's centre in the base frame, shape (instants, 3), m.
     """
 
     dt: float

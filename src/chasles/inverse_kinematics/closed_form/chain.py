@@ -86,7 +86,7 @@ class Chain:
         return all(np.linalg.norm(np.cross(first, self.axes[k])) < PARALLEL for k in joints[1:])
 
     def meeting(self, *joints: int) -> Vector | None:
-        """Point in which the axes of some turning joints meet; None if they do not, or all are parallel."""
+        """Point in which the axes of some revolute joints meet; None if they do not, or all are parallel."""
         if self.slides[list(joints)].any() or self.parallel(*joints):
             return None
         # The point with the smallest sum of squared distances from the lines.

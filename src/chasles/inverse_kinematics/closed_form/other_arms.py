@@ -24,7 +24,7 @@ from chasles.inverse_kinematics.closed_form.subproblems import (
 class PlanarArm:
     """Two or three joints that turn about parallel axes, and at most one that slides along them: SCARAs, planar arms.
 
-    With two turning joints the position of the frame decides, and its orientation is what it is.
+    With two revolute joints the position of the frame decides, and its orientation is what it is.
     """
 
     name = "joints about parallel axes"
@@ -75,7 +75,7 @@ class PlanarArm:
 
 
 class FiveJoints:
-    """Five turning joints, the second to fourth parallel, as ROBOOP's Rhino family.
+    """Five revolute joints, the second to fourth parallel, as ROBOOP's Rhino family.
 
     Only targets in a five-dimensional set can be reached; others fail the check by forward kinematics.
     """
@@ -116,7 +116,7 @@ class FiveJoints:
 
 
 class ShoulderElbowWrist:
-    """Seven turning joints: axes 1 to 3 meet in a shoulder, axes 5 to 7 in a wrist, as of the KUKA iiwa.
+    """Seven revolute joints: axes 1 to 3 meet in a shoulder, axes 5 to 7 in a wrist, as of the KUKA iiwa.
 
     The elbow may lie anywhere on a circle about the line from shoulder to wrist. Its angle is measured about this line,
     from the half plane through it that the direction of the first axis points to (Kreutz-Delgado, Long and Seraji,

@@ -1,4 +1,4 @@
-"""Six turning joints: arms with a spherical wrist, and arms with three parallel axes.
+"""Six revolute joints: arms with a spherical wrist, and arms with three parallel axes.
 
 With all axes taken at joint positions zero, R_ij is the product of the turns of joints i + 1 to j, p_ij leads from a
 point of axis i to one of axis j, and the pose is

@@ -32,7 +32,7 @@ class Turn(NamedTuple):
     axis
         Unit vector, (3,).
     cosine, sine
-        Of the angle.
+        Cosine and sine of the angle.
     free
         Condition that any other angle would do as well: what is turned lies on the axis.
     lost

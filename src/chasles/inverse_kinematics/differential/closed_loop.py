@@ -15,23 +15,24 @@ from typing import Any
 
 import numpy as np
 
+from chasles.arguments import real
 from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
 from chasles.engine.linear_solve import factor
-from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
 from chasles.mechanics import Mechanics, require_plain_coordinates
+from chasles.sealed import Sealed
 
 
-class ClosedLoopInverseKinematics:
+class ClosedLoopInverseKinematics(Sealed):
     """Joint rates for the motion of a frame: ``rates(q, T_world_desired, twist_desired)``.
 
     Parameters
     ----------
     robot
-        Whose frame follows.
+        Robot whose frame follows.
     target
         Name of the frame; default the tool.
     position_gain, orientation_gain
@@ -64,22 +65,15 @@ class ClosedLoopInverseKinematics:
         threshold: float = 0.01,
         largest_damping: float = 0.04,
     ) -> None:
-        given = {
-            "position_gain": position_gain,
-            "orientation_gain": orientation_gain,
-            "threshold": threshold,
-            "largest_damping": largest_damping,
-        }
-        for name, value in given.items():
-            if not (np.isfinite(value) and value >= 0.0):
-                raise ArgumentError(f"{name} must be a number that is not negative, not {value!r}")
         require_plain_coordinates(robot, type(self).__name__)
         self.robot, self.target = robot, target
-        self.position_gain, self.orientation_gain = float(position_gain), float(orientation_gain)
-        self.threshold, self.largest_damping = float(threshold), float(largest_damping)
+        self.position_gain = real(position_gain, "position_gain", at_least=0)
+        self.orientation_gain = real(orientation_gain, "orientation_gain", at_least=0)
+        self.threshold = real(threshold, "threshold", at_least=0)
+        self.largest_damping = real(largest_damping, "largest_damping", at_least=0)
 
     def __call__(self, q: Any, T_world_desired: Any, twist_desired: Any = None) -> Any:
-        """Joint rates (..., n), rad/s (m/s for sliding joints); traced values become part of the trace.
+        """Joint rates (..., n), rad/s (m/s for prismatic joints); traced values become part of the trace.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.mechanics import Mechanics
@@ -83,7 +84,14 @@ class VelocityLimit:
 
     def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return the limits."""
-        highest = _limits(robot.velocity_limits if self.highest is None else self.highest, q, "velocity limits")
+        highest = reals(
+            robot.velocity_limits if self.highest is None else self.highest,
+            "highest",
+            q.shape,
+            broadcast=True,
+            at_least=0,
+            infinite=True,
+        )
         return -highest, highest
 
 
@@ -101,7 +109,7 @@ class AccelerationLimit:
 
     def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return the rates that are reached within the limits."""
-        highest = _limits(self.highest, q, "acceleration limits")
+        highest = reals(self.highest, "highest", q.shape, broadcast=True, at_least=0, infinite=True)
         lower, upper = qd - highest * dt, qd + highest * dt
         lowest_position, highest_position = position_limits(robot)
         stop_above = _stopping_speed(np.maximum(highest_position - q, 0.0), highest, dt)
@@ -152,13 +160,3 @@ def _stopping_speed(room: Vector, acceleration: Vector, dt: float) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # without room, limits or acceleration
         speed: Vector = 2.0 * room / (dt + np.sqrt(dt * dt + 2.0 * room / acceleration))
     return np.where(room == 0.0, 0.0, np.where(np.isfinite(room), np.where(acceleration > 0.0, speed, 0.0), np.inf))
-
-
-def _limits(values: ArrayLike, q: Vector, what: str) -> Vector:
-    try:
-        limits = np.broadcast_to(np.asarray(values, dtype=np.float64), q.shape)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be one number or shape {q.shape}, not {np.shape(values)}") from None
-    if not (limits >= 0.0).all():
-        raise ArgumentError(f"{what} must be numbers that are not negative, not {limits.tolist()}")
-    return limits

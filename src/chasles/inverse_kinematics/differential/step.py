@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.arguments import real, reals
+from chasles.errors import ArgumentError, import_extra
 from chasles.inverse_kinematics.differential.limits import (
     Bounds,
     ConfigurationLimit,
@@ -33,7 +34,7 @@ class JointRates:
     Attributes
     ----------
     qd
-        Joint rates, (n,), rad/s (m/s for sliding joints).
+        Joint rates, (n,), rad/s (m/s for prismatic joints).
     success
         Whether all limits are kept and the program was solved.
     message
@@ -72,7 +73,7 @@ def solve_rates(
     Parameters
     ----------
     robot
-        Whose joints move.
+        Robot whose joints move.
     q
         Joint positions, shape (n,).
     tasks
@@ -109,15 +110,11 @@ def solve_rates(
     >>> np.abs(arm.forward_kinematics(q) - goal).max() < 1e-4
     np.True_
     """
-    try:
-        import daqp
-    except ImportError:
-        raise MissingExtraError("daqp", "qp", "differential inverse kinematics with limits") from None
+    daqp = import_extra("daqp", "qp", "differential inverse kinematics with limits")
     require_plain_coordinates(robot, "solve_rates")
-    position = _vector(q, robot.n, "q")
-    rates = np.zeros(robot.n) if qd is None else _vector(qd, robot.n, "qd")
-    if not (np.isfinite(dt) and dt > 0.0):
-        raise ArgumentError(f"dt must be a positive number of seconds, not {dt!r}")
+    position = reals(q, "q", (robot.n,))
+    rates = np.zeros(robot.n) if qd is None else reals(qd, "qd", (robot.n,))
+    dt = real(dt, "dt", above=0)
     if not tasks:
         raise ArgumentError("there is no task; to stand still is one: DampingTask()")
     H, f = np.zeros((robot.n, robot.n)), np.zeros(robot.n)
@@ -163,13 +160,3 @@ def _contradictions(robot: Mechanics, q: Vector, bounds: Bounds) -> list[str]:
         else:
             sentences.append(f"the limits contradict each other at {name}: it keeps those of higher priority")
     return sentences
-
-
-def _vector(values: ArrayLike, n: int, name: str) -> Vector:
-    try:
-        vector = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be an array of numbers, shape ({n},)") from None
-    if vector.shape != (n,) or not np.isfinite(vector).all():
-        raise ArgumentError(f"{name} must have shape ({n},) and be finite, not {vector.shape}")
-    return vector

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.arguments import reals
 from chasles.geometry import (
     inverse_left_jacobian_pose,
     inverse_left_jacobian_rotation,
@@ -33,7 +33,7 @@ class Task(Protocol):
     """Anything that gives an equation for the joint rates at a configuration."""
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
-        """Return the equation, for rates in rad/s (m/s for sliding joints)."""
+        """Return the equation, for rates in rad/s (m/s for prismatic joints)."""
         ...
 
 
@@ -69,7 +69,7 @@ class FrameTask:
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the frame's error in its own axes."""
-        goal = _goal(self.T_world_goal, (4, 4), "T_world_goal")
+        goal = reals(self.T_world_goal, "T_world_goal", (4, 4))
         T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
         error = log_pose(relative_pose(T, goal))
         # T⁻¹ goal = exp(e): a body twist V of the frame changes it to exp(-V dt) exp(e), whose logarithm is
@@ -89,7 +89,7 @@ class PositionTask:
     target
         Name of the frame.
     cost
-        Of missing 1 m/s of the wanted velocity; one number or three for the world's axes.
+        Cost per 1 m/s of velocity error; one number or three for the world's axes.
     gain
         Rate at which the error decays, 1/s.
 
@@ -107,7 +107,7 @@ class PositionTask:
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the velocity of the frame's origin, in world axes."""
-        goal = _goal(self.p_world_goal, (3,), "p_world_goal")
+        goal = reals(self.p_world_goal, "p_world_goal", (3,))
         T, J = robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
         return Equation(J[3:], self.gain * (goal - T[:3, 3]), _costs(self.cost))
 
@@ -123,7 +123,7 @@ class OrientationTask:
     target
         Name of the frame.
     cost
-        Of missing 1 rad/s of the wanted angular velocity; one number or three for the frame's axes.
+        Cost per 1 rad/s of angular velocity error; one number or three for the frame's axes.
     gain
         Rate at which the error decays, 1/s.
 
@@ -141,7 +141,7 @@ class OrientationTask:
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return the equation for the frame's angular velocity, in its own axes."""
-        goal = _goal(self.R_world_goal, (3, 3), "R_world_goal")
+        goal = reals(self.R_world_goal, "R_world_goal", (3, 3))
         T, J = robot.pose_and_jacobian(q, frame="body", target=self.target)
         error = log_rotation(T[:3, :3].T @ goal)
         # The rotation vector e of Rᵀ goal changes by -J_l⁻¹(e) ω with the body's angular velocity ω.
@@ -163,7 +163,7 @@ class PostureTask:
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
         """Return one row for each joint."""
-        posture = _goal(self.posture, q.shape, "posture")
+        posture = reals(self.posture, "posture", q.shape)
         return Equation(np.eye(len(q)), self.gain * (posture - q), np.full(len(q), self.cost**2))
 
 
@@ -183,16 +183,6 @@ class DampingTask:
         return Equation(np.eye(len(q)), np.zeros(len(q)), np.full(len(q), self.cost**2))
 
 
-def _goal(values: ArrayLike, shape: tuple[int, ...], name: str) -> Vector:
-    goal = np.asarray(values, dtype=np.float64)
-    if goal.shape != shape or not np.isfinite(goal).all():
-        raise ArgumentError(f"{name} must have shape {shape} and be finite, not shape {goal.shape}")
-    return goal
-
-
 def _costs(cost: float | ArrayLike) -> Vector:
     """Weights (3,) of three rows: squared costs."""
-    try:
-        return np.broadcast_to(np.asarray(cost, dtype=np.float64), (3,)) ** 2
-    except ValueError:
-        raise ArgumentError(f"a cost must be one number or three, not of shape {np.shape(cost)}") from None
+    return reals(cost, "cost", (3,), broadcast=True) ** 2

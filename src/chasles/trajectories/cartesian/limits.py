@@ -24,7 +24,8 @@ class CartesianLimits:
     Attributes
     ----------
     linear_velocity, angular_velocity
-        Of the origin, m/s, and of the frame, rad/s; positive, one number or one for each trajectory of a batch.
+        Highest speed of the origin, m/s, and of the rotation, rad/s; positive, one number or one for each trajectory
+        of a batch.
     linear_acceleration, angular_acceleration
         m/s² and rad/s².
 

@@ -83,7 +83,7 @@ def squad_motion_by_time(u: Any, quaternions: Array, frequency: Any) -> tuple[Ar
     u
         Time since the beginning of the segment, s.
     quaternions
-        Of the segment, (4, 4); see `squads`.
+        Quaternions of the segment, (4, 4); see `squads`.
     frequency
         One by the segment's duration, 1/s.
     """

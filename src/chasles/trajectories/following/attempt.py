@@ -1,4 +1,4 @@
-"""One walk of a robot along a motion in space, and its inspection."""
+"""One attempt of a robot to follow a motion in space, and its inspection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
-from chasles.trajectories.following.tracking import Flags, TargetSamples, Tracker, Walk
+from chasles.trajectories.following.tracking import Flags, TargetSamples, TrackedSamples, Tracker
 from chasles.trajectories.joint.following_report import (
     Finding,
     FollowingReport,
@@ -36,10 +36,10 @@ _BEYOND = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """A walk along the motion, the joint motion through it, and their comparison at the times of inspection."""
+    """Tracked samples of the motion, the joint motion through them, and their comparison at the times of inspection."""
 
     tracker: Tracker
-    walk: Walk
+    tracked: TrackedSamples
     joints: PiecewisePolynomial
     inspection: Floats
     q: Floats
@@ -49,11 +49,11 @@ class Attempt:
 
     @classmethod
     def of(cls, tracker: Tracker, motion: CartesianTrajectory, times: Floats, q0: Floats) -> Attempt:
-        """Walk from a configuration (*batch, n)."""
+        """Track the motion from a configuration (*batch, n)."""
         samples = TargetSamples.of(motion, times)
-        walk = tracker.walk(samples, q0)
-        after, before = (tracker.rates(walk, side, times) for side in (samples.after, samples.before))
-        start, end = ([np.moveaxis(part, 0, -2) for part in (walk.q, *side)] for side in (after, before))
+        tracked = tracker.track(samples, q0)
+        after, before = (tracker.rates(tracked, side, times) for side in (samples.after, samples.before))
+        start, end = ([np.moveaxis(part, 0, -2) for part in (tracked.q, *side)] for side in (after, before))
         pieces = hermite_pieces(
             np.diff(times), [part[..., :-1, :] for part in start], [part[..., 1:, :] for part in end]
         )
@@ -63,7 +63,7 @@ class Attempt:
         column = inspection.reshape(-1, *(1,) * len(motion.batch))
         q, qd, _ = joints(column)
         angle, distance = tracker.remaining(q, motion(column).pose)
-        return cls(tracker, walk, joints, inspection, q, qd, np.asarray(angle), np.asarray(distance))
+        return cls(tracker, tracked, joints, inspection, q, qd, np.asarray(angle), np.asarray(distance))
 
     @classmethod
     def best(cls, tracker: Tracker, motion: CartesianTrajectory, times: Floats, starts: Iterable[Floats]) -> Attempt:
@@ -78,7 +78,7 @@ class Attempt:
     @property
     def trouble(self) -> int:
         """Number of samples that are not reached, or only by a jump."""
-        return int((~self.walk.solved | self.walk.jumped).sum())
+        return int((~self.tracked.solved | self.tracked.jumped).sum())
 
     @cached_property
     def astray(self) -> Flags:
@@ -95,16 +95,16 @@ class Attempt:
     @cached_property
     def sound(self) -> Flags:
         """Times of inspection between samples that are reached without a jump, (times of inspection, *batch)."""
-        pieces = self.walk.solved[1:] & self.walk.solved[:-1] & ~self.walk.jumped[1:]
+        pieces = self.tracked.solved[1:] & self.tracked.solved[:-1] & ~self.tracked.jumped[1:]
         sound = np.repeat(pieces, _PARTS, axis=0)
         return np.concatenate([sound, sound[-1:]])
 
     def refined_times(self) -> Floats:
         """Times of the samples, and the middles of the pieces that are not as they should be."""
-        times, solved = self.joints.knots, self.walk.solved
+        times, solved = self.joints.knots, self.tracked.solved
         wrong = self.sound & (self.astray | (self.beyond > _BEYOND).any(axis=-1))
         bad = wrong[:-1].reshape(len(times) - 1, _PARTS, *wrong.shape[1:]).any(axis=1)
-        bad |= (solved[1:] != solved[:-1]) | self.walk.jumped[1:]
+        bad |= (solved[1:] != solved[:-1]) | self.tracked.jumped[1:]
         chosen = bad.reshape(len(bad), -1).any(axis=1) & (np.diff(times) > _SHORTEST * (times[-1] - times[0]))
         return np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])[chosen]]))
 
@@ -135,15 +135,15 @@ class Attempt:
         """What is out of reach, jumps from branch to branch, and deviations elsewhere."""
         times, joints = self.joints.knots, self.tracker.robot.coordinate_names
         errors = np.maximum(self.angle, self.distance)
-        for lane in _lanes(~self.walk.solved):
+        for lane in _lanes(~self.tracked.solved):
             error = of_lane(errors, lane)
-            for first, last in runs(of_lane(~self.walk.solved, lane)):
+            for first, last in runs(of_lane(~self.tracked.solved, lane)):
                 inside = slice(first * _PARTS, last * _PARTS + 1)
                 k = inside.start + int(np.argmax(error[inside]))
                 spot = float(times[first]), float(times[last]), float(self.inspection[k]), float(error[k])
                 yield Finding("unreachable", *spot, trajectory=lane)
-        for k, *index in np.argwhere(self.walk.jumped).tolist():
-            leap = np.abs(self.walk.q[k, *index] - self.walk.q[k - 1, *index])
+        for k, *index in np.argwhere(self.tracked.jumped).tolist():
+            leap = np.abs(self.tracked.q[k, *index] - self.tracked.q[k - 1, *index])
             joint = int(np.argmax(leap))
             spot = float(times[k - 1]), float(times[k]), float(times[k]), float(leap[joint])
             yield Finding("jump", *spot, joint=joints[joint], trajectory=tuple(index))

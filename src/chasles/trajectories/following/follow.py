@@ -57,16 +57,16 @@ def follow(
     Parameters
     ----------
     robot
-        Who follows.
+        Robot that follows.
     motion
-        What to follow; a batch of motions gives a batch of joint motions, which share their samples.
+        Motion to follow; a batch of motions gives a batch of joint motions, which share their samples.
     q0
         Configuration near which to start, (*batch, n). By default the robot's home; if it cannot follow from there, the
         other configurations at the first pose are tried (of a single motion).
     target
         Name of the link or frame that follows.
     mask
-        What of the pose counts; see `chasles.inverse_kinematics.InverseKinematics`.
+        Components of the pose that count; see `chasles.inverse_kinematics.InverseKinematics`.
     limits
         Whether the joints' limits of position and velocity hold.
     dt
@@ -113,7 +113,7 @@ def follow(
         if len(more) == len(times) or len(more) * math.prod(motion.batch) > _MOST_CONFIGURATIONS:
             break
         times = more
-        attempt = Attempt.of(tracker, motion, times, attempt.walk.q[0])
+        attempt = Attempt.of(tracker, motion, times, attempt.tracked.q[0])
     return attempt.result(singularity)
 
 

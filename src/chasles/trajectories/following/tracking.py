@@ -34,7 +34,7 @@ _LEAST_DAMPING = 1e-13
 _RATE_DAMPING = 1e-8
 #: Joints this near to a limit, rad or m, stand at it.
 _AT_LIMIT = 1e-9
-#: Distance, rad (of the robot's size, for sliding joints), from a prediction that is a surprise.
+#: Distance, rad (of the robot's size, for prismatic joints), from a prediction that is a surprise.
 _SURPRISE = 0.1
 #: Conditioning below which the Jacobian does not give rates.
 _SINGULAR = 1e-4
@@ -66,7 +66,7 @@ class TargetSamples(NamedTuple):
         )
 
 
-class Walk(NamedTuple):
+class TrackedSamples(NamedTuple):
     """Configurations at the samples, (k, *batch, n); which are solved, and to which the robot jumps, (k, *batch)."""
 
     q: Floats
@@ -87,9 +87,9 @@ class Tracker:
     Parameters
     ----------
     robot, target
-        Whose frame follows.
+        Robot, and name of its frame that follows.
     task
-        What of the pose counts.
+        Components of the pose that count.
     limits
         Whether joint limits hold.
     tolerance
@@ -158,7 +158,7 @@ class Tracker:
         angle, distance = self.remaining(q, goal)
         return np.asarray((angle <= self.tolerance[0]) & (distance <= self.tolerance[1]))
 
-    def walk(self, samples: TargetSamples, q: Floats) -> Walk:
+    def track(self, samples: TargetSamples, q: Floats) -> TrackedSamples:
         """Follow the target from a configuration at the first sample, (*batch, n)."""
         times, goals = samples.times, samples.after.pose
         positions, solved = np.empty((len(times), *q.shape)), np.zeros((len(times), *q.shape[:-1]), dtype=bool)
@@ -176,7 +176,7 @@ class Tracker:
             positions[k], solved[k] = self.solve(goals[k], guess)
             surprised = (np.abs(positions[k] - guess) / self._units).max(initial=0.0) > _SURPRISE
             smooth = smooth + 1 if solved[k].all() and not surprised else 0
-        return Walk(positions, solved, solved & self._jumped(samples, positions))
+        return TrackedSamples(positions, solved, solved & self._jumped(samples, positions))
 
     def _jumped(self, samples: TargetSamples, q: Floats) -> Flags:
         """Samples that lie much farther from the one before than the velocities at both can explain, (k, *batch)."""
@@ -187,22 +187,22 @@ class Tracker:
         jumped = (np.abs(np.diff(q, axis=0)) > explained).any(axis=-1)
         return np.concatenate([np.zeros_like(jumped[:1]), jumped])
 
-    def rates(self, walk: Walk, motion: PoseMotion, times: Floats) -> Rates:
+    def rates(self, tracked: TrackedSamples, motion: PoseMotion, times: Floats) -> Rates:
         """Velocities and accelerations of the joints at the samples, for the twists and accelerations of a motion.
 
         From J qd = V and J qdd = A - Jdot qd; a redundant robot moves with the smallest velocities, and its
         accelerations are their exact derivative. Near singular configurations they are those of polynomials through
         neighbouring samples; out of reach velocities are such that nothing overshoots.
         """
-        qd, qdd, conditioning = self._joint_motion(walk.q, *motion, *self._stops)
-        known = walk.solved & (conditioning > _SINGULAR) & self._integrable
+        qd, qdd, conditioning = self._joint_motion(tracked.q, *motion, *self._stops)
+        known = tracked.solved & (conditioning > _SINGULAR) & self._integrable
         if known.all():
             return Rates(qd, qdd)
-        slope, bend = _differences(times, walk.q)
-        solved, known = walk.solved[..., None], known[..., None]
+        slope, bend = _differences(times, tracked.q)
+        solved, known = tracked.solved[..., None], known[..., None]
         from scipy.interpolate import pchip_interpolate  # takes long to load
 
-        slope = np.where(solved, slope, pchip_interpolate(times, walk.q, times, der=1))
+        slope = np.where(solved, slope, pchip_interpolate(times, tracked.q, times, der=1))
         return Rates(np.where(known, qd, slope), np.where(known, qdd, np.where(solved, bend, 0.0)))
 
     def _predicted(self, samples: TargetSamples, k: int, q: Floats) -> Floats:

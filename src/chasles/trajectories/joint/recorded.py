@@ -142,7 +142,7 @@ class SmoothingSpline(PiecewisePolynomial):
 class _Fit:
     """Least squares in the basis in which the sums of squares of deviation and jerk are both diagonal.
 
-    Of the least-squares coordinates of each column a smoothing of strength λ keeps the parts ``1 / (1 + λ γ_i)``; the
+    A smoothing of strength λ keeps these parts of each column's least-squares coordinates: ``1 / (1 + λ γ_i)``; the
     penalties γ_i of the parabolas are 0. The columns are the joints of all trajectories of a batch.
     """
 

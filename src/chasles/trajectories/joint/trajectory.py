@@ -42,7 +42,7 @@ class JointTrajectory(Trajectory[Motion]):
         return Motion(*self.derivatives(as_times(t))[:3])
 
     def jerk(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Third derivative at times of any shape, (..., n), rad/s³ (m/s³ for sliding joints)."""
+        """Third derivative at times of any shape, (..., n), rad/s³ (m/s³ for prismatic joints)."""
         return np.asarray(self.derivatives(as_times(t))[3])
 
     def peaks(self, dt: float | None = None) -> PeakReport:

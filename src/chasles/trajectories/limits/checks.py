@@ -108,7 +108,7 @@ def check(
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
     velocity, acceleration, jerk, torque
-        Largest magnitudes, one number or shape (n,), rad/s, rad/s², rad/s³, N m (m/s, …, N for sliding joints). Those
+        Largest magnitudes, one number or shape (n,), rad/s, rad/s², rad/s³, N·m (m/s, …, N for prismatic joints). Those
         of velocity and torque replace the robot's.
     vary
         Values of parameters of the robot, such as ``{"payload.mass": 2.0}``, for its torques. Leading axes are a batch.

@@ -66,7 +66,7 @@ def online_trajectory(
     Parameters
     ----------
     start, start_velocity, start_acceleration
-        State at the start, shape (n,), rad, rad/s, rad/s² (m, … for sliding joints). It may exceed the limits, and is
+        State at the start, shape (n,), rad, rad/s, rad/s² (m, … for prismatic joints). It may exceed the limits, and is
         then brought back within them at once.
     goal
         Positions at the end, shape (n,), or None to reach only the velocity and acceleration of the goal as soon as

@@ -34,7 +34,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     robot
         The robot.
     size
-        Its length, m: the range of sliding joints without limits.
+        Its length, m: the range of prismatic joints without limits.
 
     Returns
     -------
