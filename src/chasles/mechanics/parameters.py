@@ -169,7 +169,7 @@ class InertialParameters(Described):
         True
         """
         base = self.base_parameters()
-        wanted = reals(values, "base parameters", (len(base),))
+        wanted = reals(values, "values", (len(base),))
         grouping = Grouping(tuple(base.independent.tolist()), base.to_base)
         present, bodies = self.inertial_parameters, len(model.build_tree(self.description).carriers)
         if not consistent:
