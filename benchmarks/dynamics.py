@@ -9,11 +9,24 @@ import numpy as np
 
 from benchmarks import panda
 from benchmarks.robots import MissingPeerError
-from benchmarks.tables import Table, at_least, ratio, seconds
-from benchmarks.timing import interleaved
+from benchmarks.tables import Table, at_least, at_most, ratio, seconds
+from benchmarks.timing import fastest, interleaved
 
 BATCH = 4096
-BARS = {panda.INVERSE: 40.0, panda.FORWARD: 25.0, panda.MASS: 20.0, panda.POSE: 20.0, panda.DERIVATIVES: 15.0}
+BARS = {
+    panda.INVERSE: 45.0,
+    panda.FORWARD: 48.0,
+    panda.MASS: 38.0,
+    panda.POSE: 30.0,
+    panda.DERIVATIVES: 28.0,
+    panda.LINEAR: 24.0,
+    panda.REGRESSOR: 18.0,
+}
+SINGLE_BARS = {panda.POSE: 1.7, panda.DERIVATIVES: 2.5}
+SHORT, SHORT_BAR = 64, 1.4
+SINGLE_PRECISION_BAR = 1.7
+#: Places of our inertial parameters of a body among Pinocchio's: xx, xy, xz, yy, yz, zz in place of xx, xy, yy, xz, ….
+PINOCCHIO_ORDER = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 INFORMATION: dict[str, Callable[..., panda.Calls]] = {
     "MuJoCo": panda.mujoco_calls,
     "roboticstoolbox": panda.toolbox_calls,
@@ -24,6 +37,8 @@ INFORMATION: dict[str, Callable[..., panda.Calls]] = {
 def tables() -> Iterator[Table]:
     """All tables of this section."""
     yield batches()
+    yield batch_lengths()
+    yield precisions()
     yield single_calls()
     yield other_peers()
 
@@ -40,6 +55,8 @@ def batches() -> Table:
             "C++ loop: rneaInParallel or abaInParallel with one thread, into an array that exists already.",
             "Python call: one call of Pinocchio for one state, as it has no loop over batches for these.",
             "Chasles: one call from Python, which makes arrays for the results; with out= it writes into given ones.",
+            "Pinocchio's linear model has no rows for the velocities, its regressor no columns for friction and "
+            "armature.",
             "Largest difference: over the batch, from Pinocchio's values, relative to the largest of them.",
         ],
     )
@@ -68,6 +85,56 @@ def batches() -> Table:
     return table
 
 
+def batch_lengths() -> Table:
+    """A state of a short batch and one of a long batch."""
+    arm, s = panda.chasles_arm(), panda.states(BATCH)
+    table = Table(
+        "Panda, inverse dynamics with out=: time for one state of a batch, and in how many times that of the longest",
+        ("states", "a state", "ratio"),
+        notes=["Least time of a call."],
+    )
+    calls = {}
+    for count in (8, SHORT, 512, BATCH):
+        q, qd, qdd = s.q[:count].copy(), s.qd[:count].copy(), s.qdd[:count].copy()
+        out = arm.inverse_dynamics(q, qd, qdd)
+        calls[str(count)] = lambda q=q, qd=qd, qdd=qdd, out=out: arm.inverse_dynamics(q, qd, qdd, out=out)
+    each = {count: time / int(count) for count, time in fastest(calls, row=20).items()}
+    for count, time in each.items():
+        measured = time / each[str(BATCH)]
+        verdict = at_most(SHORT_BAR, measured, ratio) if int(count) == SHORT else ratio(measured)
+        table.add(f"{int(count):,}", seconds(time), verdict)
+    return table
+
+
+def precisions() -> Table:
+    """The same batch in doubles and in floats of 32 bits."""
+    arm, s = panda.chasles_arm(), panda.states(BATCH)
+    single = panda.States(*(array.astype(np.float32) for array in s))
+    table = Table(
+        f"Panda, batch of {BATCH:,} states, one thread, with out=: time for one state in double and single precision",
+        ("", "float64", "float32", "ratio"),
+        notes=["Least time of a call."],
+    )
+    functions = {
+        panda.INVERSE: (arm.inverse_dynamics, ("q", "qd", "qdd")),
+        panda.FORWARD: (arm.forward_dynamics, ("q", "qd", "tau")),
+        panda.MASS: (arm.mass_matrix, ("q",)),
+        panda.POSE: (arm.pose_and_jacobian.specialize(frame="body"), ("q",)),
+        panda.DERIVATIVES: (arm.inverse_dynamics_derivatives, ("q", "qd", "qdd")),
+    }
+    for name, (function, given) in functions.items():
+        calls = {}
+        for dtype, states in (("float64", s), ("float32", single)):
+            arguments = [getattr(states, key) for key in given]
+            typed = function if dtype == "float64" else function.astype(dtype)
+            out = typed(*arguments)
+            calls[dtype] = lambda typed=typed, arguments=arguments, out=out: typed(*arguments, out=out)
+        times = {dtype: time / BATCH for dtype, time in fastest(calls).items()}
+        verdict = at_least(SINGLE_PRECISION_BAR, times["float64"] / times["float32"])
+        table.add(name, seconds(times["float64"]), seconds(times["float32"]), verdict)
+    return table
+
+
 def page_faults(call: Callable[[], object], calls: int = 20) -> int:
     """How many pages a call makes the operating system map, on average."""
     try:
@@ -89,8 +156,8 @@ def batch_differences(s: panda.States) -> dict[str, float]:
     for k in range(len(s.q)):
         for name, call in panda.pinocchio_calls(*(array[k] for array in s)).items():
             actual = ours[name]
-            mine = tuple(part[k] for part in actual) if isinstance(actual, tuple) else actual[k]
-            for a, b in zip(_parts(mine), _from_pinocchio(name, call()), strict=True):
+            mine = tuple(part[k] for part in actual) if isinstance(actual, tuple) else (actual[k],)
+            for a, b in zip(_as_pinocchio_has_it(name, mine), _from_pinocchio(name, call()), strict=True):
                 worst[name] = max(worst[name], float(np.abs(a - b).max()))
                 largest[name] = max(largest[name], float(np.abs(b).max()))
     for name, call in panda.pinocchio_batches(s).items():
@@ -105,7 +172,7 @@ def single_calls() -> Table:
     table = Table("Panda, one call from Python", ("", "Chasles", "Pinocchio", "ratio"))
     for name in panda.FUNCTIONS:
         times = interleaved({"ours": ours[name], "peer": theirs[name]}, least=0.005)
-        verdict = at_least(1.0, times["peer"] / times["ours"])
+        verdict = at_least(SINGLE_BARS.get(name, 1.0), times["peer"] / times["ours"])
         table.add(name, seconds(times["ours"]), seconds(times["peer"]), verdict)
     return table
 
@@ -145,8 +212,16 @@ def other_peers() -> Table:
     return table
 
 
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+def _as_pinocchio_has_it(name: str, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What Pinocchio computes of our results: no rows for the velocities, no columns for friction and armature."""
+    if name == panda.LINEAR:
+        A, B = parts
+        n = len(A) // 2
+        return A[n:, :n], A[n:, n:], B[n:]
+    if name == panda.REGRESSOR:
+        (Y,) = parts
+        return (Y[:, : len(Y) * len(PINOCCHIO_ORDER)],)
+    return parts
 
 
 def _from_pinocchio(name: str, value: Any) -> tuple[Any, ...]:
@@ -159,6 +234,11 @@ def _from_pinocchio(name: str, value: Any) -> tuple[Any, ...]:
     if name == panda.DERIVATIVES:
         by_q, by_qd, M = value
         return by_q, by_qd, _mirrored(M)
+    if name == panda.LINEAR:
+        by_q, by_qd, inverse = value
+        return by_q, by_qd, _mirrored(inverse)
+    if name == panda.REGRESSOR:
+        return (value.reshape(len(value), -1, len(PINOCCHIO_ORDER))[..., PINOCCHIO_ORDER].reshape(value.shape),)
     return (value,)
 
 

@@ -13,14 +13,16 @@ from benchmarks.robots import PANDA, PANDA_TOOL, MissingPeerError
 
 Calls = dict[str, Callable[[], Any]]
 
-INVERSE, FORWARD, MASS, POSE, DERIVATIVES = (
+INVERSE, FORWARD, MASS, POSE, DERIVATIVES, LINEAR, REGRESSOR = (
     "inverse dynamics",
     "forward dynamics",
     "mass matrix",
     "forward kinematics + Jacobian",
     "∂τ/∂(q, q̇) with ∂τ/∂q̈",
+    "linear model (A, B)",
+    "torque regressor",
 )
-FUNCTIONS = (INVERSE, FORWARD, MASS, POSE, DERIVATIVES)
+FUNCTIONS = (INVERSE, FORWARD, MASS, POSE, DERIVATIVES, LINEAR, REGRESSOR)
 
 
 class States(NamedTuple):
@@ -85,6 +87,8 @@ def our_calls(s: States) -> Calls:
         MASS: lambda: arm.mass_matrix(s.q),
         POSE: lambda: arm.pose_and_jacobian(s.q, frame="body"),
         DERIVATIVES: lambda: arm.inverse_dynamics_derivatives(s.q, s.qd, s.qdd),
+        LINEAR: lambda: arm.linearize(s.q, s.qd, s.tau),
+        REGRESSOR: lambda: arm.torque_regressor(s.q, s.qd, s.qdd),
     }
 
 
@@ -98,6 +102,8 @@ def our_calls_with_out(s: States) -> Calls:
         MASS: lambda: arm.mass_matrix(s.q, out=results[MASS]),
         POSE: lambda: arm.pose_and_jacobian(s.q, frame="body", out=results[POSE]),
         DERIVATIVES: lambda: arm.inverse_dynamics_derivatives(s.q, s.qd, s.qdd, out=results[DERIVATIVES]),
+        LINEAR: lambda: arm.linearize(s.q, s.qd, s.tau, out=results[LINEAR]),
+        REGRESSOR: lambda: arm.torque_regressor(s.q, s.qd, s.qdd, out=results[REGRESSOR]),
     }
 
 
@@ -115,6 +121,8 @@ def pinocchio_calls(q: Any, qd: Any, qdd: Any, tau: Any) -> Calls:
         MASS: lambda: pin.crba(model, data, q),
         POSE: lambda: pin.computeFrameJacobian(model, data, q, tool, pin.LOCAL),
         DERIVATIVES: lambda: pin.computeRNEADerivatives(model, data, q, qd, qdd),
+        LINEAR: lambda: pin.computeABADerivatives(model, data, q, qd, tau),
+        REGRESSOR: lambda: pin.computeJointTorqueRegressor(model, data, q, qd, qdd),
     }
 
 
