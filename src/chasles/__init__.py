@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chasles import verbs
 from chasles._version import __version__
 from chasles.errors import ChaslesError
-from chasles.verbs import check, peaks, plot, report
+from chasles.verbs import check, peaks, plot, report, view
 
 if TYPE_CHECKING:
     from chasles import control, geometry, identification, integrators, studies
@@ -110,6 +110,7 @@ __all__ = [
     "threads",
     "time_optimal",
     "trace",
+    "view",
 ]
 
 _PACKAGES = (
@@ -135,6 +136,7 @@ _NAMES = {
 }  # fmt: skip
 verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
 verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
+verbs.view.implemented_in("chasles.visual.view.views", "chasles.visual.view.run_view")
 verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")
 verbs.peaks.implemented_in("chasles.trajectories.limits.checks")

@@ -1,4 +1,4 @@
-"""Verbs that act on objects of several packages: `plot`, `report`, `summary`, `check`, `peaks`, `to_dataset`, `follow`.
+"""Verbs that act on objects of several packages: `plot`, `report`, `view`, `summary`, `check`, `peaks`, `follow`, ….
 
 Imports run one way, so a trajectory cannot import the package that draws it. A verb turns that round. It is defined
 here, below all packages, and chooses an implementation by the type of its first argument. The package that does the
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from chasles.errors import ArgumentTypeError
 
-__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset"]
+__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset", "view"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -195,3 +195,47 @@ def to_dataset(subject: Any, *arguments: Any, **options: Any) -> Any:
 @Verb
 def follow(subject: Any, *arguments: Any, **options: Any) -> Any:
     """Find the joint motion that follows a motion in space: ``follow(cartesian_trajectory, robot, q0=None)``."""
+
+
+@Verb
+def view(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Show a robot, alone or in motion, on a page on which it can be moved.
+
+    ``view(robot, q=None)``
+        The robot at a configuration; default `Robot.home`.
+    ``view(solution, robot)``
+        The configurations of inverse kinematics, one solid and the others translucent.
+    ``view(joint_trajectory, robot)``
+        The motion of a robot.
+    ``view(run)``
+        The motions of a simulation.
+
+    Parameters
+    ----------
+    path
+        File to write the page to. It then stands alone: the robot and its kernels are in it. Default: a live page on
+        127.0.0.1.
+    title
+        Title of the page; default the robot's name.
+    browser
+        Whether to open the live page in the browser.
+
+    Returns
+    -------
+    LiveView or pathlib.Path
+        The live page, see `chasles.visual.view.live.LiveView`, or the file, absolute.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Nothing is known to show of this type.
+    ArgumentError
+        The subject does not fit the robot, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import chasles as ch, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ch.view(ch.load("planar2r"), path=folder + "/arm.html").name
+    'arm.html'
+    """

@@ -42,7 +42,7 @@ def scene_data(
     drawn = skeleton(robot.description)
     links = _links(drawn)
     frames = _frames(times, len(q) * len(links))
-    T_world_link = _link_poses(robot, links, _held(q[:, frames], robot.neutral))
+    T_world_link = _link_poses(robot, links, last_finite(q[:, frames], robot.neutral))
     p = T_world_link[..., :3, 3]
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
     return _bodies(drawn, links, T_world_link) | {
@@ -115,8 +115,8 @@ def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
 
 
-def _held(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Configurations (runs, frames, nq) with the last finite one held where a run diverged."""
+def last_finite(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return configurations (runs, frames, nq) with the last finite one held where a run diverged."""
     finite = (np.abs(q) < 1e6).all(axis=-1)  # beyond, angles mean nothing and prismatic joints leave every picture
     if finite.all():
         return q

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, Tab
+from browser import Tab
 
 import chasles as ch
 from chasles.inverse_kinematics.manipulability import velocity_ellipsoid
 from chasles.model import Description, Joint, Link
 from chasles.visual.view.page import view_page
-
-#: The page itself, and the colours of its picture.
-READY = """
-let page;
-const find = selector => document.querySelector(selector);
-const frames = async count => { while (count--) await new Promise(requestAnimationFrame); };
-const painted = () => {
-  page.scene.paint();
-  const { gl, canvas } = page.scene, pixels = new Uint8Array(4 * canvas.width * canvas.height);
-  gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
-  return pixels;
-};
-const slide = (name, value) => {
-  const range = find(`input[type=range][aria-label="${name}"]`);
-  range.value = value;
-  range.dispatchEvent(new Event("input"));
-};
-"""
-
-Opened = Callable[..., Tab]
-
-
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Opened:
-    def open_page(robot: ch.Robot, **options: Any) -> Tab:
-        path = tmp_path / "view.html"
-        path.write_text(view_page(robot, np.asarray(options.pop("q", robot.home)), title=robot.name, **options))
-        tab = Tab(browser, path)
-        tab.ask(READY)
-        tab.ask("chaslesView.then(opened => { page = opened; })")
-        return tab
-
-    return open_page
 
 
 def _shown(tab: Tab) -> tuple[np.ndarray[Any, Any], ...]:
@@ -59,7 +25,7 @@ def _shown(tab: Tab) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 @pytest.mark.parametrize("name", ["panda", "puma560", "planar2r"])
-def test_numbers_are_those_of_python(opened: Opened, name: str) -> None:
+def test_numbers_are_those_of_python(opened: Any, name: str) -> None:
     robot = ch.load(name)
     tab = opened(robot)
     for k, joint in enumerate(robot.joint_names):
@@ -77,7 +43,7 @@ def test_numbers_are_those_of_python(opened: Opened, name: str) -> None:
     assert tab.complaints() == []
 
 
-def test_the_picture_shows_the_links_where_python_has_them(opened: Opened, panda: ch.Robot) -> None:
+def test_the_picture_shows_the_links_where_python_has_them(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     links, places = tab.ask("[page.scene.scene.links, page.scene.posesNow().map(T => [...T])]")
     for link, T in zip(links, places, strict=True):
@@ -119,7 +85,7 @@ def _handle(tab: Tab, kind: str, axis: int, point: int) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", ["mouse", "touch"])
-def test_the_tool_follows_its_handles(opened: Opened, panda: ch.Robot, kind: str) -> None:
+def test_the_tool_follows_its_handles(opened: Any, panda: ch.Robot, kind: str) -> None:
     tab = opened(panda)
     before = panda.forward_kinematics(panda.home)
     _drag(tab, _handle(tab, "arrow", 2, 4), (0.0, -60.0), kind)  # upward along the world's z
@@ -139,7 +105,7 @@ def test_the_tool_follows_its_handles(opened: Opened, panda: ch.Robot, kind: str
     assert tab.complaints() == []
 
 
-def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Opened, panda: ch.Robot) -> None:
+def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     tab.ask("page.drag([1, 0, 0, 3, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])")
     assert "Not reached" in tab.ask("find('.status').textContent")
@@ -149,7 +115,7 @@ def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Opened, panda: ch.
     assert np.isfinite(T).all()
 
 
-def test_dragging_costs_less_than_a_frame(opened: Opened, panda: ch.Robot) -> None:
+def test_dragging_costs_less_than_a_frame(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     milliseconds = tab.ask(
         """(() => { const T = [...page.gizmo.T], start = performance.now(); let q = page.q;
@@ -163,7 +129,7 @@ def test_dragging_costs_less_than_a_frame(opened: Opened, panda: ch.Robot) -> No
     assert milliseconds < 8.0  # 0.2 on a quiet machine
 
 
-def test_keys_move_joints_and_the_camera(opened: Opened, panda: ch.Robot) -> None:
+def test_keys_move_joints_and_the_camera(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     tab.ask("find('input[type=range]').focus()")
     for _ in range(3):
@@ -177,7 +143,7 @@ def test_keys_move_joints_and_the_camera(opened: Opened, panda: ch.Robot) -> Non
     assert tab.ask("page.scene.azimuth") != azimuth
 
 
-def test_dark_and_narrow(opened: Opened, panda: ch.Robot) -> None:
+def test_dark_and_narrow(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     tab.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=2, mobile=True)
@@ -197,7 +163,7 @@ def _chain(joints: int, length: float) -> ch.Robot:
 @pytest.mark.parametrize(
     ("joints", "length"), [(0, 0.0), (1, 0.0), (1, 0.02), pytest.param(500, 0.02, marks=pytest.mark.slow)]
 )
-def test_robots_of_any_size_are_shown(opened: Opened, joints: int, length: float) -> None:
+def test_robots_of_any_size_are_shown(opened: Any, joints: int, length: float) -> None:
     stone = ch.Robot(Description("stone", links=(Link("base"),), joints=()))
     robot = _chain(joints, length) if joints else stone
     tab = opened(robot)
@@ -209,7 +175,7 @@ def test_robots_of_any_size_are_shown(opened: Opened, joints: int, length: float
     assert tab.complaints() == []
 
 
-def test_free_bases_and_balls_have_angles(opened: Opened) -> None:
+def test_free_bases_and_balls_have_angles(opened: Any) -> None:
     joints = (
         Joint("float", "free", "world", "body"),
         Joint("ball", "spherical", "body", "head", T_parent_joint=ch.geometry.pose(np.eye(3), [0.0, 0.0, 0.4])),
@@ -226,7 +192,7 @@ def test_free_bases_and_balls_have_angles(opened: Opened) -> None:
     assert tab.complaints() == []
 
 
-def test_positions_that_are_no_numbers_are_said(opened: Opened, panda: ch.Robot) -> None:
+def test_positions_that_are_no_numbers_are_said(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     tab.ask("page.move(page.q.map(() => NaN))")
     assert "no pose" in tab.ask("find('.notice').textContent")
@@ -235,7 +201,7 @@ def test_positions_that_are_no_numbers_are_said(opened: Opened, panda: ch.Robot)
     assert tab.complaints() == []
 
 
-def test_a_lost_graphics_card_is_said_and_the_picture_returns(opened: Opened, panda: ch.Robot) -> None:
+def test_a_lost_graphics_card_is_said_and_the_picture_returns(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     kept = tab.ask("new Set(new Uint32Array(painted().buffer)).size")
     tab.ask("(window.loss = page.scene.gl.getExtension('WEBGL_lose_context')).loseContext(), frames(3)")
@@ -246,15 +212,13 @@ def test_a_lost_graphics_card_is_said_and_the_picture_returns(opened: Opened, pa
     assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 0.5 * kept
 
 
-def test_without_webgl_the_numbers_remain(browser: Browser, panda: ch.Robot, tmp_path: Path) -> None:
+def test_without_webgl_the_numbers_remain(shown: Any, panda: ch.Robot, tmp_path: Path) -> None:
     page = view_page(panda, panda.home, title="panda")
     path = tmp_path / "view.html"
     path.write_text(
         page.replace("<script>", "<script>HTMLCanvasElement.prototype.getContext = () => null;</script><script>", 1)
     )
-    tab = Tab(browser, path)
-    tab.ask(READY)
-    tab.ask("chaslesView.then(opened => { page = opened; })")
+    tab = shown(path)
     assert "cannot be drawn here: this browser offers no WebGL 2" in tab.ask("find('.notice').textContent")
     tab.ask("slide('panda_joint1', 30)")
     np.testing.assert_allclose(_shown(tab)[0][0], np.radians(30.0), atol=1e-12)
@@ -262,7 +226,7 @@ def test_without_webgl_the_numbers_remain(browser: Browser, panda: ch.Robot, tmp
 
 
 @pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "a'b\"c", "]]><!--<script>"])
-def test_hostile_names_stay_text(opened: Opened, name: str) -> None:
+def test_hostile_names_stay_text(opened: Any, name: str) -> None:
     robot = ch.Robot.from_dh([{"a": 0.3, "name": name}], name=name)
     tab = opened(robot)
     assert tab.ask("find('h1').textContent") == robot.name

@@ -39,15 +39,16 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``integrate`` and, where the robot
-        has inverse kinematics, ``reach_pose`` and ``reach_position``; coordinates with limits and the ranges of their
-        sliders; velocities with effort limits; the payload's range, kg; constants of the inverse kinematics, or the
-        reason why there is none.
+        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate`` and, if
+        the robot has inverse kinematics, ``reach_pose`` and ``reach_position``; coordinates with limits and the ranges
+        of their sliders; velocities with effort and speed limits; the payload's range, kg; constants of the inverse
+        kinematics, or the reason why there is none.
     """
     functions: dict[str, Function] = {
         "frames": robot.frame_poses,
         "tool": robot.pose_and_jacobian.specialize(frame="world-aligned"),
         "gravity": robot.gravity_torque.specialize(vary=["payload.mass"]),
+        "torque": robot.inverse_dynamics.specialize(vary=["payload.mass"]),
         "integrate": robot.integrate,
     }
     solvers, refusal = _solvers(robot)
@@ -68,8 +69,13 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "module": base64.b64encode(gzip.compress(module.binary, mtime=0)).decode("ascii"),
         "coordinates": _coordinates(robot, lower_limits, upper_limits, size),
         "velocities": [
-            {"name": name, "unit": unit.replace("N m", "N·m"), "effort": _number_or_none(effort)}
-            for name, unit, effort in zip(robot.velocity_names, robot.effort_units, robot.effort_limits, strict=True)
+            {
+                "name": name,
+                "unit": unit.replace("N m", "N·m"),
+                "effort": _number_or_none(robot.effort_limits[k]),
+                "speed": _number_or_none(robot.velocity_limits[k]),
+            }
+            for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.effort_units, strict=True))
         ],
         "payload": {"mass": robot.description.payload.mass, "most": most},
         "massless": not any(link.inertia.mass for link in robot.description.links),

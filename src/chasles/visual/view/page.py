@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import model
 from chasles._version import __version__
 from chasles.engine.targets.wasm import program_script
 from chasles.robot import Robot
@@ -22,7 +23,9 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
 )
-_SCRIPTS = ("numbers.js", "mechanism.js", "gizmo.js", "panels.js", "view.js")
+_SCRIPTS = (
+    "numbers.js", "mechanism.js", "gizmo.js", "panels.js", "player.js", "motion.js", "pendant.js", "link.js", "view.js",
+)  # fmt: skip
 
 
 def view_page(
@@ -31,6 +34,7 @@ def view_page(
     *,
     title: str,
     ghosts: Mapping[str, NDArray[np.float64]] | None = None,
+    first: str = "",
     recording: Mapping[str, Any] | None = None,
     live: bool = False,
 ) -> str:
@@ -46,6 +50,8 @@ def view_page(
         Title of the page.
     ghosts
         Further configurations (nq,) by their labels, drawn translucent.
+    first
+        Label of the configuration at the start, if there are others.
     recording
         ``times`` (k,) in s, and ``runs``: positions (k, nq) by label.
     live
@@ -58,10 +64,12 @@ def view_page(
     data = {
         "title": title,
         "name": robot.name,
+        "source": _source(robot),
         "scene": scene,
         "frames": [robot.frame_names.index(link) for link in scene["links"]],
         "frameNames": robot.frame_names,
         "q": q.tolist(),
+        "first": first,
         "ghosts": [{"label": label, "q": other.tolist()} for label, other in (ghosts or {}).items()],
         "recording": _recorded(recording),
         "live": live,
@@ -87,6 +95,14 @@ def view_page(
     scripts = [program_script() + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
     policy = _POLICY.format(connect="'self'" if live else "'none'")
     return document(title, content, _own("view.css"), scripts, policy)
+
+
+def _source(robot: Robot) -> str:
+    """Return what `chasles.load` takes for this robot: its name if it is shipped, or that of a file to be written."""
+    name = robot.name
+    if name in model.shipped() and model.load(name) == robot.description:
+        return name
+    return f"{name}.toml"
 
 
 def _own(name: str) -> str:

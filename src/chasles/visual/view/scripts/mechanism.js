@@ -18,6 +18,9 @@ class Mechanism {
     /** @type {Coordinate[]} */
     this.coordinates = data.coordinates;
     this.n = data.velocities.length;
+    /** Where quaternions begin among the coordinates. @type {number[]} */
+    this.quaternions = [];
+    for (let k = 0; k < this.coordinates.length; k++) if (this.coordinates[k].unit === "") { this.quaternions.push(k); k += 3; }
   }
 
   /** Poses of all frames, row by row. @param {ArrayLike<number>} q @returns {Float64Array} */
@@ -40,6 +43,16 @@ class Mechanism {
     return /** @type {Float64Array} */ (Object.values(this.program.run("gravity", { q, "payload.mass": mass }))[0]);
   }
 
+  /**
+   * Torques of a motion; null for robots whose velocities are not the rates of their coordinates.
+   * @param {{ q: Float64Array, qd: Float64Array, qdd: Float64Array }} motion @param {number} mass
+   * @returns {Float64Array | null}
+   */
+  torque(motion, mass) {
+    if (this.quaternions.length) return null;
+    return this.program.run("torque", { ...motion, "payload.mass": mass }).tau;
+  }
+
   /** Half axes of the ellipsoid of tool velocities at unit joint rates, longest first. @param {ArrayLike<number>} J */
   ellipsoid(J) {
     const n = this.n, A = [];
@@ -58,6 +71,15 @@ class Mechanism {
   /** The nearest configuration within the limits. @param {ArrayLike<number>} q */
   clamped(q) {
     return Float64Array.from(q, (x, k) => Math.min(this.coordinates[k].high ?? Infinity, Math.max(this.coordinates[k].low ?? -Infinity, x)));
+  }
+
+  /** The same with quaternions of unit length. @param {Float64Array} q */
+  normalized(q) {
+    for (const k of this.quaternions) {
+      const size = Math.hypot(q[k], q[k + 1], q[k + 2], q[k + 3]) || 1;
+      for (let j = 0; j < 4; j++) q[k + j] /= size;
+    }
+    return q;
   }
 
   get dragged() { return Boolean(this.data.reach); }

@@ -23,6 +23,14 @@ class LiveScene extends RobotScene {
     super.prepare();
   }
 
+  /** Points of the tool's path. @param {Float32Array} points */
+  setTrace(points) {
+    this.points = points;
+    this.trace = points.length ? this.mesh(points, [3]) : null;
+  }
+
+  restored() { if (this.points) this.setTrace(this.points); }
+
   posesNow() { return this.places; }
 
   /** Room for the handles, and for the whole robot on narrow screens. */
@@ -54,7 +62,8 @@ class ViewPage {
     this.mass = data.payload.mass;
     /** @type {Float64Array} */
     this.q = Float64Array.from(data.q);
-    this.stage = document.querySelector(".stage");
+    /** @type {Float64Array[]} Other configurations for the pose of the tool. */
+    this.branchGhosts = [];
     this.noticeText = document.querySelector(".notice");
     /** @type {((q: Float64Array) => void)[]} */
     this.listeners = [];
@@ -62,10 +71,16 @@ class ViewPage {
     this.joints = new JointPanel(mechanism, q => this.move(q));
     this.torques = new TorquePanel(mechanism, mass => { this.mass = mass; this.refresh(); });
     this.tool = new ToolPanel(this);
-    document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element);
+    this.pendant = new Pendant(this);
+    /** @type {Player | null} */
+    this.player = null;
+    document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element, this.pendant.element);
     this.addCameras();
     this.chooseTheme();
-    this.move(this.q);
+    this.show(this.q);
+    if (data.ghosts.length) document.querySelector(".panels").prepend(this.configurations());
+    if (data.recording) this.playMotion(data.recording);
+    if (data.live) this.link = new LiveLink(this);
   }
 
   /** The picture, or one sentence in its place. */
@@ -97,12 +112,34 @@ class ViewPage {
   /** @param {string} text */
   notice(text) { this.noticeText.textContent = text; }
 
+  /** Goes to a configuration that was chosen here. @param {Float64Array} q @param {boolean} byHand whether a motion that plays ends */
+  move(q, byHand = true) {
+    if (byHand) this.player?.pause();
+    this.show(q);
+    for (const listener of this.listeners) listener(q);
+  }
+
   /** Goes to a configuration. @param {Float64Array} q */
-  move(q) {
+  show(q) {
     this.q = q;
     this.tool.status.textContent = "";
     this.refresh();
-    for (const listener of this.listeners) listener(q);
+  }
+
+  /** The configurations that the page was opened with. */
+  configurations() {
+    const all = [{ label: this.data.first, q: this.data.q }, ...this.data.ghosts];
+    return section("Configurations", true, choice("Go to", all.map(({ label }, k) => [String(k), label]),
+      value => this.move(Float64Array.from(all[Number(value)].q))));
+  }
+
+  /** Offers a motion to be played. @param {any} recording */
+  playMotion(recording) {
+    this.player?.pause();
+    this.player?.element.remove();
+    this.player = new Player(this, recording);
+    document.querySelector(".panels").prepend(this.player.element);
+    this.player.seek(recording.times[0]);
   }
 
   /** Follows the handles. @param {number[]} goal */
@@ -131,7 +168,7 @@ class ViewPage {
     if (!this.gizmo.held) this.gizmo.T = [...T];
     scene.marks = this.options.ellipsoid ? [this.ellipsoidMark(T, ellipsoid)] : [];
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
-    scene.ghosts = this.data.ghosts.map(({ q: other }, k) =>
+    scene.ghosts = [...this.data.ghosts.map(ghost => ghost.q), ...this.branchGhosts].map((other, k) =>
       ({ places: mechanism.places(other) ?? places, color: GHOST_COLORS[k % GHOST_COLORS.length], alpha: 0.28 }));
     scene.draw();
   }

@@ -1,0 +1,308 @@
+"""Live pages: a server on this machine alone shows a robot and hears where it is moved.
+
+The server listens on 127.0.0.1 at a port that the system chooses. The address that is opened carries a token; its first
+use sets a cookie and spends the token, so that neither another page, nor another user of this machine who sees the
+address later, can take part. Requests that name another host or come from another origin are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import secrets
+import threading
+import webbrowser
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import reals
+from chasles.errors import ArgumentError
+
+_HOST = "127.0.0.1"
+_LARGEST_MESSAGE = 4_000_000  # bytes
+_HEARTBEAT = 1.0  # s, between messages that find out whether a page is still there
+_GRACE = 3.0  # s, for a page that is loaded again
+
+
+class LiveView:
+    """A page on which a robot is moved, by hand there or from Python.
+
+    Closed by `close`, at the end of a ``with`` block, or together with Python.
+
+    Parameters
+    ----------
+    page
+        Text of the page.
+    q
+        Configuration that it shows at first, shape (nq,).
+    browser
+        Whether to open it in the browser.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> with ch.load("planar2r").view(browser=False) as view:
+    ...     view.show([0.3, 0.5])
+    ...     view.url.startswith("http://127.0.0.1:"), view.q
+    (True, array([0.3, 0.5]))
+    """
+
+    def __init__(self, page: str, q: NDArray[np.float64], *, browser: bool = True) -> None:
+        self._page = page.encode("utf-8")
+        self._token: str | None = secrets.token_urlsafe(24)
+        self._secret = secrets.token_urlsafe(24)
+        self._lock = threading.Lock()
+        self._q = q
+        self._waypoints: NDArray[np.float64] = np.empty((0, len(q)))
+        self._listeners: list[queue.SimpleQueue[str | None]] = []
+        self._left = threading.Event()
+        self._closed = False
+        self._server = _Server((_HOST, 0), self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
+        self._thread.start()
+        if browser:
+            webbrowser.open(self.url)
+
+    @property
+    def port(self) -> int:
+        """Port on which it listens."""
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """Address of the page, with its token until that is spent."""
+        token = self._token
+        return f"http://{_HOST}:{self.port}/" + (f"?token={token}" if token else "")
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Configuration that the page shows, shape (nq,), rad (m for sliding joints)."""
+        with self._lock:
+            return self._q.copy()
+
+    @property
+    def waypoints(self) -> NDArray[np.float64]:
+        """Configurations that were recorded on the page, shape (k, nq)."""
+        with self._lock:
+            return self._waypoints.copy()
+
+    def show(self, q: ArrayLike) -> None:
+        """Show a configuration, shape (nq,).
+
+        Raises
+        ------
+        ArgumentError
+            If the shape is wrong, or it has NaN or infinities.
+        """
+        own = reals(q, "q", self._q.shape)
+        with self._lock:
+            self._q = own
+        self._send({"q": own.tolist()})
+
+    def wait(self) -> None:
+        """Wait until the page was opened and closed again, or for Ctrl-C; then close."""
+        try:
+            while not self._left.wait(0.2):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop listening; an open page goes on by itself."""
+        if self._closed:
+            return
+        self._closed = True
+        self._left.set()
+        for listener in list(self._listeners):
+            listener.put(None)
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<LiveView at {self.url}>" if not self._closed else "<LiveView, closed>"
+
+    def _send(self, message: dict[str, Any]) -> None:
+        text = json.dumps(message)
+        for listener in list(self._listeners):
+            listener.put(text)
+
+    def _hear(self, message: Any) -> None:
+        """Take over what a page says of itself, or refuse it."""
+        nq = len(self._q)
+        try:
+            q = reals(message["q"], "q", (nq,))
+            waypoints = reals(message.get("waypoints") or np.empty((0, nq)), "waypoints", ("count", nq))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ArgumentError(f"the message is not one of this page: {error!r}") from None
+        with self._lock:
+            self._q, self._waypoints = q, waypoints
+
+    def _spend(self, token: str) -> bool:
+        """Whether a token is the right one, which then holds no longer."""
+        with self._lock:
+            right = self._token is not None and secrets.compare_digest(token.encode(), self._token.encode())
+            if right:
+                self._token = None
+            return right
+
+    def _connect(self) -> queue.SimpleQueue[str | None]:
+        listener: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._listeners.append(listener)
+        return listener
+
+    def _disconnect(self, listener: queue.SimpleQueue[str | None]) -> None:
+        self._listeners.remove(listener)
+        if not self._listeners and not self._closed:
+            threading.Timer(_GRACE, self._leave).start()
+
+    def _leave(self) -> None:
+        if not self._listeners:
+            self._left.set()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, address: tuple[str, int], view: LiveView) -> None:
+        super().__init__(address, _Handler)
+        self.view = view
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pages that are closed in the middle of an answer are no errors."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    timeout = 60.0
+
+    def do_GET(self) -> None:
+        """Answer requests for the page and for its stream of messages."""
+        if not self._from_here():
+            return
+        address = urlsplit(self.path)
+        given = parse_qs(address.query).get("token", [""])[0]
+        if address.path == "/" and given and self.server.view._spend(given):
+            cookie = f"{self._cookie_name}={self.server.view._secret}; HttpOnly; SameSite=Strict; Path=/"
+            self._answer(HTTPStatus.SEE_OTHER, b"", {"Set-Cookie": cookie, "Location": "/"})
+        elif not self._known():
+            self._answer(
+                HTTPStatus.FORBIDDEN,
+                b"This page is open elsewhere, or its address was used before. Ask Python for a new one.",
+            )
+        elif address.path == "/":
+            self._answer(HTTPStatus.OK, self.server.view._page, {"Content-Type": "text/html; charset=utf-8"})
+        elif address.path == "/events":
+            self._stream()
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, b"There is nothing here.")
+
+    def do_POST(self) -> None:
+        """Hear what the page says."""
+        if not self._from_here():
+            return
+        size = self.headers.get("Content-Length", "")
+        if not size.isdigit() or int(size) > _LARGEST_MESSAGE:
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"The message is too long or has no length.", close=True)
+            return
+        body = self.rfile.read(int(size))
+        if not self._known() or self.headers.get("Origin") != f"http://{self.headers['Host']}":
+            self._answer(HTTPStatus.FORBIDDEN, b"This is not the page's own message.")
+            return
+        try:
+            self.server.view._hear(json.loads(body))
+        except (ValueError, RecursionError) as error:  # ArgumentError is a ValueError
+            self._answer(HTTPStatus.BAD_REQUEST, str(error).encode("utf-8", "replace"))
+            return
+        self._answer(HTTPStatus.NO_CONTENT, b"")
+
+    def log_message(self, format: str, *values: Any) -> None:
+        """Write nothing: the terminal belongs to the user."""
+
+    @property
+    def _cookie_name(self) -> str:
+        return f"chasles_{self.server.server_address[1]}"
+
+    def _from_here(self) -> bool:
+        """Whether the request names this server; other names may have been made to point here."""
+        port = self.server.server_address[1]
+        if self.headers.get("Host") in (f"{_HOST}:{port}", f"localhost:{port}"):
+            return True
+        self._answer(HTTPStatus.FORBIDDEN, b"This server answers only to its own address.", close=True)
+        return False
+
+    def _known(self) -> bool:
+        """Whether the request carries the cookie that the token was exchanged for."""
+        try:
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie_name)
+        except CookieError:
+            return False
+        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.view._secret.encode())
+
+    def _answer(
+        self, status: HTTPStatus, body: bytes, headers: dict[str, str] | None = None, *, close: bool = False
+    ) -> None:
+        self.send_response(status)
+        always = {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        always |= {"Referrer-Policy": "same-origin", "X-Frame-Options": "DENY", "Content-Length": str(len(body))}
+        for name, value in (always | (headers or {})).items():
+            self.send_header(name, value)
+        if close:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self) -> None:
+        """Send messages as they come (Server-Sent Events), until the page is gone or the view is closed."""
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        view = self.server.view
+        listener = view._connect()
+        try:
+            self._write_event(json.dumps({"q": view.q.tolist(), "first": True}))
+            while True:
+                try:
+                    message = listener.get(timeout=_HEARTBEAT)
+                except queue.Empty:
+                    self.wfile.write(b": still here\n\n")
+                    self.wfile.flush()
+                    continue
+                if message is None:
+                    break
+                self._write_event(message)
+        except OSError:
+            pass  # the page was closed
+        finally:
+            view._disconnect(listener)
+
+    def _write_event(self, text: str) -> None:
+        self.wfile.write(f"data: {text}\n\n".encode())
+        self.wfile.flush()

@@ -1,0 +1,36 @@
+"""The verb `view` for simulations, which need xarray."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+import xarray
+
+from chasles import verbs
+from chasles.simulation.metrics import run_robot
+from chasles.visual.panels import shown_runs
+from chasles.visual.scene import last_finite
+from chasles.visual.summary import by_run, require_run, run_labels
+from chasles.visual.view.views import Viewed, frame_count, shown
+
+
+@verbs.view.register(xarray.Dataset)
+def run_view(
+    run: xarray.Dataset,
+    *,
+    path: str | PathLike[str] | None = None,
+    title: str | None = None,
+    browser: bool = True,
+) -> Viewed:
+    """Play a simulation; see `Run.view`."""
+    require_run(run)
+    robot = run_robot(run)
+    labels = run_labels(run)
+    drawn = shown_runs(len(labels))
+    times = np.asarray(run["time"].values, dtype=np.float64)
+    count = frame_count(float(times[-1] - times[0]), len(drawn), robot.nq)
+    frames = np.unique(np.linspace(0, len(times) - 1, min(count, len(times))).round().astype(np.intp))
+    q = last_finite(by_run(run, "q")[drawn][:, frames], robot.neutral)
+    runs = {labels[k]: part for k, part in zip(drawn, q, strict=True)}
+    return shown(robot, q[0, 0], path, title, browser, recording={"times": times[frames], "runs": runs})

@@ -1,0 +1,42 @@
+// The link of a live page with Python: configurations come as events, and what is moved here is sent back.
+"use strict";
+
+const SEND_INTERVAL = 60;  // ms
+
+class LiveLink {
+  /** @param {ViewPage} page */
+  constructor(page) {
+    this.page = page;
+    this.waiting = this.moved = false;
+    this.events = new EventSource("events");
+    this.events.onmessage = event => {
+      const { q, first } = JSON.parse(event.data);
+      if (first && this.moved) this.send();  // it was moved before the link stood
+      else page.show(Float64Array.from(q));
+    };
+    this.events.onerror = () => {
+      if (this.events.readyState !== EventSource.CLOSED && !this.failed) {
+        this.failed = setTimeout(() => this.end(), 4000);  // the browser tries again in the meantime
+      }
+    };
+    this.events.onopen = () => { clearTimeout(this.failed); this.failed = undefined; };
+    page.listeners.push(() => { this.moved = true; this.send(); });
+  }
+
+  end() {
+    this.events.close();
+    this.page.listeners = [];
+    this.page.notice("Python has closed this view. The page goes on by itself.");
+  }
+
+  send() {
+    if (this.waiting) return;
+    this.waiting = true;
+    setTimeout(() => {
+      this.waiting = false;
+      const { q, pendant } = this.page;
+      if (!q.every(Number.isFinite)) return;
+      fetch("state", { method: "POST", body: JSON.stringify({ q: [...q], waypoints: pendant.waypoints.map(w => [...w]) }) }).catch(() => {});
+    }, SEND_INTERVAL);
+  }
+}

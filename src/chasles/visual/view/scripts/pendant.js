@@ -1,0 +1,152 @@
+// The teach pendant: steps in space, other configurations for the same pose, waypoints, and the motion through them.
+"use strict";
+
+const JOG_STEPS = [["small", "1 mm, 0.5°", 0.001, 0.5], ["medium", "10 mm, 5°", 0.01, 5], ["large", "50 mm, 15°", 0.05, 15]];
+const BRANCH_STARTS = 48;
+const SAME = 1e-3;  // rad or m, between configurations that count as one
+
+class Pendant {
+  /** @param {ViewPage} page */
+  constructor(page) {
+    this.page = page;
+    /** @type {Float64Array[]} */
+    this.waypoints = [];
+    /** @type {"stops" | "through"} */
+    this.kind = "stops";
+    this.step = JOG_STEPS[1];
+    this.list = make("div", { class: "list" });
+    this.report = make("p", { class: "status", role: "status" });
+    this.found = make("p", { class: "quiet" });
+    this.branch = choice("Chosen", [], value => page.move(this.branches[Number(value)]));
+    this.branch.hidden = true;
+    /** @type {Float64Array[]} */
+    this.branches = [];
+    this.speed = make("input", { type: "range", min: 5, max: 100, value: 50, "aria-label": "speed, % of the velocity limits" });
+    this.playButton = make("button", { type: "button", class: "play-waypoints", onclick: () => this.play() }, "Play");
+    this.saveButtons = [["TOML", "toml"], ["CSV", "csv"], ["Python", "py"]].map(([text, suffix]) =>
+      make("button", { type: "button", class: `save-${suffix}`, onclick: () => this.save(suffix) }, text));
+    const jog = page.mechanism.dragged ? [
+      choice("Step", JOG_STEPS.map(([name, text]) => [String(name), String(text)]), value => { this.step = JOG_STEPS.find(([name]) => name === value); }),
+      make("div", { class: "jog" }, ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, false))),
+        ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, true)))),
+      make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
+      this.branch, this.found,
+    ] : [];
+    this.element = section("Teach", true, ...jog, make("h3", {}, "Waypoints"),
+      make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton),
+      this.list,
+      choice("Motion", [["stops", "stops at each waypoint (quintic)"], ["through", "passes through (cubic spline)"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
+      make("label", { class: "choice" }, make("span", {}, "Speed"), this.speed),
+      this.report,
+      make("div", { class: "buttons" }, make("span", { class: "quiet" }, "Save as"), ...this.saveButtons));
+    this.showList();
+    const step = this.element.querySelector('select[aria-label="Step"]');
+    if (step) step.value = "medium";
+  }
+
+  jogButton(name, axis, way, turns) {
+    const sign = way > 0 ? "+" : "−", label = turns ? `turn ${sign} about ${name}` : `move ${sign} along ${name}`;
+    return make("button", { type: "button", title: label, "aria-label": label, onclick: () => this.jog(axis, way, turns) }, `${turns ? "⟳" : ""}${name}${sign}`);
+  }
+
+  /** Moves the tool by a step along or about an axis of the handles. */
+  jog(axis, way, turns) {
+    const { gizmo, mechanism, q } = this.page, goal = [...mechanism.tool(q).T];
+    const a = gizmo.inTool ? [goal[axis], goal[4 + axis], goal[8 + axis]] : [0, 1, 2].map(k => Number(k === axis));
+    if (turns) {
+      const R = Rotation.times(Rotation.about(a, way * Number(this.step[3]) * DEGREE), [0, 1, 2].flatMap(i => goal.slice(4 * i, 4 * i + 3)));
+      for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) goal[4 * i + j] = R[3 * i + j];
+    } else for (let i = 0; i < 3; i++) goal[4 * i + 3] += way * Number(this.step[2]) * a[i];
+    this.page.drag(goal);
+  }
+
+  /** Looks for other configurations with the same pose of the tool, from starts spread over the limits. */
+  findBranches() {
+    const { mechanism, q, gizmo } = this.page, goal = mechanism.tool(q).T, { first, span } = mechanism.data.reach;
+    const found = [Float64Array.from(q)];
+    for (let k = 1; k < BRANCH_STARTS; k++) {
+      const start = q.map((x, j) => span[j] ? first[j] + span[j] * ((k * (Math.sqrt(2 + 3 * j) % 1)) % 1) : x);
+      const other = mechanism.reachAnyhow(start, goal, gizmo.turns, 60);
+      const known = found.some(own => own.every((x, j) => Math.abs(Math.sin((x - other.q[j]) / 2)) < SAME));
+      if (other.reached && !known) found.push(Float64Array.from(other.q));
+    }
+    this.branches = found;
+    this.page.branchGhosts = found.slice(1, 9);
+    this.branch.hidden = found.length < 2;
+    const select = this.branch.querySelector("select");
+    select.replaceChildren(...found.map((_, k) => make("option", { value: k }, k ? `configuration ${k + 1}` : "this one")));
+    this.found.textContent = found.length < 2 ? "No other configuration was found." :
+      `${found.length} configurations were found${mechanism.n > 6 ? ", of infinitely many" : ""}.`;
+    this.page.refresh();
+  }
+
+  record() {
+    this.waypoints.push(Float64Array.from(this.page.q));
+    this.showList();
+    this.page.move(this.page.q);
+  }
+
+  showList() {
+    this.list.replaceChildren(...this.waypoints.map((q, k) => {
+      const text = Array.from(q, (x, j) => fixedNumber(this.page.mechanism.coordinates[j].unit === "rad" ? x / DEGREE : x, 1)).join(", ");
+      const button = (label, title, act) => make("button", { type: "button", title, "aria-label": `${title} ${k + 1}`, onclick: act }, label);
+      return make("div", { class: "waypoints" }, make("span", { class: "quiet", title: text }, `${k + 1}: ${text}`),
+        button("go", "Go to waypoint", () => this.page.move(Float64Array.from(q))),
+        button("set", "Replace waypoint", () => { this.waypoints[k] = Float64Array.from(this.page.q); this.changed(); }),
+        button("×", "Delete waypoint", () => { this.waypoints.splice(k, 1); this.changed(); }));
+    }));
+    const none = this.waypoints.length < 2;
+    for (const button of [this.playButton, ...this.saveButtons]) button.disabled = none;
+    this.report.textContent = "";
+  }
+
+  changed() {
+    this.showList();
+    this.page.move(this.page.q);
+  }
+
+  /** The motion through the waypoints. */
+  motion() {
+    const { velocities, coordinates } = this.page.mechanism.data, part = Number(this.speed.value) / 100;
+    const plain = velocities.length === coordinates.length;
+    const speeds = coordinates.map((_, k) => part * ((plain && velocities[k].speed) || 1));
+    return TaughtMotion.within(this.waypoints, this.kind, speeds);
+  }
+
+  play() {
+    const motion = this.motion(), times = motion.samples, { page } = this;
+    const problems = motion.violations(page.mechanism, page.mass);
+    this.report.textContent = problems.length ? problems.slice(0, 4).join(" ") : "";
+    page.playMotion({ times, runs: [{ label: "taught", q: times.flatMap(t => [...motion.at(t).q]) }] });
+    page.player.play();
+  }
+
+  /** Text of a file that reproduces the motion. @param {string} suffix */
+  text(suffix) {
+    const { times, waypoints, kind } = this.motion(), { name, source, coordinates } = this.page.data;
+    const rows = waypoints.map(q => [...q]), numbers = row => `[${row.map(String).map(x => /[.e]/.test(x) ? x : `${x}.0`).join(", ")}]`;
+    const quoted = JSON.stringify;
+    const units = coordinates.map(({ unit }) => unit || "1"), names = coordinates.map(coordinate => coordinate.name);
+    if (suffix === "csv") {
+      const cell = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+      return [["time", ...names].map(cell).join(","), ...rows.map((row, k) => [times[k], ...row].join(","))].join("\n") + "\n";
+    }
+    if (suffix === "toml") {
+      return `# Waypoints that were taught on a page of Chasles; s, rad and m.\nrobot = ${quoted(name)}\nmotion = ${quoted(kind)}\n` +
+        `coordinates = [${names.map(x => quoted(x)).join(", ")}]\nunits = [${units.map(x => quoted(x)).join(", ")}]\n` +
+        `times = ${numbers(times)}\nwaypoints = [\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n`;
+    }
+    const call = kind === "stops" ? "ch.HermiteSpline(times, waypoints, 0.0, 0.0)  # rests at each waypoint" : "ch.CubicSpline(times, waypoints)  # rests at both ends";
+    return `"""Motion of robot ${quoted(name).slice(1, -1).replaceAll('"', "'")}, taught on a page of Chasles."""\n\nimport chasles as ch\n\n` +
+      `arm = ch.load(${quoted(source)})${source.endsWith(".toml") ? "  # the robot of the page, written by arm.to_toml" : ""}\n` +
+      `times = ${numbers(times)}  # s\nwaypoints = [  # ${names.map(x => quoted(x).slice(1, -1)).join(", ")}; rad, m\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n` +
+      `motion = ${call}\n\nif __name__ == "__main__":\n    print(motion.check(arm))\n`;
+  }
+
+  /** @param {string} suffix */
+  save(suffix) {
+    const link = make("a", { href: URL.createObjectURL(new Blob([this.text(suffix)], { type: "text/plain" })), download: `waypoints.${suffix}` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+}

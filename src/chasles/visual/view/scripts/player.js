@@ -1,0 +1,87 @@
+// Plays recorded or taught motions: positions over time, between whose samples the page interpolates.
+"use strict";
+
+const TRACE_POINTS = 600;
+
+class Player {
+  /** @param {ViewPage} page @param {{ times: number[], runs: { label: string, q: number[] }[] }} recording */
+  constructor(page, { times, runs }) {
+    this.page = page;
+    this.times = times;
+    this.runs = runs;
+    this.run = 0;
+    this.playing = false;
+    this.button = make("button", { type: "button", class: "play", onclick: () => this.playing ? this.pause() : this.play() }, "Play");
+    this.slider = make("input", { type: "range", min: times[0], max: times[times.length - 1], step: "any", "aria-label": "time",
+      oninput: () => { this.pause(); this.seek(Number(this.slider.value)); } });
+    this.clock = make("output", { class: "clock" });
+    this.speed = choice("Speed", [["1", "1 ×"], ["0.25", "¼ ×"], ["0.5", "½ ×"], ["2", "2 ×"]], () => {}).querySelector("select");
+    const which = runs.length > 1 ? choice("Run", runs.map(({ label }, k) => [String(k), label]), value => this.select(Number(value))) : "";
+    this.element = section("Motion", true, which,
+      make("div", { class: "player" }, this.button, this.slider, this.clock, this.speed));
+    this.select(0, false);
+  }
+
+  /** Configuration at a time. @param {number} time */
+  at(time) {
+    const { times } = this, n = this.page.q.length, { q } = this.runs[this.run];
+    let low = 0, high = times.length - 1;
+    while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= time) low = middle; else high = middle; }
+    const span = times[high] - times[low], f = span > 0 ? Math.min(1, Math.max(0, (time - times[low]) / span)) : 0;
+    const mixed = Float64Array.from({ length: n }, (_, k) => q[low * n + k] + f * (q[high * n + k] - q[low * n + k]));
+    return this.page.mechanism.normalized(mixed);
+  }
+
+  /** @param {number} run */
+  select(run, show = true) {
+    this.run = run;
+    this.drawTrace();
+    if (show) this.seek(this.time ?? this.times[0]);
+  }
+
+  /** The path of the tool, as dots. */
+  drawTrace() {
+    const { scene, mechanism } = this.page;
+    if (!scene) return;
+    const { times } = this, count = Math.min(TRACE_POINTS, times.length * 20);
+    const points = new Float32Array(3 * count), first = times[0], last = times[times.length - 1];
+    for (let k = 0; k < count; k++) {
+      const { T } = mechanism.tool(this.at(first + (last - first) * k / Math.max(count - 1, 1)));
+      points.set([T[3], T[7], T[11]], 3 * k);
+    }
+    scene.setTrace(points);
+  }
+
+  /** @param {number} time */
+  seek(time) {
+    const { times, page } = this;
+    this.time = time;
+    this.slider.value = String(time);
+    this.clock.textContent = `${time.toFixed(2)} s`;
+    if (page.scene) page.scene.frame = (time - times[0]) / (times[times.length - 1] - times[0] || 1) * (page.scene.trace?.count ?? 1);
+    page.move(this.at(time), false);
+  }
+
+  play() {
+    const [first, last] = [this.times[0], this.times[this.times.length - 1]];
+    this.playing = true;
+    this.button.textContent = "Pause";
+    if ((this.time ?? first) >= last) this.seek(first);
+    let before = null;
+    const step = now => {
+      if (!this.playing) return;
+      const elapsed = before === null ? 0 : Math.min(0.1, (now - before) / 1000);
+      before = now;
+      this.seek(Math.min(last, this.time + elapsed * Number(this.speed.value)));
+      if (this.time >= last) this.pause();
+      else requestAnimationFrame(step);
+    };
+    if (this.time === undefined) this.seek(first);
+    requestAnimationFrame(step);
+  }
+
+  pause() {
+    this.playing = false;
+    this.button.textContent = "Play";
+  }
+}
