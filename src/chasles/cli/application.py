@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from chasles._version import __version__
-from chasles.cli.commands import cache, convert, demo, excite, identify, info, robots, simulate, study
+from chasles.cli.commands import cache, convert, demo, excite, identify, info, robots, simulate, study, view
 from chasles.cli.output import errors, show_warning
 from chasles.errors import ChaslesError
 
@@ -61,6 +61,7 @@ def chasles(
 application.command("demo")(demo.demo)
 application.command("robots")(robots.robots)
 application.command("info")(info.info)
+application.command("view")(view.view)
 application.command("convert")(convert.convert)
 application.command("excite")(excite.excite_command)
 application.command("identify")(identify.identify_command)
