@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from chasles import model
+from numpy.typing import ArrayLike
+
+from chasles import model, verbs
 from chasles.cached import cached_property
 from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
 
@@ -49,6 +52,42 @@ class Robot(Mechanics):
         from chasles.inverse_kinematics import InverseKinematics  # loaded by those who need it
 
         return InverseKinematics(self)
+
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        path: str | PathLike[str] | None = None,
+        title: str | None = None,
+        browser: bool = True,
+    ) -> Any:
+        """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
+
+        Parameters
+        ----------
+        q
+            Configuration at the start, shape (nq,), rad (m for sliding joints); default `home`.
+        path
+            File to write the page to, which then needs neither Python nor a network. Default: a live page.
+        title
+            Title of the page; default the robot's name.
+        browser
+            Whether to open the live page in the browser.
+
+        Returns
+        -------
+        LiveView or pathlib.Path
+            The live page, see `chasles.visual.view.live.LiveView`, or the file, absolute.
+
+        Examples
+        --------
+        >>> import chasles as ch, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = ch.load("panda").view(path=folder + "/panda.html")
+        ...     page.stat().st_size < 150_000
+        True
+        """
+        return verbs.view(self, q, path=path, title=title, browser=browser)
 
 
 def load(

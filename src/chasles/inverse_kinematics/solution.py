@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.engine import Layout
+
+if TYPE_CHECKING:
+    from chasles.mechanics import Mechanics
 
 Select = Literal["first", "nearest", "best", "all"]
 SELECTIONS = ("first", "nearest", "best", "all")
@@ -183,6 +187,13 @@ class Solution:
         for spent in (_ITERATIONS, _RESTARTS):
             rows[..., spent] = self.rows[..., spent].sum(axis=-1)
         return Solution(rows)
+
+    def view(self, robot: Mechanics, **options: Any) -> Any:
+        """Show the configurations on a page, live or in the file ``path``, on which the robot can be moved.
+
+        The first is solid, up to 16 others are translucent; see `verbs.view`.
+        """
+        return verbs.view(self, robot, **options)
 
     def __str__(self) -> str:
         success, status = np.atleast_1d(self.success), np.atleast_1d(self.status)

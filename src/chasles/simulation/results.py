@@ -170,6 +170,10 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         return Path(verbs.report(self, path, title))
 
+    def view(self, **options: Any) -> Any:
+        """Play the motions on a page, live or in the file ``path``, where the robot can be moved; see `verbs.view`."""
+        return verbs.view(self, **options)
+
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
         """Read a run that ``to_netcdf`` has written.

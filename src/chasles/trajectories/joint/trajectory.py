@@ -63,3 +63,7 @@ class JointTrajectory(Trajectory[Motion]):
     def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
         """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
         return verbs.plot(self, dt, robot)
+
+    def view(self, robot: Robot, **options: Any) -> Any:
+        """Play the motion on a page, live or in the file ``path``, where the robot can be moved; see `verbs.view`."""
+        return verbs.view(self, robot, **options)

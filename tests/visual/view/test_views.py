@@ -1,0 +1,185 @@
+"""The verb `view`: pages of robots, solutions, motions and runs, as files and live."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import Browser, Tab
+from view_in_a_tab import ready
+
+import chasles as ch
+from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.visual.view.live import LiveView
+
+
+def test_a_robot_without_masses_is_shown(shown: Any, tmp_path: Path) -> None:
+    """The book's 3R arm, made of screws."""
+    M = np.eye(4)
+    M[0, 3] = 3.0
+    arm = ch.Robot.from_screws(M, Slist=np.transpose([[0, 0, 1, 0, -x, 0] for x in range(3)]))
+    tab = shown(arm.view(path=tmp_path / "arm.html"))
+    np.testing.assert_allclose(tab.ask("[...page.mechanism.tool(page.q).T]"), M.ravel(), atol=1e-12)
+    assert "The links have no masses" in tab.ask("find('.panels').textContent")
+
+
+def test_solutions_are_shown_as_ghosts(shown: Any, tmp_path: Path) -> None:
+    arm = ch.load("ur5")
+    solution = arm.inverse_kinematics(arm.forward_kinematics([0.3, -1.0, 1.5, -0.8, 0.9, 0.2]), select="all")
+    tab = shown(solution.view(arm, path=tmp_path / "solutions.html"))
+    reached = solution.q[solution.success]
+    assert tab.ask("page.scene.ghosts.length") == np.isfinite(solution.q).all(axis=-1).sum() - 1
+    np.testing.assert_allclose(tab.ask("[...page.q]"), reached[0])
+    tab.ask("choose('Go to', '1')")
+    np.testing.assert_allclose(tab.ask("[...page.q]"), reached[1])
+
+
+def test_motions_play(shown: Any, panda: ch.Robot, tmp_path: Path) -> None:
+    motion = ch.PointToPoint(panda.home, panda.home + 0.3, duration=2.0)
+    tab = shown(motion.view(panda, path=tmp_path / "motion.html"))
+    tab.ask("slide('time', 1.37)")
+    np.testing.assert_allclose(tab.ask("[...page.q]"), motion(1.37).q, atol=1e-4)
+    assert tab.ask("page.scene.trace.count") > 100
+    assert tab.complaints() == []
+
+
+def test_runs_play_and_can_be_chosen(shown: Any, tmp_path: Path) -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    run = ch.simulate(arm, law, motion, vary={"payload.mass": [0.0, 5.0]})
+    tab = shown(run.view(path=tmp_path / "run.html"))
+    tab.ask("choose('Run', '1'), slide('time', 0.25)")
+    expected = run["q"].isel(run=1).interp(time=0.25).values
+    np.testing.assert_allclose(tab.ask("[...page.q]"), expected, atol=1e-3)
+
+
+def test_what_does_not_fit_is_said(panda: ch.Robot, tmp_path: Path) -> None:
+    two = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    with pytest.raises(ArgumentError, match="the motion has 2 joints, but robot 'panda' has 7"):
+        motion.view(panda, path=tmp_path / "x.html")
+    with pytest.raises(ArgumentError, match="the solution has 2 coordinates"):
+        two.inverse_kinematics(two.forward_kinematics([0.1, 0.2])).view(panda, path=tmp_path / "x.html")
+    with pytest.raises(ArgumentError, match=r"q\[2\] is nan"):
+        panda.view([0, 0, np.nan, 0, 0, 0, 0], path=tmp_path / "x.html")
+    with pytest.raises(ArgumentError, match=r"q has shape \(3,\)"):
+        panda.view([0, 0, 0], path=tmp_path / "x.html")
+    with pytest.raises(ArgumentError, match="cannot be written"):
+        panda.view(path=tmp_path / "no" / "x.html")
+    with pytest.raises(ArgumentTypeError, match="view does not know the type str"):
+        ch.view("panda")
+
+
+def _request(view: LiveView, method: str, path: str, body: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", view.port, timeout=10)
+    connection.request(method, path, body or None, {name.replace("_", "-"): value for name, value in headers.items()})
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read().decode()
+    connection.close()
+    return found
+
+
+def test_the_address_works_once_and_only_for_this_machine(panda: ch.Robot) -> None:
+    with panda.view(browser=False) as view:
+        own, origin = f"127.0.0.1:{view.port}", f"http://127.0.0.1:{view.port}"
+        path = view.url.removeprefix(origin)
+        assert _request(view, "GET", "/")[0] == 403
+        assert _request(view, "GET", "/?token=guess")[0] == 403
+        assert _request(view, "GET", path, Host="evil.example")[0] == 403
+        status, headers, _ = _request(view, "GET", path)
+        assert (status, headers["Location"]) == (303, "/")
+        assert "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
+        cookie = headers["Set-Cookie"].split(";")[0]
+        assert _request(view, "GET", path)[0] == 403  # the token is spent
+        status, headers, page = _request(view, "GET", "/", Cookie=cookie)
+        assert (status, "connect-src 'self'" in page) == (200, True)
+        assert _request(view, "GET", "/other", Cookie=cookie)[0] == 404
+        moved = json.dumps({"q": (panda.home + 0.1).tolist(), "waypoints": [panda.home.tolist()]})
+        assert _request(view, "POST", "/state", moved, Cookie=cookie, Origin="http://evil.example")[0] == 403
+        assert _request(view, "POST", "/state", moved, Origin=origin)[0] == 403
+        np.testing.assert_array_equal(view.q, panda.home)
+        assert _request(view, "POST", "/state", moved, Cookie=cookie, Origin=origin)[0] == 204
+        np.testing.assert_array_equal(view.q, panda.home + 0.1)
+        np.testing.assert_array_equal(view.waypoints, [panda.home])
+        for bad in ("", "[", "[1]", '{"q": [1]}', '{"q": "1234567"}', '{"q": null}', '{"q": [1,2,3,4,5,6,NaN]}'):
+            assert _request(view, "POST", "/state", bad, Cookie=cookie, Origin=origin)[0] == 400, bad
+        np.testing.assert_array_equal(view.q, panda.home + 0.1)
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection((_other_address(), view.port), timeout=1.0)
+        assert own in view.url
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", view.port), timeout=1.0)
+
+
+def _other_address() -> str:
+    """Return another address of this machine: all of 127.0.0.0/8 are its own."""
+    return "127.0.0.2"
+
+
+class _Live(Tab):
+    """A tab at an address instead of a file."""
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        class Address:
+            def as_uri(self) -> str:
+                return url
+
+        super().__init__(browser, Address())  # type: ignore[arg-type]
+
+
+def _until(holds: Any) -> None:
+    deadline = time.monotonic() + 30.0
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_live_page_and_python_move_each_other(browser: Browser, panda: ch.Robot) -> None:
+    with panda.view(browser=False) as view:
+        tab = ready(_Live(browser, view.url))
+        assert tab.ask("location.search") == ""
+        tab.ask("slide('panda_joint1', 30), find('.record').click()")
+        _until(lambda: abs(view.q[0] - np.radians(30.0)) < 1e-12 and len(view.waypoints) == 1)
+        view.show(panda.home + 0.2)
+        _until(lambda: abs(tab.ask("page.q[1]") - panda.home[1] - 0.2) < 1e-12)
+        waiting = threading.Thread(target=view.wait)
+        waiting.start()
+        tab.call("Page.navigate", url="about:blank")  # the page is closed
+        waiting.join(20.0)
+        assert not waiting.is_alive()
+    assert re.fullmatch("<LiveView, closed>", repr(view))
+
+
+def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "chasles", "view", "planar2r"]
+    page = tmp_path / "arm.html"
+    written = subprocess.run([*command, "--output", page], capture_output=True, text=True, check=True)
+    assert f"Written: {page}" in written.stdout
+    assert page.read_text().startswith("<!doctype html>")
+    serving = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert serving.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S+)", serving.stdout.readline())
+        assert found is not None
+        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=10)
+        connection.request("GET", found[2])
+        assert connection.getresponse().status == 303
+        connection.close()
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(20.0) == 0
+        serving.stdout.close()
+    finally:
+        serving.kill()
+        serving.wait()
