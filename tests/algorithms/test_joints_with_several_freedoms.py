@@ -178,7 +178,7 @@ def test_base_parameters_are_found_numerically() -> None:
     tree, q, qd, qdd = state(robot, 5)
     Y = alg.torque_regressor(tree, q, qd, qdd)
     assert relative(base.columns(Y) @ base.values, alg.inverse_dynamics(tree, q, qd, qdd)) < 1e-9
-    with pytest.raises(ArgumentError, match="one freedom"):
+    with pytest.raises(ArgumentError, match="one degree of freedom"):
         robot.base_parameters("regrouping")
 
 

@@ -58,7 +58,7 @@ def test_the_arms_do_what_real_ones_could(experiment):
 def test_the_plant_differs_from_the_model_as_announced(experiment):
     from chasles.model import parse_toml
 
-    plant = parse_toml(perform(experiment, 0.05).run.attrs["robot_toml"], check=False)
+    plant = parse_toml(perform(experiment, 1.0).run.attrs["robot_toml"], check=False)
     assert plant.payload.mass == PAYLOAD
     assert all(joint.viscous_friction > 0 and joint.coulomb_friction > 0 for joint in plant.coordinates)
 

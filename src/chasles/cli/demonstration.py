@@ -98,9 +98,9 @@ def perform(experiment: Experiment, seconds: float = 2.0) -> Outcome:
 
     Examples
     --------
-    >>> outcome = perform(EXPERIMENTS[0], 0.2)
+    >>> outcome = perform(EXPERIMENTS[0], 1.0)
     >>> outcome.run.sizes["time"]
-    201
+    1001
     """
     if not (np.isfinite(seconds) and 0.01 <= seconds <= 3600.0):
         raise ArgumentError(f"the demonstration's time must be from 0.01 to 3600 s, not {seconds:g}")

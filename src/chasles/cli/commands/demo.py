@@ -22,7 +22,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("chasles-demo.html"),
     show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     seconds: Annotated[float, typer.Option("--seconds", help="Simulated time of each motion.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Simulate 0.5 s and time the kernels only roughly.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Simulate 1 s and time the kernels only roughly.")] = False,
 ) -> None:
     """Move two real robots under computed-torque control and write a report with plots and 3D motion.
 
@@ -40,7 +40,7 @@ def demo(
 
     begin = time.perf_counter()
     with errors.status("simulating") as status:
-        outcomes = [perform(experiment, 0.5 if quick else seconds) for experiment in EXPERIMENTS]
+        outcomes = [perform(experiment, 1.0 if quick else seconds) for experiment in EXPERIMENTS]
         status.update("writing the report")
         title = f"Computed torque with {PAYLOAD:g} kg and friction that it does not know of"
         report = write_report({outcome.experiment.title: outcome.run for outcome in outcomes}, out, title=title)
