@@ -13,11 +13,13 @@ from typer.testing import CliRunner, Result
 
 import chasles as ch
 import chasles.cli
+from chasles import studies
 from chasles.cli.application import application
 from chasles.cli.commands.simulate import _save as save
 from chasles.cli.commands.tracking import error_text
 from chasles.errors import ArgumentError
 from chasles.model import shipped
+from chasles.simulation import SaturationWarning
 
 
 def run(*arguments: str) -> Result:
@@ -222,6 +224,8 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--payload", "nan"], "--payload"),
         (["--viscous", "-0.1"], "negative"),
         (["--controller", "pd-gravity", "--ki", "1"], "no integral action"),
+        (["--set", "kp"], "expected NAME=VALUE"),
+        (["--set", "kpp=1"], "no setting"),
         (["--duration", "-1"], "duration"),
         (["--duration", "inf"], "duration"),
         (["--period", "0"], "period"),
@@ -242,6 +246,35 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
 )
 def test_wrong_options_of_simulate(options, said):
     assert said in error_of("simulate", "panda", *options)
+
+
+@pytest.mark.parametrize("kind", studies.kinds())
+def test_simulate_knows_every_controller_of_studies(kind):
+    needed = {
+        "model-reference-adaptive": ["frequency=20", "adaptation=1"],
+        "composite-adaptive": ["bandwidth=20"],
+        "gain-scheduled-regulator": ["update_period=0.05"],
+        "sliding-mode": ["rate=20", "reaching=20", "layer=0.1"],
+    }
+    options = ["planar2r", "--controller", kind, "--duration", "0.3", "--period", "0.004", "--json"]
+    if kind in needed:
+        assert "needs a value for" in error_of("simulate", *options)
+    for setting in needed.get(kind, []):
+        options += ["--set", setting]
+    assert len(json.loads(run("simulate", *options).stdout)) == 2
+
+
+def test_a_diverged_simulation_exits_with_1_says_why_and_prints_no_table():
+    result = run("simulate", "planar2r", "--controller", "pd-gravity", "--kd", "1e5", "--integrator", "rk4")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "kd·T/M = " in " ".join(result.output.split())
+
+
+def test_simulate_says_which_joints_stood_at_their_limits():
+    with pytest.warns(SaturationWarning, match="panda_joint4 was at its effort limit"):
+        text = run("simulate", "panda", "--payload", "30", "--duration", "1").stdout
+    assert "At the effort limits: panda_joint" in text
 
 
 def test_options_of_the_wrong_kind_are_usage_errors():

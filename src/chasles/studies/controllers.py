@@ -138,6 +138,9 @@ def make_controller(
         given = rule(gains.Wish(model, motion, period, **chosen)) | given
     if "period" in _keywords(kind):
         given["period"] = period
+    missing = [name for name in _required(kind) if name not in given]
+    if missing:
+        raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
     return getattr(control, class_name)(model, **given)
 
 
@@ -151,6 +154,12 @@ def _rule_settings(kind: str) -> tuple[str, ...]:
 @cache
 def _own_settings(kind: str) -> tuple[str, ...]:
     return tuple(name for name in _keywords(kind) if name not in _NOT_SETTINGS)
+
+
+@cache
+def _required(kind: str) -> tuple[str, ...]:
+    parameters = inspect.signature(getattr(control, _KINDS[kind][0])).parameters
+    return tuple(name for name in _keywords(kind) if parameters[name].default is inspect.Parameter.empty)
 
 
 @cache

@@ -6,35 +6,35 @@ import math
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from chasles.arguments import real
 from chasles.cli.commands.tracking import joint_table
 from chasles.cli.output import errors, results, say, show_json
 from chasles.cli.values import configuration, joint_values, random_configuration, varied
-from chasles.control import ComputedTorque, Controller, PDGravity
+from chasles.control import Controller
 from chasles.errors import ArgumentError
 from chasles.robot import Robot, load, require_plain_coordinates
 from chasles.simulation import simulate as closed_loop
+from chasles.studies.controllers import KINDS, check_settings, make_controller, settings_of
 from chasles.trajectories import PointToPoint
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
-_NATURAL_FREQUENCY = 20.0  # rad/s, under computed torque
-_STIFF_FREQUENCY = 60.0  # rad/s, under PD control, whose feedback alone must make up for inertia and coupling
+_STIFF_FREQUENCY = 60.0  # rad/s, of laws whose feedback alone must make up for inertia and coupling
+_FEEDBACK_ALONE = ("pd", "pd-gravity", "pid")
 _SOFT = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 
-class ControllerName(StrEnum):
-    """Controllers that can be chosen."""
-
-    computed_torque = "computed-torque"
-    pd_gravity = "pd-gravity"
+#: Controllers that can be chosen: the kinds of studies.
+ControllerName = StrEnum("ControllerName", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
+_COMPUTED_TORQUE = ControllerName("computed-torque")
 
 
 def simulate(
@@ -50,15 +50,17 @@ def simulate(
     duration: Annotated[
         float | None, typer.Option(help="Time of the motion, s [default: half of the joints' highest speeds].")
     ] = None,
-    controller: Annotated[ControllerName, typer.Option(help="Control law.")] = ControllerName.computed_torque,
+    controller: Annotated[ControllerName, typer.Option(help="Control law.")] = _COMPUTED_TORQUE,
     kp: Annotated[
-        str | None, typer.Option(help="Gain, 1/s²; of pd-gravity N m/rad [default: for 20 rad/s, pd-gravity 60 rad/s].")
+        str | None, typer.Option(help="Gain; 1/s² for computed-torque, N m/rad for pd, pid [default: by frequency].")
     ] = None,
     kd: Annotated[
-        str | None, typer.Option(help="Gain, 1/s; of pd-gravity N m s/rad [default: critical damping].")
+        str | None, typer.Option(help="Gain; 1/s for computed-torque, N m s/rad for pd, pid [default: by frequency].")
     ] = None,
-    ki: Annotated[
-        str | None, typer.Option(help="Gain of computed-torque's integral action, 1/s³ [default: 0].")
+    ki: Annotated[str | None, typer.Option(help="Gain of the integral action, for laws that have one.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the control law; may be repeated."),
     ] = None,
     payload: Annotated[float, typer.Option(help="Mass at the tool that the controller does not know, kg.")] = 0.0,
     viscous: Annotated[
@@ -87,7 +89,8 @@ def simulate(
     """Simulate a robot that moves from its home to a goal under a controller.
 
     Gains and friction are one number for all joints, or one for each, separated by commas. The controller's model is
-    the robot as its file describes it.
+    the robot as its file describes it. Gains that are not given follow from the settings frequency (rad/s), damping and
+    integral, as in a study. The exit code is 1 if a run diverges.
 
     For example:
 
@@ -97,17 +100,21 @@ def simulate(
 
         chasles simulate ur5 --controller pd-gravity --coulomb 1.5
 
+        chasles simulate panda --controller gain-scheduled-regulator --set frequency=15 --set update_period=0.05
+
         chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
     """
     model = load(robot)
     require_plain_coordinates(model, "this simulation")
-    law = _controller(model, controller, kp, kd, ki, period)
+    real(period, "--period", above=0.0)
     plant = _plant(model, payload, viscous, coulomb)
     target = _goal(model, goal, goal_random)
+    reference = PointToPoint(model.home, target, _duration(model, target) if duration is None else duration)
+    gains = {name: text for name, text in (("kp", kp), ("kd", kd), ("ki", ki)) if text is not None}
+    law = _controller(controller.value, gains, settings or [], model, reference, period)
     values = _varied(plant, law, vary or [], runs)
     for path in (out, save):
         _check_writable(path)
-    reference = PointToPoint(model.home, target, _duration(model, target) if duration is None else duration)
 
     begin = time.perf_counter()
     with errors.status("simulating"):
@@ -122,6 +129,9 @@ def simulate(
         from chasles.visual.report import write_report
 
         report = write_report({model.name: run}, out)
+    diverged = int(np.isfinite(run["diverged_at"].values).sum())
+    if diverged == run["diverged_at"].size:
+        raise typer.Exit(1)  # the warning has said why, and there is nothing to tabulate
     if as_json:
         show_json([vars(row) for row in tracking_summary(run)])
         return
@@ -129,31 +139,47 @@ def simulate(
     what = "1 run" if count == 1 else f"{count} runs"
     say(f"{what} of {reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
     results().print(joint_table(run))
+    if "saturation_time" in run:
+        say(f"\nAt the effort limits: {_saturated(run)}")
     for title, path in (("Samples", save), ("Report", report)):
         if path is not None:
             say(f"\n{title}: {path.absolute()}")
 
 
 def _controller(
-    model: Robot, name: ControllerName, kp: str | None, kd: str | None, ki: str | None, period: float
+    kind: str, gains: dict[str, str], texts: list[str], model: Robot, reference: PointToPoint, period: float
 ) -> Controller:
-    frequency = _NATURAL_FREQUENCY
-    if name is ControllerName.pd_gravity:
-        if ki is not None:
-            raise ArgumentError("--ki: the controller pd-gravity has no integral action; computed-torque has")
-        inertia = np.asarray(model.mass_matrix(model.home)).diagonal()
-        frequency = min(_STIFF_FREQUENCY, 0.1 / period) if period > 0.0 else _STIFF_FREQUENCY
-    else:
-        inertia = np.ones(model.n)  # the error's equation is that of a unit mass
-    stiffness = inertia * frequency**2 if kp is None else joint_values(kp, "--kp", model)
-    _not_negative(stiffness, "--kp")
-    damping = 2.0 * np.sqrt(stiffness * inertia) if kd is None else joint_values(kd, "--kd", model)
-    _not_negative(damping, "--kd")
-    if name is ControllerName.pd_gravity:
-        return PDGravity(model, kp=stiffness, kd=damping)
-    integral = np.zeros(model.n) if ki is None else joint_values(ki, "--ki", model)
-    _not_negative(integral, "--ki")
-    return ComputedTorque(model, kp=stiffness, kd=damping, ki=integral)
+    """Controller with the gains and settings that were given; all others by the rule of studies."""
+    known = settings_of(kind)
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ArgumentError(f"--set: expected NAME=VALUE, not '{text}'; {kind} has {', '.join(known)}")
+        settings[name.strip()] = _setting(value.strip())
+    for name, text in gains.items():
+        if name not in known:
+            what = "integral action" if name == "ki" else f"gain {name}"
+            raise ArgumentError(f"--{name}: the controller {kind} has no {what}; it has {', '.join(known) or 'none'}")
+        settings[name] = _not_negative(joint_values(text, f"--{name}", model), f"--{name}")
+    if kind in _FEEDBACK_ALONE:
+        settings.setdefault("frequency", _STIFF_FREQUENCY)
+    if "kp" in settings and "kd" in known and "kd" not in settings:  # critical damping
+        alone = np.asarray(model.mass_matrix(model.home)).diagonal() if kind in _FEEDBACK_ALONE else np.ones(model.n)
+        settings["kd"] = 2.0 * np.sqrt(np.asarray(settings["kp"]) * alone)
+    law: Controller = make_controller(kind, check_settings(kind, settings), model, reference, period)
+    return law
+
+
+def _setting(text: str) -> Any:
+    """Value of a setting: truth, number, several numbers, or a text."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
+    return values[0] if len(values) == 1 else values
 
 
 def _plant(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:
@@ -197,6 +223,14 @@ def _varied(plant: Robot, law: Controller, texts: list[str], runs: int | None) -
         elif shape:
             raise ArgumentError(f"--vary: only single numbers can be varied here; '{name}' has the shape {shape}")
     return values
+
+
+def _saturated(run: Run) -> str:
+    """Joints that stood at their effort limits, how long, and how far beyond the demanded torque was."""
+    longest = run["saturation_time"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
+    excess = run["saturation_excess"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
+    joints = zip(run["joint"].values, longest, excess, run["effort_unit"].values, strict=True)
+    return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)
 
 
 def _not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
