@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from chasles.algorithms.wrenches import inertial_wrench, transmitted_wrenches
 
 from benchmarks.tables import Table
 from chasles.algorithms import mass_matrix
-from chasles.algorithms.body_motion import body_accelerations
-from chasles.algorithms.joint_motion import WORLD, along_joint, poses_in_parent, screw
+from chasles.algorithms.joint_motion import WORLD, along_joint, joint_positions, joint_rates, poses_in_parent, screw
 from chasles.algorithms.mass_moments import (
     MassMoments,
     added,
@@ -21,6 +19,7 @@ from chasles.algorithms.mass_moments import (
     mass_moments,
     seen_from_parent,
 )
+from chasles.algorithms.newton_euler import body_accelerations, inertial_wrench, transmitted_wrenches
 from chasles.algorithms.spatial import Wrench
 from chasles.engine import Program, trace
 from chasles.geometry.elementary import cross
@@ -113,8 +112,8 @@ def torque_program(tree: Tree, moments: Moments, recursion: Callable[..., Any]) 
 
 def newton_euler(tree: Tree, moments: list[MassMoments], q: Any, qd: Any, qdd: Any) -> Any:
     """Chasles' recursion on given moments of mass."""
-    poses = poses_in_parent(tree, q)
-    accelerations = body_accelerations(tree, poses, qd, qdd, tree.gravity)
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    accelerations = body_accelerations(tree, poses, joint_rates(tree, qd), joint_rates(tree, qdd), tree.gravity)
     net = [inertial_wrench(of_body, a) for of_body, a in zip(moments, accelerations, strict=True)]
     return torques(tree, poses, net)
 
@@ -125,9 +124,10 @@ def customised_newton_euler(tree: Tree, moments: list[MassMoments], q: Any, qd: 
     W. Khalil, J.-F. Kleinfinger, Minimum operations and minimum parameters of the dynamic models of tree structure
     robots, IEEE J. Robotics and Automation 3(6), 1987.
     """
-    poses = poses_in_parent(tree, q)
+    poses = poses_in_parent(tree, joint_positions(tree, q))
+    accelerations = body_accelerations(tree, poses, joint_rates(tree, qd), joint_rates(tree, qdd), tree.gravity)
     net = []
-    for of_body, a in zip(moments, body_accelerations(tree, poses, qd, qdd, tree.gravity), strict=True):
+    for of_body, a in zip(moments, accelerations, strict=True):
         J = np.trace(of_body.second) * np.eye(3) - of_body.second
         J = np.where(np.abs(J) < 1e-14, 0.0, J)
         spin = J @ a.omega_dot + cross(a.omega, J @ a.omega)
@@ -145,11 +145,14 @@ def mass_matrix_program(tree: Tree, moments: Moments) -> Program:
     """Program of the composite-rigid-body algorithm on given moments of mass, armature included."""
 
     def compute(q: Any) -> Any:
-        poses, composite, M = poses_in_parent(tree, q), moments(tree), np.zeros((tree.n, tree.n), dtype=object)
+        positions = joint_positions(tree, q)
+        poses, composite, M = poses_in_parent(tree, positions), moments(tree), np.zeros((tree.n, tree.n), dtype=object)
         for i in reversed(range(tree.n)):
             parent = tree.bodies[i].parent
             if parent != WORLD:
-                composite[parent] = added(composite[parent], seen_from_parent(tree.bodies[i], q[i], composite[i]))
+                composite[parent] = added(
+                    composite[parent], seen_from_parent(tree.bodies[i], positions[i], composite[i])
+                )
         for i, body in enumerate(tree.bodies):
             wrench, j = inertia_times(composite[i], screw(body)), i
             M[i, i] = along_joint(body, wrench) + body.armature
