@@ -9,7 +9,7 @@ the value that is used again latest makes room.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -99,11 +99,12 @@ class _Allocator:
             for index, (operation, *_) in enumerate(self._instructions)
             if operation not in ("constant", "input") and index not in products
         ]
+        self._sources = {index: dict.fromkeys(self._read(index)) for index in self._order}
         self._uses: dict[int, list[int]] = {}
         for time, index in reversed(list(enumerate(self._order))):
-            for operand in set(self._sources(index)):
-                self._uses.setdefault(operand, []).append(time)
-        self._present: dict[int, None] = {}
+            for source in self._sources[index]:
+                self._uses.setdefault(source, []).append(time)
+        self._present: dict[int, int] = {}  # with the time of the next use
         self._conditions: dict[int, None] = {}
         self._place: dict[int, int] = {}
         self._free: list[int] = []
@@ -118,7 +119,7 @@ class _Allocator:
         for index in self._order:
             operation = self._instructions[index][0]
             if since >= length and operation != "item":
-                self._leave({**self._present, **self._conditions})
+                self._leave([*self._present, *self._conditions])
                 self._present.clear()
                 self._conditions.clear()
                 halves.clear()
@@ -133,7 +134,7 @@ class _Allocator:
         self._allocation.segments.append(self._actions)
         self._actions = []
 
-    def _sources(self, index: int) -> list[int]:
+    def _read(self, index: int) -> list[int]:
         """The values that computing one reads from registers."""
         instruction = self._instructions[index]
         if instruction[0] == "item":
@@ -146,36 +147,39 @@ class _Allocator:
         return [operand for operand in read if self._instructions[operand][0] != "constant"]
 
     def _compute(self, index: int, operation: str, halves: set[int]) -> None:
-        sources = dict.fromkeys(self._sources(index))
+        sources = self._sources[index]
         for source in sources:
             if source not in self._present and source not in self._conditions:
                 self._actions.append(Action("fetch", source, self._place.get(source, -1)))
                 self._hold(source)
         is_call = operation in CALLS and not (operation in ("sin", "cos") and not halves.isdisjoint(sources))
         if is_call:
-            lost = {value: None for value in self._present if value not in sources or len(self._uses[value]) > 1}
-            self._leave(lost)
-            self._present = {value: None for value in self._present if value in sources}
+            self._leave([value for value in self._present if value not in sources or len(self._uses[value]) > 1])
         self._actions.append(Action("compute", index))
         if operation in ("sin", "cos"):
             halves.update(sources)
         for source in sources:
-            self._uses[source].pop()
-            if not self._uses[source]:
+            uses = self._uses[source]
+            uses.pop()
+            if not uses:
                 self._forget(source)
+            elif source in self._present:
+                self._present[source] = uses[-1]
         if is_call:
             self._present = {}
         if self._uses.get(index) and operation != "call":
             self._hold(index)
         while len(self._present) > self._registers:
-            latest = max(self._present, key=lambda value: self._uses[value][-1])
-            self._leave({latest: None})
+            latest = max(self._present, key=self._present.__getitem__)
+            self._leave([latest])
             del self._present[latest]
 
     def _hold(self, value: int) -> None:
         operation = OPERATIONS.get(self._instructions[value][0])
-        kept = self._conditions if operation and operation.gives == "c" else self._present
-        kept[value] = None
+        if operation and operation.gives == "c":
+            self._conditions[value] = None
+        else:
+            self._present[value] = self._uses[value][-1]
 
     def _forget(self, value: int) -> None:
         self._present.pop(value, None)
@@ -183,7 +187,7 @@ class _Allocator:
         if value in self._place:
             self._free.append(self._place.pop(value))
 
-    def _leave(self, values: Mapping[int, None]) -> None:
+    def _leave(self, values: Iterable[int]) -> None:
         """Keep values that are used again and cannot be fetched from elsewhere."""
         for value in values:
             fetchable = value in self._place or value in self._results or self._instructions[value][0] == "input"
