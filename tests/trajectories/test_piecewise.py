@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
+import chasles as ch
+from chasles.engine import Function
 from chasles.errors import ArgumentError
+from chasles.sealed import SealedError
 from chasles.trajectories import PiecewisePolynomial
 
 KNOTS = np.array([-1.0, 0.0, 1.5, 2.0])
@@ -67,3 +72,27 @@ def test_bad_input_is_named() -> None:
         PiecewisePolynomial([0.0, 1.0, 2.0], np.zeros((1, 2, 1)))
     with pytest.raises(ArgumentError, match=r"coefficients\[0, 0, 0\] is nan; it must be finite"):
         PiecewisePolynomial([0.0, 1.0], np.full((1, 2, 1), np.nan))
+
+
+def test_trajectories_offer_their_programs() -> None:
+    T = np.eye(4)
+    goal = np.array([[1.0, 0.0, 0.0, 0.3], [0.0, 0.0, -1.0, 0.1], [0.0, 1.0, 0.0, 0.2], [0.0, 0.0, 0.0, 1.0]])
+    motion = ch.PointToPoint([0.0, 1.0], [1.0, -1.0], duration=2.0, scaling="trapezoid")
+    for own, values in (
+        (motion, motion.parameters.values()),
+        (line := ch.StraightLine(T, goal, duration=2.0), line.parameters.values()),
+        (spline := ch.CubicSpline([0.0, 3.0], [[0.0, 1.0], [1.0, -1.0]]), [spline.coefficients[0]]),
+        (poses := ch.PoseSpline([0.0, 3.0], [T, goal]), [part[0] for part in poses.pieces]),
+    ):
+        results = Function(own.program)(0.7, *values)
+        for expected, found in zip(own(0.7), results, strict=False):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert "double" in Function(own.program).to_c()[0]
+
+
+def test_trajectories_never_change() -> None:
+    spline = ch.CubicSpline([0.0, 3.0], [[0.0, 1.0], [1.0, -1.0]])
+    for motion, name in ((spline, "knots"), (ch.PointToPoint([0.0], [1.0], duration=1.0), "goal")):
+        with pytest.raises(SealedError, match=f"its {name} cannot be assigned"):
+            setattr(motion, name, 0.0)
+        assert pickle.loads(pickle.dumps(motion))(0.5).q.tolist() == motion(0.5).q.tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import real
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
+from chasles.sealed import Sealed
 
 M = TypeVar("M", bound=NamedTuple)
 #: More samples than this are more likely a slip in dt than a wish.
@@ -24,7 +25,7 @@ class Samples(NamedTuple, Generic[M]):
     motion: M
 
 
-class Trajectory(ABC, Generic[M]):
+class Trajectory(Sealed, Generic[M]):
     """A motion as a function of time; the base of joint and Cartesian trajectories.
 
     Called with times of any shape it gives the motion at each. Before its start and after its end it rests where it

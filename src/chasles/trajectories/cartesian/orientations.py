@@ -118,7 +118,7 @@ class PoseSpline(PosePieces):
 
     @property
     def formula(self) -> Function:
-        """(time since the knot, numbers of the piece) -> pose, twist and its rate."""
+        """(time since the knot, values of the piece) -> pose, twist and its rate."""
         return _squad_pose() if len(self.pieces) == 3 else polynomial_pose(4)
 
     def _require_sound(self, T: Floats, boundary: Boundary, ends: tuple[Floats, ...]) -> None:

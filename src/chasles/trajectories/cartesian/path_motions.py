@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
-from chasles.engine import Function, trace
+from chasles.engine import Function, Program, trace
 from chasles.errors import ArgumentError
 from chasles.trajectories.cartesian.limits import CartesianLimits
 from chasles.trajectories.cartesian.paths import HelicalPath, Orientation, arc_path, circle_path, line_path, screw_path
@@ -99,6 +99,11 @@ class PathMotion(CartesianTrajectory):
     def motion(self, t: Any, parameters: Mapping[str, Any]) -> PoseMotion:
         """Pose, twist and its rate at one time; plain arithmetic that can be traced."""
         return _motion(self.scaling, t, *parameters.values())
+
+    @property
+    def program(self) -> Program:
+        """Program of the motion: (t, *`parameters`) -> (pose, twist, its rate)."""
+        return _evaluation(self.scaling).program
 
     def pose_motion(self, t: NDArray[np.float64]) -> PoseMotion:
         """Pose (..., 4, 4), twist and its rate (..., 6) at times (...)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
-from chasles.engine import Function, trace
+from chasles.engine import Function, Program, trace
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
@@ -29,7 +29,7 @@ class PosePieces(CartesianTrajectory):
     knots
         Times at which the pieces meet, not decreasing, (k + 1,) or (*batch, k + 1), s.
     pieces
-        Floats of the pieces, each array (*batch, k, ...).
+        Values of the pieces, each array (*batch, k, ...).
     """
 
     pieces: tuple[NDArray[np.float64], ...]
@@ -37,7 +37,12 @@ class PosePieces(CartesianTrajectory):
     @property
     @abstractmethod
     def formula(self) -> Function:
-        """(time since the knot, numbers of the piece) -> pose, twist and its rate."""
+        """(time since the knot, values of the piece) -> pose, twist and its rate."""
+
+    @property
+    def program(self) -> Program:
+        """Program of one piece: (time since its knot, *values of the piece) -> (pose, twist, its rate)."""
+        return self.formula.program
 
     def pose_motion(self, t: NDArray[np.float64]) -> PoseMotion:
         """Pose (..., 4, 4), twist and its rate (..., 6) at times (...)."""
@@ -168,7 +173,7 @@ def polynomial_pose(order: int) -> Function:
 
 
 def _of_piece(part: NDArray[np.float64], piece: NDArray[np.intp], batch: tuple[int, ...]) -> Any:
-    """Floats of the piece in which each time lies: part (*batch, k, ...) at piece (...) -> (..., ...)."""
+    """Values of the piece in which each time lies: part (*batch, k, ...) at piece (...) -> (..., ...)."""
     if not batch:
         return part[piece]
     shape = np.broadcast_shapes(piece.shape, batch)

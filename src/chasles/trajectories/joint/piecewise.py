@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
-from chasles.engine import Function, trace
+from chasles.engine import Function, Program, trace
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.trajectories.joint.trajectory import JointTrajectory
@@ -57,6 +57,11 @@ class PiecewisePolynomial(JointTrajectory):
     def n(self) -> int:
         """Number of joints."""
         return int(self.coefficients.shape[-1])
+
+    @property
+    def program(self) -> Program:
+        """Program of one piece: (time since its knot, its coefficients) -> (q, qd, qdd, qddd)."""
+        return _polynomial(*self.coefficients.shape[-2:]).program
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
@@ -128,4 +133,6 @@ def _polynomial(order: int, n: int) -> Function:
             rows = [power * row for power, row in enumerate(rows)][1:]
         return tuple(results)
 
-    return Function(trace(evaluate, {"u": (), "coefficients": (order, n)}, name="polynomial"))
+    return Function(
+        trace(evaluate, {"u": (), "coefficients": (order, n)}, name="polynomial", outputs=["q", "qd", "qdd", "qddd"])
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
-from chasles.engine import Function, trace, where
+from chasles.engine import Function, Program, trace, where
 from chasles.errors import ArgumentError
 from chasles.trajectories.joint.durations import checked_durations
 from chasles.trajectories.joint.profiles import fastest_profile, limit_per_amount, magnitudes
@@ -167,6 +167,11 @@ class PointToPoint(JointTrajectory):
         """Motion at one time; it can be traced."""
         return Motion(*_derivatives(t, self.scaling, **parameters)[:3])
 
+    @property
+    def program(self) -> Program:
+        """Program of the motion: (t, *`parameters`) -> (q, qd, qdd, qddd)."""
+        return _compiled(self.scaling, self.n, self.synchronized).program
+
     def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
         function = _compiled(self.scaling, self.n, self.synchronized)
@@ -174,7 +179,7 @@ class PointToPoint(JointTrajectory):
         return results
 
     def _for_joints(self, values: ArrayLike, name: str) -> Floats:
-        """Floats of the motion (...), or of each joint (..., n)."""
+        """Values of the motion (...), or of each joint (..., n)."""
         array = reals(values, name)
         if not self.synchronized:
             if array.ndim and array.shape[-1] not in (1, self.n):
