@@ -168,18 +168,16 @@ def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Pat
     written = subprocess.run([*command, "--output", page], capture_output=True, text=True, check=True)
     assert f"Written: {page}" in written.stdout
     assert page.read_text().startswith("<!doctype html>")
-    serving = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert serving.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S+)", serving.stdout.readline())
-        assert found is not None
-        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=10)
-        connection.request("GET", found[2])
-        assert connection.getresponse().status == 303
-        connection.close()
-        serving.send_signal(signal.SIGINT)
-        assert serving.wait(20.0) == 0
-        serving.stdout.close()
-    finally:
-        serving.kill()
-        serving.wait()
+    with subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            assert serving.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S+)", serving.stdout.readline())
+            assert found is not None
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=30)
+            connection.request("GET", found[2])
+            assert connection.getresponse().status == 303
+            connection.close()
+            serving.send_signal(signal.SIGINT)
+            assert serving.wait(60.0) == 0
+        finally:
+            serving.kill()

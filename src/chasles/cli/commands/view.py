@@ -30,6 +30,9 @@ def view(
         results().print(f"Written: {page}", markup=False, highlight=False, soft_wrap=True)
         return
     live = open_live(arm, arm.home, None, browser)
-    results().print(f"Open at {live.url}", markup=False, highlight=False, soft_wrap=True)
-    results().print("Close the page or press Ctrl-C to end.")
-    live.wait()
+    try:
+        results().print(f"Open at {live.url}", markup=False, highlight=False, soft_wrap=True)
+        results().print("Close the page or press Ctrl-C to end.")
+        live.wait()
+    except KeyboardInterrupt:  # before it waited
+        live.close()

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.wasm.lowering import Lowering
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, writing
 
 _FORMAT = "chasles-wasm-1"
 
@@ -68,10 +68,8 @@ class WasmProgram:
         if target.suffix not in (".wasm", ".js"):
             raise ArgumentError(f"a WebAssembly program is saved as a .wasm or .js file, not as '{target.name}'")
         content = self.binary if target.suffix == ".wasm" else self.javascript.encode("utf-8")
-        try:
+        with writing(target):
             target.write_bytes(content)
-        except OSError as error:
-            raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from None
         return target
 
     def __repr__(self) -> str:
