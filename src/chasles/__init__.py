@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from chasles.identification.excitation import excite
     from chasles.identification.identify import identify
     from chasles.identification.log import Log
+    from chasles.identification.momentum_observer import MomentumObserver
+    from chasles.identification.payload import identify_payload
     from chasles.integrators.integrate import integrate
     from chasles.plant import (
         BaseMotion,
@@ -72,6 +74,7 @@ __all__ = [
     "Function",
     "HermiteSpline",
     "Log",
+    "MomentumObserver",
     "Motors",
     "OrientationSpline",
     "PDGravity",
@@ -97,6 +100,7 @@ __all__ = [
     "get_threads",
     "identification",
     "identify",
+    "identify_payload",
     "integrate",
     "integrators",
     "load",
@@ -120,7 +124,7 @@ _PACKAGES = (
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
-    "identification": ("Log", "excite", "identify"),
+    "identification": ("Log", "MomentumObserver", "excite", "identify", "identify_payload"),
     "integrators": ("integrate",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",

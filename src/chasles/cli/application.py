@@ -9,7 +9,19 @@ import typer
 from typer.core import TyperGroup
 
 from chasles._version import __version__
-from chasles.cli.commands import cache, convert, demo, excite, identify, info, robots, simulate, study, view
+from chasles.cli.commands import (
+    cache,
+    convert,
+    demo,
+    excite,
+    identify,
+    info,
+    payload,
+    robots,
+    simulate,
+    study,
+    view,
+)
 from chasles.cli.output import errors, show_warning
 from chasles.errors import ChaslesError
 
@@ -65,6 +77,7 @@ application.command("view")(view.view)
 application.command("convert")(convert.convert)
 application.command("excite")(excite.excite_command)
 application.command("identify")(identify.identify_command)
+application.command("payload")(payload.payload_command)
 application.command("simulate")(simulate.simulate)
 application.command("study")(study.study)
 application.add_typer(cache.cache, name="cache")

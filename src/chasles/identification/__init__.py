@@ -8,8 +8,12 @@ from chasles.identification.fourier import FourierMotion
 from chasles.identification.identification import Identification, Parameter
 from chasles.identification.identify import identify
 from chasles.identification.log import Log
+from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
+from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
+from chasles.identification.shipped import shipped_log
 
 __all__ = [
+    "CollisionAlarm",
     "Columns",
     "Cutoff",
     "Excitation",
@@ -17,11 +21,17 @@ __all__ = [
     "HalfSpace",
     "Identification",
     "Log",
+    "MomentumObserver",
     "Parameter",
+    "Payload",
     "Prediction",
+    "RecursivePayload",
     "Signals",
     "choose_cutoff",
     "excite",
     "filtered_signals",
     "identify",
+    "identify_payload",
+    "payload_from_poses",
+    "shipped_log",
 ]

@@ -124,19 +124,69 @@ def robust_deviations(residuals: FloatArray, used: NDArray[np.bool_], y: FloatAr
     return found
 
 
-def coloured_covariance(A: FloatArray, fit: Fit, prior: Prior, segments: tuple[slice, ...]) -> FloatArray:
+@dataclass(frozen=True)
+class ErrorModel:
+    """Coloured errors of the efforts: an autoregression of each joint, and the correlation of their innovations.
+
+    Attributes
+    ----------
+    autoregressions
+        Coefficients (1, a1, …) and deviation of the innovations, for each joint.
+    root
+        Cholesky factor of the correlation of the innovations, shape (n, n).
+    """
+
+    autoregressions: list[tuple[FloatArray, float]]
+    root: FloatArray
+
+
+def coloured_covariance(
+    A: FloatArray, fit: Fit, prior: Prior, segments: tuple[slice, ...], errors: ErrorModel | None = None
+) -> FloatArray:
     """Covariance of the coefficients, shape (p, p).
 
-    With the information N = AᵀW²A + P, it is N⁻¹ (AᵀW² Ω W²A + P) N⁻¹. Ω is the covariance of the errors: an
-    autoregression of each joint and the correlation of the joints' innovations. The fit takes a part of the errors
-    away, most of it at the frequencies of the motion; what it takes is found by simulation and given back to the
-    autocovariances of the residuals.
+    With the information N = AᵀW²A + P, it is N⁻¹ (AᵀW² Ω W²A + P) N⁻¹, where Ω is the covariance of the errors.
+    """
+    k, n, p = A.shape
+    model = error_model(A, fit, segments) if errors is None else errors
+    N = _factor(fit)
+    weighted = A * (fit.weights**2)[..., None]
+    shaped = np.zeros((k, n, p))
+    for joint, (coefficients, deviation) in enumerate(model.autoregressions):
+        for part in segments:
+            shaped[part, joint] = lfilter([deviation], coefficients, weighted[part, joint][::-1], axis=0)
+    mixed = np.einsum("ij,kip->kjp", model.root, shaped).reshape(-1, p)
+    middle = mixed.T @ mixed + np.diag(prior.deviation**-2.0)
+    covariance = cho_solve(N, cho_solve(N, middle).T)
+    return np.asarray(0.5 * (covariance + covariance.T))
+
+
+def least_covariance(A: FloatArray, fit: Fit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
+    """Cramér-Rao bound (Aᵀ Ω⁻¹ A)⁻¹: the least covariance of an unbiased estimate from errors of this model, (p, p)."""
+    k, n, p = A.shape
+    used = fit.weights > 0.0
+    whitened = np.zeros((k, n, p))
+    for joint, (coefficients, deviation) in enumerate(errors.autoregressions):
+        for part in segments:
+            own = np.where(used[part, joint, None], A[part, joint], 0.0)
+            whitened[part, joint] = lfilter(coefficients, [max(deviation, 1e-300)], own, axis=0)
+    rows = np.linalg.solve(errors.root, whitened).reshape(-1, p)
+    sizes = np.linalg.norm(rows, axis=0)
+    rows = rows / np.where(sizes > 0.0, sizes, 1.0)
+    inverse = np.linalg.pinv(rows.T @ rows, hermitian=True)
+    return np.asarray(inverse / np.outer(sizes, sizes))
+
+
+def error_model(A: FloatArray, fit: Fit, segments: tuple[slice, ...]) -> ErrorModel:
+    """Error model of a fit's residuals.
+
+    The fit takes a part of the errors away, most of it at the frequencies of the motion. What it takes is found by
+    simulation and given back to the autocovariances of the residuals.
     """
     k, n, p = A.shape
     used = fit.weights > 0.0
-    N = cho_factor(fit.information + 1e-14 * np.diag(np.diag(fit.information)))
-    weighted = A * (fit.weights**2)[..., None]
-    gain = cho_solve(N, weighted.reshape(-1, p).T)
+    N = _factor(fit)
+    gain = cho_solve(N, (A * (fit.weights**2)[..., None]).reshape(-1, p).T)
     residuals = np.where(used, fit.residuals, 0.0)
     orders = max(0, min(LARGEST_ORDER, int(used.sum(axis=0).max(initial=0)) // 12))
     observed = _autocovariances(residuals[None], used, segments, orders)
@@ -151,21 +201,19 @@ def coloured_covariance(A: FloatArray, fit: Fit, prior: Prior, segments: tuple[s
         for joint, (coefficients, deviation) in enumerate(models):
             for part in segments:
                 start = white[:, part] @ root.T[:, joint]
-                padded = np.concatenate([start[:, : part.stop - part.start][:, ::-1], start], axis=1)  # settles before
+                padded = np.concatenate([start[:, ::-1], start], axis=1)  # settles before
                 settled = lfilter([deviation], coefficients, padded, axis=1)
                 errors[:, part, joint] = settled[:, -(part.stop - part.start) :]
         errors = np.where(used, errors, 0.0)
         taken = ((errors.reshape(SIMULATIONS, -1) @ gain.T) @ A.reshape(-1, p).T).reshape(errors.shape)
         left = np.where(used, errors - taken, 0.0)
         lost = _autocovariances(errors, used, segments, orders) - _autocovariances(left, used, segments, orders)
-    shaped = np.zeros((k, n, p))
-    for joint, (coefficients, deviation) in enumerate(models):
-        for part in segments:
-            shaped[part, joint] = lfilter([deviation], coefficients, weighted[part, joint][::-1], axis=0)
-    mixed = np.einsum("ij,kip->kjp", root, shaped).reshape(-1, p)
-    middle = mixed.T @ mixed + np.diag(prior.deviation**-2.0)
-    covariance = cho_solve(N, cho_solve(N, middle).T)
-    return np.asarray(0.5 * (covariance + covariance.T))
+    return ErrorModel(models, root)
+
+
+def _factor(fit: Fit) -> tuple[FloatArray, bool]:
+    factor: tuple[FloatArray, bool] = cho_factor(fit.information + 1e-14 * np.diag(np.diag(fit.information)))
+    return factor
 
 
 def _innovation_root(

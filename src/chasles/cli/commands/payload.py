@@ -1,0 +1,65 @@
+"""`chasles payload`: what a robot carries, from a log with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chasles.cli.commands.identify import (
+    ColumnsOption,
+    LogArgument,
+    PeriodOption,
+    ReductionsOption,
+    UnitOption,
+    read_log,
+)
+from chasles.cli.output import say, show_json
+from chasles.errors import ArgumentError, writing
+from chasles.identification import identify_payload
+from chasles.robot import load
+
+
+def payload_command(
+    log: LogArgument,
+    robot: Annotated[
+        str, typer.Option("--robot", "-r", help="Model without the payload, best an identified one: a name or a file.")
+    ],
+    frame: Annotated[str | None, typer.Option("--frame", help="Frame that carries it; default the tool.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the loaded robot: .toml or .urdf.")] = None,
+    cutoff: Annotated[float | None, typer.Option("--cutoff", help="Cut-off of the filters, Hz.")] = None,
+    columns: ColumnsOption = None,
+    unit: UnitOption = None,
+    sample_period: PeriodOption = None,
+    reductions: ReductionsOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+) -> None:
+    """Find mass, centre of mass and inertia of a payload from a log of a motion with it.
+
+    For example:
+
+        chasles payload with_gripper.csv --robot identified.toml
+    """
+    if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
+        raise ArgumentError(f"--out: the name must end with .toml or .urdf, not '{out.name}'")
+    arm = load(robot)
+    found = identify_payload(
+        arm, read_log(log, arm, columns, unit, sample_period, reductions), frame=frame, cutoff=cutoff
+    )
+    if as_json:
+        facts = {
+            "frame": found.frame,
+            "mass": found.mass,
+            "mass_interval": found.mass_interval,
+            "center_of_mass": found.center_of_mass,
+            "center_error": found.center_error,
+            "inertia": found.inertia,
+        }
+        show_json(facts)
+    else:
+        say(found.summary())
+    if out is not None:
+        loaded = found.attached(arm)
+        with writing(f"--out: {out}"):
+            out.write_text(loaded.to_urdf() if out.suffix.lower() == ".urdf" else loaded.to_toml(), encoding="utf-8")

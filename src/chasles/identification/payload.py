@@ -1,0 +1,340 @@
+"""Payloads: mass, centre of mass and inertia of what a robot carries, from torques with it and a model without.
+
+The torques that a payload adds are linear in its ten inertial parameters about the frame that carries it. Source: C.
+Atkeson, C. An & J. Hollerbach, "Estimation of inertial parameters of manipulator loads and links" (Int. J. Robotics
+Research 5(3), 1986); S. Traversaro, S. Brossette, A. Escande & F. Nori, "Identification of fully physical consistent
+inertial parameters using optimization on manifolds" (IROS 2016) for bodies that can exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import real, reals
+from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
+from chasles.errors import ArgumentError, IdentificationError
+from chasles.geometry import (
+    inertial_parameters_from_pseudo_inertia,
+    nearest_physically_consistent,
+    pseudo_inertia_from_inertial_parameters,
+)
+from chasles.identification.filtering import filtered_signals
+from chasles.identification.identification import NORMAL_QUANTILE, Identification
+from chasles.identification.log import Log
+from chasles.identification.regression import Prior, coloured_covariance, error_model, least_covariance, weighted_fit
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+WIDEST = np.array([1e3, *[1e3] * 3, *[1e3] * 6])
+"""Deviations of the weak prior, in kg, kg·m and kg·m²."""
+DETERMINED = 0.5
+"""A mass whose error is beyond this share of it is not determined."""
+THINNEST = 1e-6
+"""Least second moment of a payload that can exist, relative to its trace."""
+FEWEST_POSES = 3
+
+
+@dataclass(frozen=True)
+class Payload:
+    """Estimated payload.
+
+    Attributes
+    ----------
+    frame
+        Frame that carries it; all values are about its origin and in its axes, but `inertia`.
+    parameters, covariance
+        Estimates of mass (kg), first moments (kg·m) and moments of inertia about the frame's origin (kg·m²), shape
+        (10,) or (4,) if gravity alone was used, and their covariance.
+    bound
+        Least covariance that any unbiased estimate from this log can have (Cramér-Rao).
+    """
+
+    frame: str
+    parameters: FloatArray
+    covariance: FloatArray
+    bound: FloatArray
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return float(self.parameters[0])
+
+    @property
+    def mass_interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the mass, kg."""
+        half = NORMAL_QUANTILE * float(np.sqrt(self.covariance[0, 0]))
+        return self.mass - half, self.mass + half
+
+    @property
+    def center_of_mass(self) -> FloatArray:
+        """Centre of mass in the frame, shape (3,), m."""
+        return np.asarray(self.parameters[1:4] / self.mass)
+
+    @property
+    def center_error(self) -> FloatArray:
+        """Standard error of the centre of mass, shape (3,), m."""
+        slopes = np.hstack([-self.center_of_mass[:, None], np.eye(3)]) / self.mass
+        return np.asarray(np.sqrt(np.diag(slopes @ self.covariance[:4, :4] @ slopes.T)))
+
+    @property
+    def inertia(self) -> FloatArray:
+        """Inertia about the centre of mass in the axes of the frame, shape (3, 3), kg·m², of a body that can exist."""
+        if len(self.parameters) == 4:
+            return np.zeros((3, 3))
+        J = np.asarray(pseudo_inertia_from_inertial_parameters(self.parameters))
+        near = np.asarray(nearest_physically_consistent(J, THINNEST * max(float(np.trace(J[:3, :3])), 1e-9)))
+        m, mx, my, mz, xx, xy, xz, yy, yz, zz = np.asarray(inertial_parameters_from_pseudo_inertia(near)).tolist()
+        c = np.array([mx, my, mz]) / m
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return np.asarray(about_origin - m * ((c @ c) * np.eye(3) - np.outer(c, c)))
+
+    def attached(self, robot: Robot) -> Robot:
+        """Robot that carries this payload."""
+        return robot.with_payload(self.mass, self.center_of_mass, self.inertia, frame=self.frame)
+
+    def summary(self) -> str:
+        """Text with intervals."""
+        low, high = self.mass_interval
+        center, error = self.center_of_mass, NORMAL_QUANTILE * self.center_error
+        lines = [
+            f"mass {self.mass:.4g} kg (95 %: {low:.4g} to {high:.4g})",
+            f"centre of mass in '{self.frame}': "
+            + ", ".join(f"{c:.4g} ± {e:.2g}" for c, e in zip(center, error, strict=True))
+            + " m",
+        ]
+        if len(self.parameters) == 10:
+            moments = np.diag(self.inertia)
+            lines.append(f"moments of inertia about it: {', '.join(f'{x:.3g}' for x in moments)} kg·m²")
+        share = np.sqrt(np.diag(self.bound) / np.diag(self.covariance))
+        lines.append(f"least possible error of the mass: {share[0]:.0%} of this one (Cramér-Rao)")
+        return "\n".join(lines)
+
+
+def identify_payload(
+    model: Robot | Identification, log: Any, *, frame: str | None = None, cutoff: float | None = None
+) -> Payload:
+    """Identify what a robot carries, from a log with it and a model without it.
+
+    Parameters
+    ----------
+    model
+        Robot without the payload, or the result of `identify`, with all its friction.
+    log
+        `chasles.Log` of a motion with the payload, or what it reads.
+    frame
+        Frame that carries it; default the tool.
+    cutoff
+        Cut-off frequency of the filters, Hz; default: chosen from the log.
+
+    Returns
+    -------
+    Payload
+        Estimates with covariance and Cramér-Rao bound.
+
+    Raises
+    ------
+    IdentificationError
+        If the log does not determine a positive mass.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm = ch.load("panda")
+    >>> t = np.arange(0.0, 10.0, 0.01)
+    >>> phase = t[:, None] * np.linspace(0.8, 2.0, 7)
+    >>> q, qd, qdd = arm.home + 0.3 * np.sin(phase), None, None
+    >>> rates = np.linspace(0.8, 2.0, 7)
+    >>> qd, qdd = 0.3 * rates * np.cos(phase), -0.3 * rates**2 * np.sin(phase)
+    >>> tau = arm.with_payload(1.5, [0.0, 0.02, 0.1]).inverse_dynamics(q, qd, qdd)
+    >>> noise = 0.1 * np.random.default_rng(0).normal(size=tau.shape)
+    >>> found = identify_payload(arm, {"t": t, "q": q, "tau": tau + noise})
+    >>> bool(abs(found.mass - 1.5) < 0.02), bool(abs(found.center_of_mass[2] - 0.1) < 0.005)
+    (True, True)
+    """
+    robot = model.model if isinstance(model, Identification) else model
+    own = log if isinstance(log, Log) else Log(log, robot)
+    where = _frame(robot, frame)
+    signals = filtered_signals(own, cutoff)
+    without = (model.torque if isinstance(model, Identification) else robot.inverse_dynamics)(
+        signals.q, signals.qd, signals.qdd
+    )
+    kept = signals.kept()
+    W = signals.filter(payload_regressor(robot, where, signals.q, signals.qd, signals.qdd))[kept]
+    y = signals.effort[kept] - signals.filter(np.asarray(without))[kept]
+    offsets = np.zeros((len(kept), robot.n, robot.n))
+    offsets[:, range(robot.n), range(robot.n)] = 1.0
+    A = np.concatenate([W, offsets], axis=2)
+    prior = Prior(np.zeros(10 + robot.n), np.concatenate([WIDEST, np.abs(y).max() + np.ones(robot.n)]))
+    used = np.broadcast_to(own.measured, y.shape).copy()
+    deviations = y.std(axis=0) + 1e-9
+    for _ in range(4):
+        fit = weighted_fit(A, y, used, prior, deviations)
+        deviations = fit.deviations
+    steps = np.diff(kept, prepend=kept[0])
+    starts = [0, *np.flatnonzero(steps > np.median(steps) + 0.5).tolist(), len(kept)] if len(kept) > 1 else [0, 1]
+    segments = tuple(slice(a, b) for a, b in pairwise(starts) if b > a)
+    errors = error_model(A, fit, segments)
+    covariance = coloured_covariance(A, fit, prior, segments, errors)[:10, :10]
+    bound = least_covariance(A, fit, segments, errors)[:10, :10]
+    return _checked(Payload(where, fit.values[:10], covariance, bound))
+
+
+def payload_from_poses(
+    model: Robot, q: ArrayLike, effort: ArrayLike, *, without: ArrayLike | None = None, frame: str | None = None
+) -> Payload:
+    """Find mass and centre of mass from torques at rest in a few poses.
+
+    Parameters
+    ----------
+    model
+        Robot without the payload.
+    q, effort
+        Configurations and torques at rest, shape (poses, n), N·m. Stiction is the error here: approach each pose from
+        both sides and give the mean.
+    without
+        Torques in the same poses without the payload; the gravity of `model` then does not matter.
+    frame
+        Frame that carries it; default the tool.
+
+    Returns
+    -------
+    Payload
+        Four parameters: mass and first moments.
+
+    Raises
+    ------
+    IdentificationError
+        If there are fewer than three poses or they do not determine a positive mass.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm = ch.load("panda")
+    >>> q = arm.home + np.random.default_rng(0).uniform(-0.5, 0.5, (6, 7))
+    >>> tau = arm.with_payload(2.0, [0.0, 0.0, 0.1]).gravity_torque(q)
+    >>> payload_from_poses(arm, q, tau).mass.__round__(6)
+    2.0
+    """
+    where = _frame(model, frame)
+    poses = reals(q, "q", ("poses", model.n))
+    tau = reals(effort, "effort", poses.shape)
+    if len(poses) < FEWEST_POSES:
+        raise IdentificationError(f"{len(poses)} poses were given; at least {FEWEST_POSES} different ones are needed")
+    empty = np.asarray(model.gravity_torque(poses)) if without is None else reals(without, "without", poses.shape)
+    rest = np.zeros_like(poses)
+    W = payload_regressor(model, where, poses, rest, rest)[:, :, :4].reshape(-1, 4)
+    y = (tau - empty).ravel()
+    if np.linalg.cond(W / np.maximum(np.linalg.norm(W, axis=0), 1e-12)) > 1e6:
+        raise IdentificationError("the poses hold the payload in nearly the same orientation: turn it between them")
+    x = np.asarray(np.linalg.lstsq(W, y)[0], dtype=np.float64)
+    freedom = len(y) - 4
+    variance = float(np.sum((y - W @ x) ** 2)) / freedom
+    covariance = np.asarray(variance * np.linalg.inv(W.T @ W), dtype=np.float64)
+    return _checked(Payload(where, x, covariance, covariance))
+
+
+class RecursivePayload:
+    """Payload estimate that takes one sample after another: recursive least squares with forgetting.
+
+    Parameters
+    ----------
+    model
+        Robot without the payload.
+    forgetting
+        Weight of a sample relative to the next, in (0, 1]; 1 forgets nothing.
+    frame
+        Frame that carries the payload; default the tool.
+    deviation
+        Standard deviation of what the payload is expected to be, in kg, kg·m and kg·m².
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm = ch.load("panda")
+    >>> loaded = arm.with_payload(1.0, [0.0, 0.0, 0.1])
+    >>> online = RecursivePayload(arm)
+    >>> for q, qd, qdd in np.random.default_rng(0).normal(size=(40, 3, 7)):
+    ...     mass = online.update(q, qd, qdd, loaded.inverse_dynamics(q, qd, qdd))[0]
+    >>> bool(abs(mass - 1.0) < 1e-3)
+    True
+    """
+
+    def __init__(
+        self, model: Robot, *, forgetting: float = 1.0, frame: str | None = None, deviation: float = 100.0
+    ) -> None:
+        self.model, self.frame = model, _frame(model, frame)
+        self.forgetting = real(forgetting, "forgetting", above=0.0, at_most=1.0)
+        self.parameters = np.zeros(10)
+        self.covariance = real(deviation, "deviation", above=0.0) ** 2 * np.eye(10)
+
+    def update(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, effort: ArrayLike) -> FloatArray:
+        """Take one sample into account; return the ten parameters (see `Payload`), shape (10,)."""
+        states = [np.asarray(part, dtype=np.float64)[None] for part in (q, qd, qdd)]
+        W = payload_regressor(self.model, self.frame, *states)[0]
+        y = np.asarray(effort, dtype=np.float64) - np.asarray(self.model.inverse_dynamics(q, qd, qdd))
+        for joint in range(self.model.n):
+            forgetting = self.forgetting if joint == 0 else 1.0
+            found = recursive_least_squares(self.parameters, self.covariance, W[joint], y[joint], forgetting=forgetting)
+            self.parameters, self.covariance = np.asarray(found.estimate), np.asarray(found.covariance)
+        return self.parameters
+
+
+def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Torques of a unit of each inertial parameter of a body at a frame, shape (k, n, 10)."""
+    columns, to_link = _placement(robot, frame)
+    Y = np.asarray(robot.torque_regressor(q, qd, qdd))
+    return np.asarray(Y[..., columns] @ to_link)
+
+
+def _placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
+    """Columns of the torque regressor that a body at a frame acts on, and the linear map from its parameters to these.
+
+    Found from ten point-like and extended bodies, put there one by one.
+    """
+    rng = np.random.default_rng(0)
+    own, there = [], []
+    bare = robot.with_payload(0.0, frame=frame).inertial_parameters
+    for _ in range(10):
+        mass, center = rng.uniform(1.0, 3.0), rng.normal(size=3)
+        spread = np.diag(rng.uniform(1.0, 2.0, 3))
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        moments = turn @ (np.trace(spread) * np.eye(3) - spread) @ turn.T
+        moments = 0.5 * (moments + moments.T)
+        about = moments + mass * ((center @ center) * np.eye(3) - np.outer(center, center))
+        own.append(
+            [mass, *(mass * center), about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2]]
+        )
+        there.append(robot.with_payload(mass, center, moments, frame=frame).inertial_parameters - bare)
+    changes = np.array(there)
+    columns = np.flatnonzero(np.abs(changes).max(axis=0) > 1e-9)
+    first = 10 * (int(columns.min(initial=len(bare))) // 10)
+    if columns.size == 0:
+        raise ArgumentError(f"frame '{frame}' is fixed to the base: no torque tells what it carries")
+    block = np.arange(first, first + 10, dtype=np.intp)
+    return block, np.asarray(np.linalg.solve(np.array(own), changes[:, block]).T, dtype=np.float64)
+
+
+def _frame(robot: Robot, frame: str | None) -> str:
+    return robot.description.frame(robot.description.tool if frame is None else frame).name
+
+
+def _checked(found: Payload) -> Payload:
+    error = float(np.sqrt(found.covariance[0, 0]))
+    if not found.mass > 0.0 or error > DETERMINED * found.mass:
+        raise IdentificationError(
+            f"the log does not determine a payload: its mass comes out as {found.mass:.3g} ± "
+            f"{NORMAL_QUANTILE * error:.2g} kg. "
+            "Is something carried, does the model (with friction) fit the robot without it, and do its orientations "
+            "vary?"
+        )
+    return found

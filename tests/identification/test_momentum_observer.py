@@ -1,0 +1,85 @@
+"""Momentum observer: a first-order lag of the external torque, alarms at the stated rate, and C code."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+import chasles as ch
+from chasles.errors import ArgumentError, IdentificationError
+from chasles.identification import FourierMotion, MomentumObserver
+from chasles.identification.momentum_observer import crossing_probability
+
+ARM = ch.load("planar2r").with_friction(viscous=0.5, coulomb=0.3, coulomb_velocity=0.1)
+MOTION = FourierMotion([0.3, -0.4], [[0.5, 0.1], [0.2, 0.3]], [[0.1, 0.2], [0.3, 0.1]], period=4.0)
+PERIOD = 0.0005
+T = np.arange(0.0, 4.0, PERIOD)
+Q, QD, QDD = MOTION(T)
+
+
+def test_residual_is_the_external_torque_through_a_first_order_lag() -> None:
+    """The exact discrete answer to a step is 1 - (1 - K h)^k."""
+    K = np.array([20.0, 40.0])
+    push = np.where(T[:, None] > 1.0, [3.0, -1.0], 0.0)
+    tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) - push
+    found = MomentumObserver(ARM, bandwidth=K, period=PERIOD).residuals(Q, QD, tau)
+    wanted = np.stack(
+        [lfilter([0.0, k * PERIOD], [1.0, k * PERIOD - 1.0], x) for k, x in zip(K, push.T, strict=True)], axis=1
+    )
+    assert np.abs(found - wanted).max() < 0.02
+
+
+def test_law_is_the_same_step_by_step() -> None:
+    observer = MomentumObserver(ARM, bandwidth=30.0, period=PERIOD)
+    tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) + 1.0
+    integral, steps = observer.start(Q[0], QD[0]), []
+    for k in range(200):
+        integral, residual = observer.law(integral, Q[k], QD[k], tau[k])
+        steps.append(residual)
+    assert np.allclose(steps, observer.residuals(Q[:200], QD[:200], tau[:200]), atol=1e-10)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_c_code_compiles(tmp_path: Path) -> None:
+    source, header = MomentumObserver(ARM, bandwidth=30.0, period=PERIOD).law.to_c()
+    (tmp_path / "momentum_observer.c").write_text(source)
+    (tmp_path / "momentum_observer.h").write_text(header)
+    words = ["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "momentum_observer.c", "-o", "o.o"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9, 0.99])
+def test_probability_of_a_crossing(correlation: float) -> None:
+    """Beside two million samples of the process."""
+    white = np.random.default_rng(0).normal(size=2_000_000)
+    x = np.sqrt(1.0 - correlation**2) * lfilter([1.0], [1.0, -correlation], white)
+    outside = np.abs(x) > 2.5
+    counted = np.mean(outside[1:] & ~outside[:-1])
+    assert abs(crossing_probability(2.5, correlation) / counted - 1.0) < 0.05
+
+
+def test_alarms_come_at_the_stated_rate() -> None:
+    observer = MomentumObserver(ARM, bandwidth=50.0, period=0.001)
+    rho = 0.95
+    white = np.random.default_rng(1).normal(size=(3_600_000, 2))
+    quiet = 0.2 * np.sqrt(1.0 - rho**2) * lfilter([1.0], [1.0, -rho], white, axis=0) + [0.1, -0.2]
+    alarm = observer.alarm(quiet[:200_000], false_alarms_per_hour=200.0)
+    hit = alarm(quiet)
+    count = int(np.sum(hit[1:] & ~hit[:-1]))
+    assert 140 < count < 280
+    assert alarm(quiet[0] + [0.0, 2.0])
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ArgumentError, match="too high for a period"):
+        MomentumObserver(ARM, bandwidth=2000.0, period=0.001)
+    observer = MomentumObserver(ARM, bandwidth=20.0, period=0.001)
+    with pytest.raises(IdentificationError, match="too few"):
+        observer.alarm(np.zeros((10, 2)))
+    with pytest.raises(ArgumentError):
+        observer.residuals(Q, QD[:10], QD)

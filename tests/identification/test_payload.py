@@ -1,0 +1,109 @@
+"""Payloads: found within their intervals, at the Cramér-Rao bound, from motion, poses and sample by sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic_logs import coloured_noise
+from typer.testing import CliRunner
+
+import chasles as ch
+from chasles.cli.application import application
+from chasles.errors import IdentificationError
+from chasles.identification import FourierMotion, RecursivePayload, identify_payload, payload_from_poses
+from chasles.identification.payload import payload_regressor
+
+ARM = ch.load("panda").with_friction(viscous=1.0, coulomb=0.5, coulomb_velocity=0.05)
+MASS, CENTER = 1.8, np.array([0.02, -0.01, 0.08])
+INERTIA = np.array([[0.02, 0.002, 0.0], [0.002, 0.025, -0.001], [0.0, -0.001, 0.015]])
+LOADED = ARM.with_payload(MASS, CENTER, INERTIA)
+
+
+def motion() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(0)
+    planned = FourierMotion(ARM.home, 0.12 * rng.normal(size=(7, 4)), 0.12 * rng.normal(size=(7, 4)), period=10.0)
+    t = np.arange(0.0, 10.0, 0.005)
+    return t, *planned(t)
+
+
+T, Q, QD, QDD = motion()
+TAU = np.asarray(LOADED.inverse_dynamics(Q, QD, QDD))
+
+
+def log(seed: int, memory: float = 0.8) -> dict[str, np.ndarray]:
+    return {"t": T, "q": Q, "tau": TAU + coloured_noise(TAU.shape, 0.3, memory, seed)}
+
+
+def test_regressor_of_a_payload_is_what_it_adds() -> None:
+    about = INERTIA + MASS * ((CENTER @ CENTER) * np.eye(3) - np.outer(CENTER, CENTER))
+    parameters = np.array([MASS, *(MASS * CENTER), *about[np.triu_indices(3)]])
+    W = payload_regressor(ARM, "tool", Q[:20], QD[:20], QDD[:20])
+    added = TAU[:20] - np.asarray(ARM.inverse_dynamics(Q[:20], QD[:20], QDD[:20]))
+    assert np.allclose(W @ parameters, added, atol=1e-9)
+
+
+def test_payload_from_motion_lies_in_its_intervals_and_near_the_bound() -> None:
+    errors, shares = [], []
+    for seed in range(12):
+        found = identify_payload(ARM, log(seed), cutoff=5.0)
+        error = np.concatenate([[found.mass - MASS], found.center_of_mass - CENTER])
+        deviation = np.concatenate([[np.sqrt(found.covariance[0, 0])], found.center_error])
+        errors.append(error / deviation)
+        shares.append(np.sqrt(found.bound[0, 0] / found.covariance[0, 0]))
+    assert 0.6 < np.std(errors) < 1.4
+    assert (np.array(shares) < 1.05).all()
+    assert np.median(shares) > 0.6
+    assert np.abs(found.inertia - INERTIA).max() < 0.06
+    assert np.linalg.eigvalsh(found.inertia).min() > 0.0
+    again = np.asarray(found.attached(ARM).inverse_dynamics(Q, QD, QDD))
+    assert np.sqrt(np.mean((again - TAU) ** 2)) < 0.1
+
+
+def test_payload_from_poses() -> None:
+    poses = ARM.home + np.random.default_rng(1).uniform(-0.6, 0.6, (8, 7))
+    noise = 0.05 * np.random.default_rng(2).normal(size=poses.shape)
+    found = payload_from_poses(ARM, poses, np.asarray(LOADED.gravity_torque(poses)) + noise)
+    assert abs(found.mass - MASS) < 4.0 * np.sqrt(found.covariance[0, 0])
+    assert (np.abs(found.center_of_mass - CENTER) < 4.0 * found.center_error).all()
+    wrong = ARM.perturbed(0.3, seed=0)
+    both = [np.asarray(robot.gravity_torque(poses)) for robot in (LOADED, ARM)]
+    assert abs(payload_from_poses(wrong, poses, both[0], without=both[1]).mass - MASS) < 1e-6
+    with pytest.raises(IdentificationError, match="same orientation"):
+        payload_from_poses(ARM, np.tile(ARM.home, (5, 1)), np.tile(LOADED.gravity_torque(ARM.home), (5, 1)))
+    with pytest.raises(IdentificationError, match="2 poses"):
+        payload_from_poses(ARM, poses[:2], both[0][:2])
+
+
+def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:
+    online = RecursivePayload(ARM, deviation=1e4)
+    rows = slice(0, 400, 10)
+    for q, qd, qdd, tau in zip(Q[rows], QD[rows], QDD[rows], log(0)["tau"][rows], strict=True):
+        online.update(q, qd, qdd, tau)
+    W = payload_regressor(ARM, "tool", Q[rows], QD[rows], QDD[rows]).reshape(-1, 10)
+    y = (log(0)["tau"][rows] - np.asarray(ARM.inverse_dynamics(Q[rows], QD[rows], QDD[rows]))).ravel()
+    assert np.allclose(online.parameters, np.linalg.lstsq(W, y)[0], atol=1e-3)
+    dropped = RecursivePayload(ARM, forgetting=0.9)
+    for k, (q, qd, qdd) in enumerate(zip(Q[::10], QD[::10], QDD[::10], strict=True)):
+        carrying = LOADED if k < 80 else ARM
+        mass = dropped.update(q, qd, qdd, carrying.inverse_dynamics(q, qd, qdd))[0]
+    assert abs(mass) < 0.01
+
+
+def test_nothing_carried_is_said() -> None:
+    empty = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) + coloured_noise(TAU.shape, 0.3, 0.5, 0)
+    with pytest.raises(IdentificationError, match="does not determine a payload"):
+        identify_payload(ARM, {"t": T, "q": Q, "tau": empty})
+
+
+def test_command(tmp_path: Path) -> None:
+    data, model, out = tmp_path / "log.csv", tmp_path / "arm.toml", tmp_path / "loaded.toml"
+    noisy = log(0)
+    names = ",".join(["t", *(f"q{k}" for k in range(1, 8)), *(f"tau{k}" for k in range(1, 8))])
+    np.savetxt(data, np.column_stack([T, Q, noisy["tau"]]), delimiter=",", header=names, comments="")
+    model.write_text(ARM.to_toml())
+    answer = CliRunner().invoke(application, ["payload", str(data), "--robot", str(model), "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    assert "mass 1." in answer.output
+    assert abs(ch.load(out).description.payload.mass - MASS) < 0.1
