@@ -20,6 +20,7 @@ SECTIONS = {
     "dynamics": "dynamics",
     "floating": "floating",
     "geometry": "geometry",
+    "identification": "identification",
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
     "operations": "operations",

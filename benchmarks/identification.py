@@ -1,0 +1,196 @@
+"""Identification on logs of real robots, and how long it and its planning take.
+
+Logs besides the shipped one are read from the folder that the environment variable CHASLES_ROBOT_LOGS names:
+`panda_exciting_30hz.csv`, `ur10_exciting.csv` (github unisa-acg/inverse-dynamics-solver), `tiago_*.csv.gz`,
+`tx40_*.csv.gz` and `tx40.urdf` (github thanhndv212/figaroh-examples).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.oracles.example_robots import example
+
+import chasles as ch
+from benchmarks.robots import MissingPeerError
+from benchmarks.tables import Table, at_most, ratio, seconds
+from chasles.identification import FourierMotion, Identification, filtered_signals, shipped_log
+from chasles.identification.excitation import _Problem
+
+FOLDER = "CHASLES_ROBOT_LOGS"
+REPEATS = 3
+RANDOM_STARTS = 100
+ALLOWED_SECONDS, ALLOWED_PLANNING = 2.0, 10.0
+#: Joint side of the TX40's motors; motor 6 moves with joint 5 too.
+TX40_REDUCTIONS = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
+#: Viscous friction, Coulomb friction and rotor inertia that the source of the TX40's log gives, at the joints.
+TX40_PUBLISHED = (
+    (8.05, 5.53, 1.97, 1.11, 1.86, 0.65),
+    (7.14, 8.26, 6.34, 2.48, 3.03, 0.282),
+    (0.362, 0.362, 0.0988, 0.0313, 0.0468, 0.0105),
+)
+
+
+def tables() -> Iterator[Table]:
+    """Unseen errors, excitation, and times."""
+    logs = dict(_logs())
+    results = {name: ch.identify(log.robot, log, check=False) for name, log in logs.items()}
+    for name, result in results.items():
+        yield _errors(name, result)
+    yield _excitation(logs)
+    yield _speed()
+
+
+def _logs() -> Iterator[tuple[str, ch.Log]]:
+    yield "UR10 at 31 Hz (shipped)", ch.Log(shipped_log("ur10"), ch.load("ur10"))
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        return
+    path = Path(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield "Panda at 30 Hz", ch.Log(path / "panda_exciting_30hz.csv", ch.load("panda"))
+        ur10 = ch.load(example("ur_description/urdf/ur10_robot.urdf"), check=False)
+        yield "UR10 at 125 Hz", ch.Log(path / "ur10_exciting.csv", ur10)
+        whole = ch.load(example("tiago_description/robots/tiago.urdf"), check=False)
+        moved = {"torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8))}
+        tiago = whole.lock_joints([name for name in whole.joint_names if name not in moved])
+        parts = [path / f"tiago_{quantity}.csv.gz" for quantity in ("position", "velocity", "effort")]
+        yield "TIAGo, currents", ch.Log(parts, tiago, units={"effort": "A"})
+        motors = np.diag(TX40_REDUCTIONS)
+        motors[5, 4] = TX40_REDUCTIONS[5]
+        sources = {"q": path / "tx40_motor_positions.csv.gz", "effort": path / "tx40_currents.csv.gz"}
+        tx40 = ch.load(path / "tx40.urdf")
+        yield "TX40", ch.Log(sources, tx40, sample_period=2e-4, motor_from_joint=motors)
+
+
+def _errors(name: str, result: Identification) -> Table:
+    table = Table(
+        f"{name}: unseen second half, RMS error relative to the RMS effort of each joint while it moves",
+        ("joint", "RMS effort", "prior", "least squares", "model", "noise floor", "largest", "at rest"),
+        notes=[*result.remarks, *(f"Warning: {text}" for text in result.warnings)],
+    )
+    if name == "TX40":
+        table.notes.append(
+            f"Prior with the friction and rotor inertias that its source gives: {_published_tx40(result)}."
+        )
+    found = {model: result.predictions[model, "unseen"] for model in ("prior", "least squares", "model")}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = found["model"].rms() / found["model"].relative()
+    for k, joint in enumerate(result.robot.velocity_names):
+        shares = [found[model].relative()[k] for model in found]
+        table.add(
+            joint,
+            f"{size[k]:.3g}",
+            *(f"{100 * share:.1f} %" for share in (*shares, result.noise[k] / size[k])),
+            f"{found['model'].largest()[k]:.3g}",
+            f"{100 * found['model'].relative('resting')[k]:.1f} %",
+        )
+    return table
+
+
+def _published_tx40(result: Identification) -> str:
+    viscous, coulomb, rotor = TX40_PUBLISHED
+    values = {f"joints.{name}.motor_inertia": own for name, own in zip(result.robot.joint_names, rotor, strict=True)}
+    known = result.robot.with_friction(viscous=viscous, coulomb=coulomb, coulomb_velocity=0.05).with_values(values)
+    signals = result.unseen
+    kept = signals.kept()
+    tau = signals.filter(np.asarray(known.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[kept]
+    measured, moving = signals.effort[kept], signals.moving[kept]
+    errors = [_rms((tau - measured)[m, k]) / _rms(measured[m, k]) for k, m in enumerate(moving.T)]
+    return ", ".join(f"{100 * error:.0f} %" for error in errors)
+
+
+def _rms(values: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _excitation(logs: dict[str, ch.Log]) -> Table:
+    """Condition numbers of planned motions beside random ones and those of the logs."""
+    table = Table(
+        "Condition number of the observation matrix of all base parameters (SI units)",
+        ("robot", "planned", "time", "random, median", "random / planned", "the log's motion"),
+        notes=[
+            f"Planned with all limits: {at_most(ALLOWED_PLANNING, 0.0, seconds).split(',')[0]}; 5 harmonics of 10 s."
+        ],
+    )
+    for name, log in logs.items():
+        if not name.startswith(("Panda", "UR10 at 31")):
+            continue
+        start = perf_counter()
+        plan = ch.excite(log.robot, period=10.0)
+        took = perf_counter() - start
+        problem = _Problem(log.robot, 10.0, 5, None, None, (), ())
+        rng = np.random.default_rng(0)
+        at_random = float(np.median([problem.condition(problem.random_start(rng)) for _ in range(RANDOM_STARTS)]))
+        signals = filtered_signals(log)
+        Y = plan.base.columns(log.robot.torque_regressor(signals.q, signals.qd, signals.qdd))
+        recorded = float(np.linalg.cond(Y.reshape(-1, Y.shape[2])))
+        row = (f"{plan.condition:.3g}", seconds(took), f"{at_random:.3g}", ratio(at_random / plan.condition))
+        table.add(log.robot.name, *row, f"{recorded:.3g}")
+    return table
+
+
+def _speed() -> Table:
+    """20,000 samples of 7 joints: everything, and the least squares alone beside NumPy on Pinocchio's regressors."""
+    arm = ch.load("panda")
+    rng = np.random.default_rng(0)
+    motion = FourierMotion(arm.home, 0.1 * rng.normal(size=(7, 5)), 0.1 * rng.normal(size=(7, 5)), period=20.0)
+    t = np.arange(0.0, 20.0, 0.001)
+    q, qd, qdd = (np.asarray(part) for part in motion(t))
+    real = arm.with_friction(viscous=1.0, coulomb=1.0, coulomb_velocity=0.05)
+    tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * rng.normal(size=q.shape)
+    log = ch.Log({"t": t, "q": q, "tau": tau}, arm)
+    base = arm.base_parameters()
+
+    def everything() -> object:
+        return ch.identify(arm, log)
+
+    def least_squares() -> object:
+        A = base.columns(arm.torque_regressor(q, qd, qdd)).reshape(-1, len(base))
+        return np.linalg.solve(A.T @ A, A.T @ tau.ravel())
+
+    rows = {"filtered, identified, consistent, judged": everything, "one least squares": least_squares}
+    times = {name: min(_seconds(call) for _ in range(REPEATS)) for name, call in rows.items()}
+    table = Table(
+        "Identification of a Panda from 20,000 samples",
+        ("", "time"),
+        notes=[at_most(ALLOWED_SECONDS, times["filtered, identified, consistent, judged"])],
+    )
+    for name, time in times.items():
+        table.add(name, seconds(time))
+    peer = _pinocchio_least_squares(q, qd, qdd, tau)
+    table.add("one least squares, NumPy on Pinocchio's regressors", seconds(peer))
+    table.add("ratio of the two", ratio(peer / times["one least squares"]))
+    return table
+
+
+def _seconds(call: object) -> float:
+    start = perf_counter()
+    call()  # type: ignore[operator]
+    return perf_counter() - start
+
+
+def _pinocchio_least_squares(
+    q: NDArray[np.float64], qd: NDArray[np.float64], qdd: NDArray[np.float64], tau: NDArray[np.float64]
+) -> float:
+    try:
+        import pinocchio
+    except ImportError:
+        raise MissingPeerError("pin") from None
+    from benchmarks.robots import PANDA
+
+    model = pinocchio.buildModelFromUrdf(str(PANDA))
+    data = model.createData()
+    wide = [np.pad(part, ((0, 0), (0, model.nv - part.shape[1]))) for part in (q, qd, qdd)]
+    start = perf_counter()
+    rows = [pinocchio.computeJointTorqueRegressor(model, data, *state).copy()[:7] for state in zip(*wide, strict=True)]
+    A = np.concatenate(rows)
+    np.linalg.lstsq(A.T @ A, A.T @ tau.ravel())
+    return perf_counter() - start
