@@ -126,8 +126,7 @@ class Equations:
     def _coupled_rotor(self, joint: int) -> FloatArray:
         """Torques of a unit of rotor inertia by the other joints' accelerations, shape (samples, n)."""
         row = self.coupling[joint]
-        torques: FloatArray = (self.signals.qdd @ row)[:, None] * row - self.signals.qdd * row**2
-        return torques
+        return np.asarray((self.signals.qdd @ row)[:, None] * row - self.signals.qdd * row**2)
 
     def friction_slopes(self, unknowns: Unknowns, values: FloatArray, v0: FloatArray, load: FloatArray) -> FloatArray:
         """Filtered derivatives of the torques by log v0 of each motor at the kept samples, shape (k, n, n)."""

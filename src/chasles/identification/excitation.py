@@ -272,16 +272,16 @@ class _Problem:
         q, qd, qdd, jerk = self._states(x)
         Y = self._matrix(q, qd, qdd)
         W = np.concatenate([Y, *self.fixed]).reshape(-1, len(self.base))
+        Q, R = np.linalg.qr(W)
         if stage == "determinant":
-            Q, R = np.linalg.qr(W)
             diagonal = np.maximum(np.abs(np.diag(R)), 1e-12)
             cost = -float(np.sum(np.log(diagonal)))
             by_W = -Q @ np.linalg.inv(R + 1e-12 * np.eye(len(R))).T
         else:
-            U, sizes, Vt = np.linalg.svd(W, full_matrices=False)
+            U, sizes, Vt = np.linalg.svd(R)
             least = max(float(sizes[-1]), 1e-12)
             cost = 10.0 * float(np.log(sizes[0] / least))
-            by_W = 10.0 * (np.outer(U[:, 0], Vt[0]) / sizes[0] - np.outer(U[:, -1], Vt[-1]) / least)
+            by_W = 10.0 * Q @ (np.outer(U[:, 0], Vt[0]) / sizes[0] - np.outer(U[:, -1], Vt[-1]) / least)
         G = by_W.reshape(-1, n, len(self.base))[: len(q)].copy()
         by_state = [np.zeros_like(q) for _ in range(4)]
         limits = ((q - self.middle, self.half), (qd, self.speed), (qdd, self.acceleration), (jerk, self.jerk))

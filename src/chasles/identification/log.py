@@ -126,8 +126,7 @@ class Log:
         if "time" in found.names:
             time = scale.get("time", 1.0) * table[found.names["time"][0]]
         elif sample_period is not None:
-            time = np.arange(len(q), dtype=np.float64)
-            time *= real(sample_period, "sample_period", above=0.0)
+            time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
         else:
             raise ArgumentError("the log has no column of times; give sample_period=, in s, or name the column")
         coupling = np.eye(robot.n)

@@ -172,7 +172,7 @@ def _spectra(result: Identification) -> dict[str, Any]:
     step = float(np.median(np.diff(result.unseen.time[kept])))
     window = np.hanning(len(kept))[:, None]
     frequency = np.asarray(np.fft.rfftfreq(len(kept), step)[1:], dtype=np.float64)
-    size: list[NDArray[np.float64]] = [
+    size = [
         np.asarray(2.0 * np.abs(np.fft.rfft(signal * window, axis=0))[1:] / window.sum(), dtype=np.float64)
         for signal in (model.measured, model.measured - model.predicted)
     ]
