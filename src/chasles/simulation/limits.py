@@ -43,9 +43,10 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
         ("overspeed", qd, robot.velocity_limits, "velocity", "the velocity limit"),
     ):
         bounds = np.where(limits > 0.0, limits, np.inf)
-        excess = np.maximum(np.nan_to_num(np.abs(values), nan=0.0) - bounds, 0.0)
-        if (excess > 0.0).any() and (limited or name == "overspeed"):
-            found[f"{name}_time"] = ((excess > 0.0) * held).sum(axis=-2), "s", f"time beyond {what}"
+        beyond = (values > bounds) | (values < -bounds)  # never of NaN
+        if beyond.any() and (limited or name == "overspeed"):
+            excess = np.where(beyond, np.abs(values) - bounds, 0.0)
+            found[f"{name}_time"] = (beyond * held).sum(axis=-2), "s", f"time beyond {what}"
             found[f"{name}_excess"] = excess.max(axis=-2), unit, f"largest excess over {what}"
     return found
 
