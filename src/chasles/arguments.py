@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from types import EllipsisType
 from typing import Any
@@ -15,6 +16,8 @@ from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
 #: Sizes of an array's axes; a name stands for any size, a leading `...` for any batch axes.
 Shape = tuple[int | str | EllipsisType, ...]
+
+_FEW = 32
 
 
 def reals(
@@ -69,12 +72,13 @@ def reals(
     if isinstance(given, Traced) or given.dtype.kind == "O":
         raise ArgumentTypeError(f"{name} must hold numbers, not values that are being traced")
     array = np.array(given, dtype=np.float64)
-    if shape is not None:
+    if shape is not None and array.shape != shape and (broadcast or not _is_batch_of(array, shape)):
         array = _of_shape(array, name, shape, broadcast)
-    if infinite:
-        _require(~np.isnan(array), array, name, "a number")
-    else:
-        _require(np.isfinite(array), array, name, "finite")
+    if not _all_finite(array):
+        if infinite:
+            _require(~np.isnan(array), array, name, "a number")
+        else:
+            _require(np.isfinite(array), array, name, "finite")
     if above > -np.inf:
         _require(array > above, array, name, "positive" if above == 0.0 else f"above {above:g}")
     if at_least > -np.inf:
@@ -140,6 +144,17 @@ def choice(value: Any, kind: str, known: Iterable[str]) -> str:
     if not (isinstance(value, str) and value in names):
         raise UnknownNameError(kind, value if isinstance(value, str) else shown(value), names)
     return value
+
+
+def _is_batch_of(array: NDArray[np.float64], shape: Shape) -> bool:
+    """Whether the last axes have the sizes that stand behind the batch axes of a shape; decided at once if it is so."""
+    return len(shape) > 1 and shape[0] is ... and array.shape[1 - len(shape) :] == shape[1:]
+
+
+def _all_finite(array: NDArray[np.float64]) -> bool:
+    if array.size <= _FEW:  # for a few numbers Python is faster
+        return all(map(math.isfinite, array.ravel().tolist()))
+    return bool(np.isfinite(array).all())
 
 
 def _of_shape(array: NDArray[np.float64], name: str, shape: Shape, broadcast: bool) -> NDArray[np.float64]:
