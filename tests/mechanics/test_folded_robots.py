@@ -15,8 +15,7 @@ from chasles.errors import ModelError
 from chasles.model import Description, Inertia, Joint, Link, build_tree, from_urdf, load, with_payload
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.editing import attach
-from chasles.model.locking import lock_joints
-from chasles.model.merging import simplified
+from chasles.model.locking import lock_joints, simplified
 
 TOLERANCE = 1e-12
 LOCKS = [

@@ -134,7 +134,7 @@ def test_decimals_of_right_angles_are_completed(digits: str, exact: bool) -> Non
         ('xyz="1 2 3"', 'xyz="1 2 1e10"', r"attribute xyz='1 2 1e10' must be finite and at most 1e\+09"),
         ('xyz="1 2 3"', 'xyz="1 2 -inf"', "attribute xyz='1 2 -inf' must be finite"),
         ('lower="-1" upper="2"', 'lower="2" upper="-1"', "'shoulder' in line 17: the lower limit 2.0 is not below"),
-        ('upper="2"', 'upper="nan"', "<limit> in line 22: attribute upper='nan' must be finite"),
+        ('upper="2"', 'upper="nan"', "<limit> in line 22: attribute upper='nan' must not be NaN"),
         ('effort="4"', 'effort="-4"', "'shoulder' in line 17: the effort limit -4.0 must not be negative"),
         ('damping="0.5"', 'damping="-0.5"', "the viscous_friction of joint 'shoulder' must not be negative"),
         ('<mimic joint="elbow"', '<mimic joint="knee"', "joint 'wrist' mimics the joint 'knee', which does not exist"),

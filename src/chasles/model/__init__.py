@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.changed_values import with_friction, with_payload, with_values
-from chasles.model.checks import check_description
-from chasles.model.consistency import inconsistencies, nearest_consistent
+from chasles.model.consistency import check_description, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame, Link
 from chasles.model.editing import attach, renamed, with_free_base
 from chasles.model.formats import (
     DHTable,
@@ -47,10 +45,8 @@ from chasles.model.inertial_parameters import (
     with_inertial_parameters,
 )
 from chasles.model.joint import Joint, Limits, Mimic
-from chasles.model.link import Frame, Link
-from chasles.model.locking import lock_joints
-from chasles.model.merging import simplified
-from chasles.model.parameters import parameter_shapes
+from chasles.model.locking import lock_joints, simplified
+from chasles.model.parameters import parameter_shapes, with_friction, with_payload, with_values
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped

@@ -17,11 +17,31 @@ from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame, Link
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, plain, shortened
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
+
+
+@dataclass(frozen=True, eq=False)
+class Link(Record):
+    """A rigid link: its name is also the name of its frame."""
+
+    name: str
+    inertia: Inertia = field(default_factory=Inertia)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Record):
+    """A named frame fixed to a link at `T_link_frame`, shape (4, 4)."""
+
+    name: str
+    link: str
+    T_link_frame: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        self._set(T_link_frame=frozen_placement(self.T_link_frame, f"T_link_frame of frame {shortened(self.name)}"))
+
 
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
 

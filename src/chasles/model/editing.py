@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
-from chasles.model.description import Description
+from chasles.model.description import Description, Link
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import at_home, home_positions
-from chasles.model.link import Link
 from chasles.model.placement import compose, frozen_placement
 from chasles.model.record import shortened
 from chasles.model.tools import with_payload_held

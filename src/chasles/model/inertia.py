@@ -103,7 +103,7 @@ def impossibility(inertia: Inertia) -> str | None:
     smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
     # Files round their numbers, and write 1e-35 for nothing.
     if smallest < -1e-6 * scale - 1e-12:
-        return f"a principal moment of inertia is negative ({smallest:.6g} kg m²)"
+        return f"a principal moment of inertia is negative ({smallest:.6g} kg·m²)"
     return None
 
 
@@ -116,7 +116,7 @@ def implausibility(inertia: Inertia) -> str | None:
     Examples
     --------
     >>> print(implausibility(Inertia(1.0, [0, 0, 0], [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 3.0]])))
-    its principal moments of inertia 1, 1, 3 kg m² break the triangle inequality
+    its principal moments of inertia 1, 1, 3 kg·m² break the triangle inequality
     (each is at most the sum of the others)
     """
     if inertia.mass == 0.0 and inertia.matrix.any():
@@ -124,7 +124,7 @@ def implausibility(inertia: Inertia) -> str | None:
     small, middle, large = np.linalg.eigvalsh(inertia.matrix)
     if large > (small + middle) * (1.0 + 1e-6):
         return (
-            f"its principal moments of inertia {small:.6g}, {middle:.6g}, {large:.6g} kg m² break the triangle "
+            f"its principal moments of inertia {small:.6g}, {middle:.6g}, {large:.6g} kg·m² break the triangle "
             "inequality (each is at most the sum of the others)"
         )
     return None

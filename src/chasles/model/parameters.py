@@ -1,13 +1,22 @@
-"""The parameters of a description that may take other values: their names and shapes."""
+"""Parameters of a description by name: their shapes, and copies with other values, payload or friction."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from chasles.model.joint import JOINT_PARAMETERS
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.model.description import Link
+from chasles.model.inertia import Inertia, impossibility
+from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.record import naming
 
 if TYPE_CHECKING:
     from chasles.model.description import Description
+
 
 _INERTIAL_SHAPES: dict[str, tuple[int, ...]] = {"mass": (), "center_of_mass": (3,), "inertia": (3, 3)}
 
@@ -29,3 +38,167 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
             shapes |= {f"joints.{joint.name}.{name}": () for name in JOINT_PARAMETERS}
     shapes["gravity"] = (3,)
     return shapes | {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
+
+
+_INERTIAL = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
+
+
+def with_payload(
+    description: Description,
+    mass: float,
+    center_of_mass: ArrayLike = (0, 0, 0),
+    inertia: ArrayLike | None = None,
+    *,
+    frame: str | None = None,
+) -> Description:
+    """Make a copy that carries a body at a frame, instead of what it carried there before.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    mass
+        kg.
+    center_of_mass
+        In the axes of the frame, shape (3,), m.
+    inertia
+        About the payload's centre of mass in the axes of the frame, shape (3, 3), kg·m²; default zero (a point mass).
+    frame
+        Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the frame
+        with "_payload" added and fixed there, so that there can be many and each has parameters.
+
+    Raises
+    ------
+    ModelError
+        No body can be like that.
+    UnknownNameError
+        There is no such frame.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> with_payload(load("planar2r"), 2.0, [0.1, 0.0, 0.0]).payload.mass
+    2.0
+    >>> with_payload(load("planar2r"), 2.0, frame="link1").link_names
+    ('link0', 'link1', 'link2', 'link1_payload')
+    """
+    matrix = np.zeros((3, 3)) if inertia is None else inertia
+    where = description.frame(description.tool if frame is None else frame).name
+    owner = "payload" if where == description.tool else f"payload at frame '{where}'"
+    with naming(owner):
+        body = _possible(Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
+    if where == description.tool:
+        return description.replace(payload=body)
+    return carrying(description, where, body, f"{where}_payload")
+
+
+def carrying(description: Description, frame: str, body: Inertia, name: str) -> Description:
+    """Make a copy with a body as a link of this name, fixed to a frame by a joint of this name, in place of such."""
+    place = description.frame(frame)
+    holder = Joint(name, "fixed", place.link, name, T_parent_joint=place.T_link_frame)
+    return description.replace(
+        links=(*(link for link in description.links if link.name != name), Link(name, body)),
+        joints=(*(joint for joint in description.joints if joint.name != name), holder),
+    )
+
+
+def with_friction(
+    description: Description,
+    *,
+    viscous: Mapping[str, float] | ArrayLike | None = None,
+    coulomb: Mapping[str, float] | ArrayLike | None = None,
+    coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
+) -> Description:
+    """Make a copy with other joint friction.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    viscous, coulomb, coulomb_velocity
+        A mapping from joint names to values (the others keep theirs), one number for all independent joints, or one for
+        each. Units: N·m·s/rad, N·m, rad/s (prismatic: N·s/m, N, m/s).
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError, ModelError
+        A wrong number of values, an unknown joint, or a value that friction cannot have.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> with_friction(load("planar2r"), viscous={"joint2": 0.5}).joint("joint2").viscous_friction
+    0.5
+    """
+    changes: dict[str, dict[str, float]] = {}
+    given = {"viscous_friction": viscous, "coulomb_friction": coulomb, "coulomb_velocity": coulomb_velocity}
+    names = description.joint_names
+    for parameter, values in given.items():
+        if values is None:
+            continue
+        if not isinstance(values, Mapping):
+            try:
+                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(names),))
+            except ValueError:
+                raise ArgumentError(
+                    f"with_friction: {parameter} must be one number or {len(names)} numbers, "
+                    f"not shape {np.shape(values)}"
+                ) from None
+            values = dict(zip(names, array.tolist(), strict=True))
+        for name, value in values.items():
+            changes.setdefault(description.joint(name).name, {})[parameter] = value
+    return description.replace(
+        joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in description.joints)
+    )
+
+
+def with_values(description: Description, values: Mapping[str, Any]) -> Description:
+    """Make a copy with other numbers for named parameters, those that `parameter_shapes` lists.
+
+    Raises
+    ------
+    UnknownNameError, ModelError
+        An unknown parameter, or numbers that no robot can have.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> with_values(load("planar2r"), {"links.link2.mass": 3.0}).link("link2").inertia.mass
+    3.0
+    """
+    known = parameter_shapes(description)
+    for name in values:
+        if name not in known:
+            raise UnknownNameError("parameter", name, known)
+
+    def changed(record: Any, prefix: str, renamed: Mapping[str, str]) -> Any:
+        changes = {
+            attribute: values[f"{prefix}.{parameter}"]
+            for parameter, attribute in renamed.items()
+            if f"{prefix}.{parameter}" in values
+        }
+        return record.replace(**changes) if changes else record
+
+    def inertia(record: Inertia, prefix: str, owner: str) -> Inertia:
+        with naming(owner):
+            new: Inertia = changed(record, prefix, _INERTIAL)
+            return record if new is record else _possible(new)
+
+    motor = {name: name for name in JOINT_PARAMETERS}
+    return description.replace(
+        links=tuple(
+            link.replace(inertia=inertia(link.inertia, f"links.{link.name}", f"link '{link.name}'"))
+            for link in description.links
+        ),
+        joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in description.joints),
+        payload=inertia(description.payload, "payload", "payload"),
+        gravity=values.get("gravity", description.gravity),
+    )
+
+
+def _possible(inertia: Inertia) -> Inertia:
+    """Return an inertia that can be calculated with; refuse others."""
+    reason = impossibility(inertia)
+    if reason is not None:
+        raise ModelError(reason)
+    return inertia

@@ -7,10 +7,9 @@ from itertools import count
 from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
-from chasles.model.changed_values import carrying
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame
 from chasles.model.inertia import Inertia
-from chasles.model.link import Frame
+from chasles.model.parameters import carrying
 from chasles.model.placement import compose, frozen_placement
 from chasles.model.record import shortened
 

@@ -1,13 +1,13 @@
-"""The kinematic tree that the algorithms read: moving bodies only, each turning about or sliding along its own z axis.
+"""The kinematic tree that the algorithms read: moving bodies only, each rotating about or translating along its z axis.
 
-Fixed joints are folded into the bodies that they join. A joint with several freedoms becomes a chain of bodies, one for
-each, of which only the last has mass. The turns and slides of a spherical or free joint are those of its velocity: the
-first body of its chain takes the whole pose that the coordinates tell, the others stay at rest relative to it, but have
-rates. What is special about these rates is said in `chasles.algorithms.body_motion`.
+Fixed joints are folded into the bodies that they join. A joint with several degrees of freedom becomes a chain of
+bodies, one for each, of which only the last has mass. The rotations and translations of a spherical or free joint are
+those of its velocity: the first body of its chain takes the whole pose that the coordinates determine, the others stay
+at rest relative to it, but have rates; see `chasles.algorithms.body_motion`.
 
- The frame of a body sits on its joint axis, with z along the
-axis, at the point of the axis that is nearest to the parent body's origin (if the axis is along one of the parent's
-coordinate axes): that leaves the most zeros for tracing to fold away.
+The frame of a body sits on its joint axis, with z along the axis, at the point of the axis that is nearest to the
+parent body's origin (if the axis is along one of the parent's coordinate axes): that leaves the most zeros for tracing
+to fold away.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ class Body:
     R_parent_body, p_parent_body
         Pose in the parent body (or world) at joint position zero.
     angular
-        1.0 for a joint that turns, 0.0 for a prismatic one.
+        1.0 for a joint that rotates, 0.0 for a prismatic one.
     pitch
         Travel along z for each unit of joint position: 1.0 prismatic, m/rad helical, 0.0 revolute.
     coordinate
-        Number of its velocity in qd.
+        Index of its velocity in qd.
     position
-        Number of its position in q; of the first body of a spherical or free joint that of qw, of the others -1.
+        Index of its position in q; for the first body of a spherical or free joint that of qw, for the others -1.
     ratio, offset
         The joint position is ``ratio * q[position] + offset``; 1 and 0 except for mimic joints.
     placed
-        What q tells of its pose: "coordinate", "quaternion" or "quaternion and position" for the first body of a
-        spherical or free joint, "nothing" for the others, which continue the same joint.
+        Part of its pose that q determines: "coordinate", "quaternion" or "quaternion and position" for the first body
+        of a spherical or free joint, "nothing" for the others, which continue the same joint.
     carries
-        Whether links move with it; not so the first bodies of a joint with several freedoms.
+        Whether links move with it; the first bodies of a joint with several degrees of freedom carry none.
     mass, first_moment, inertia
         kg; mass times centre of mass in body axes, kg·m; inertia about the origin of the body frame, kg·m².
     armature
@@ -114,7 +114,7 @@ class Tree:
 
     @property
     def carriers(self) -> list[int]:
-        """Numbers of the bodies that carry links."""
+        """Indices of the bodies that carry links."""
         return [index for index, body in enumerate(self.bodies) if body.carries]
 
 

@@ -21,12 +21,11 @@ from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_x, rotation_z
-from chasles.model.checks import check_description
-from chasles.model.description import STANDARD_GRAVITY, Description
+from chasles.model.consistency import check_description
+from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
 from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame, Link
 from chasles.model.numbers import frozen_array, number
 from chasles.model.placement import FloatArray, compose, homogeneous
 from chasles.model.record import check_keys, naming, shortened

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from chasles.errors import MissingExtraError, ModelError, warn
-from chasles.model.checks import check_description
+from chasles.model.consistency import check_description
 from chasles.model.description import Description
 from chasles.model.formats.files import Folder, read_bytes
 from chasles.model.formats.mjcf_ignored import ignored

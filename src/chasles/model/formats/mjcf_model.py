@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.single_freedoms import unused_name
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.joint_positions import motion
-from chasles.model.link import Frame, Link
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, homogeneous
 from chasles.model.record import naming, shortened
 

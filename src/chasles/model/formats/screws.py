@@ -16,13 +16,12 @@ from numpy.typing import ArrayLike
 
 from chasles.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to
-from chasles.model.checks import check_description
-from chasles.model.description import STANDARD_GRAVITY, Description
+from chasles.model.consistency import check_description
+from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link
 from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame, Link
 from chasles.model.numbers import frozen_array
 from chasles.model.placement import FloatArray, compose, frozen_placement, homogeneous, inverse
 from chasles.model.record import check_keys, naming, shortened

@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 
 from chasles.errors import ModelError, UnknownNameError, warn
-from chasles.model.checks import check_description
-from chasles.model.description import Description
+from chasles.model.consistency import check_description
+from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.urdf import snapped_angle
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, ModelWarning
 from chasles.model.joint import Joint, Limits, Mimic
-from chasles.model.link import Frame, Link
 from chasles.model.numbers import unit_vector
 from chasles.model.placement import (
     FloatArray,

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame
-from chasles.model.merging import simplified
+from chasles.model.locking import simplified
 from chasles.model.placement import FloatArray, compose, inverse
 from chasles.model.record import shortened
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.description import Description
+from chasles.model.description import Description, Link
 from chasles.model.freedoms import JointKind
 from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
-from chasles.model.link import Link
 from chasles.model.record import shortened
 
 

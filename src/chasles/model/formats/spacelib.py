@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError
-from chasles.model.checks import check_description
+from chasles.model.consistency import check_description
 from chasles.model.description import Description, Frame
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame
 from chasles.model.formats.common_normals import (
     CommonNormal,
     Line,
@@ -31,7 +31,6 @@ from chasles.model.formats.serial_chain import ChainBody, SerialChain, frames_be
 from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame
 from chasles.model.placement import FloatArray, compose, inverse
 from chasles.model.record import Record, naming, shortened
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from chasles.errors import ModelError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
-from chasles.model.description import Description
+from chasles.model.description import Description, Link
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Link
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
 from chasles.model.record import shortened
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.serial_chain import frames_besides_links, serial_chain
 from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame
 from chasles.model.placement import FloatArray, compose, homogeneous, inverse
 from chasles.model.record import Record
 

@@ -9,14 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.description import Description
+from chasles.model.description import Description, Frame
 from chasles.model.formats.dh import INERTIA_KEYS
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_screws import ScrewTable, to_screws
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame
 from chasles.model.placement import FloatArray
 from chasles.model.record import shortened
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from chasles.model.description import STANDARD_GRAVITY, Description
+from chasles.model.description import STANDARD_GRAVITY, Description, Link
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits
-from chasles.model.link import Link
 from chasles.model.placement import FloatArray, compose
 
 #: Other readers do not know infinity; ours takes what is beyond 1e9 for it.

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.checks import check_description
-from chasles.model.description import Description
+from chasles.model.consistency import check_description
+from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.dh import INERTIA_KEYS, from_dh, inertia_columns
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.joint_columns import COLUMNS, joint_fields
@@ -29,7 +29,6 @@ from chasles.model.formats.screws import from_screws
 from chasles.model.formats.urdf import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.link import Frame, Link
 from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, frozen_array
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
 from chasles.model.record import check_keys, naming, shortened

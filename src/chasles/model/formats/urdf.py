@@ -26,14 +26,13 @@ from typing import Any
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.model.checks import check_description
-from chasles.model.description import Description
+from chasles.model.consistency import check_description
+from chasles.model.description import Description, Link
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Bound, Joint, Limits, Mimic
-from chasles.model.link import Link
 from chasles.model.placement import FloatArray, from_position_and_angles
 from chasles.model.record import naming, shortened
 

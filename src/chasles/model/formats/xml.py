@@ -84,7 +84,7 @@ def _numbers(text: str, count: int, where: str, largest: float) -> tuple[float, 
     if len(values) != count:
         raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}")
     if not all(abs(value) <= largest for value in values):
-        raise ModelError(f"{where} {WITHIN_BOUND}")
+        raise ModelError(f"{where} {WITHIN_BOUND if largest == LARGEST_NUMBER else 'must not be NaN'}")
     return values
 
 
