@@ -93,7 +93,7 @@ def test_info_shows_each_freedom_of_a_joint(tmp_path):
         + "limits = { lower = [-1.0, 0.0], upper = [1.0, 0.3] }\n"
     )
     text = run("info", str(path)).stdout
-    assert "craft: 2 joints with 8 freedoms, 3 links" in text
+    assert "craft: 2 joints with 8 degrees of freedom, 3 links" in text
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
     assert rows["hoist.angle"][:4] == ["cylindrical", "-57.3", "57.3", "28.65"]
     assert rows["hoist.distance"][:4] == ["cylindrical", "0", "0.3", "0.25"]

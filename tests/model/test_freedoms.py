@@ -126,10 +126,10 @@ def test_limits_of_each_freedom_stand_where_their_coordinates_do() -> None:
         (
             "universal",
             {"limits": Limits((0, 0, 0), (1, 1, 1))},
-            "lower limits of joint 'j' are 3 numbers, but .*: 2",
+            "lower limits of joint 'j' are 3 numbers, but it has 2 degrees",
         ),
         ("revolute", {"limits": Limits((0.0,), (1.0,))}, "the lower limits of joint 'j' are 1 numbers"),
-        ("free", {"limits": Limits(velocity=(1.0,) * 7)}, "the velocity limits of joint 'j' are 7 numbers, but .*: 6"),
+        ("free", {"limits": Limits(velocity=(1.0,) * 7)}, "the velocity limits of joint 'j' are 7 numbers, but it has 6 degrees"),
         ("spherical", {"limits": Limits(-1.0, 1.0)}, "position limits of joint 'j' must be infinite, .* spherical"),
         ("free", {"limits": Limits(upper=1.0)}, "position limits of joint 'j' must be infinite, because it is free"),
         ("universal", {"second_axis": [0.0, 1.0, 1e-3]}, "second_axis of joint 'j' must be at a right angle"),
@@ -149,7 +149,7 @@ def test_joints_that_cannot_be(kind: str, fields: dict[str, Any], message: str) 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"lower": (0.0, 0.0), "upper": (1.0, 1.0, 1.0)}, "limits for 2 and 3 freedoms do not go together"),
+        ({"lower": (0.0, 0.0), "upper": (1.0, 1.0, 1.0)}, "limits for 2 and 3 degrees of freedom do not go together"),
         ({"lower": (0.0, 2.0), "upper": 1.0}, "the lower limit 2.0 is not below the upper limit 1.0"),
         ({"velocity": (1.0, -2.0)}, "the velocity limit -2.0 must not be negative"),
         ({"effort": ("a", "b")}, "limit 'effort' must be a number, not 'a'"),
@@ -164,7 +164,9 @@ def test_limits_that_cannot_be(fields: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", ["universal", "cylindrical", "planar", "spherical", "free"])
 def test_joints_with_several_freedoms_cannot_be_followed(kind: str) -> None:
     joints = (joint(kind), joint("revolute", "k", "link", "c", mimic=Mimic("j")))
-    with pytest.raises(ModelError, match=f"'k' mimics the joint 'j', which is {kind}: only a joint with one freedom"):
+    with pytest.raises(
+        ModelError, match=f"'k' mimics the joint 'j', which is {kind}: only a joint with one degree of freedom"
+    ):
         Description("r", tuple(map(Link, ("base", "link", "c"))), joints)
 
 

@@ -98,5 +98,5 @@ def test_energy_balances_and_batches_hold() -> None:
 
 
 def test_effects_on_joints_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="has joints with several freedoms"):
+    with pytest.raises(ArgumentError, match="has joints with several degrees of freedom"):
         ch.Plant(ROBOT, friction=ch.Friction(6))

@@ -3,7 +3,8 @@
 The rates of a spherical or free joint belong to one motion: each of its screws is fixed in the body that the whole
 joint moves, and none carries another along. So where a screw's rate is wanted, the chain of bodies of such a joint is
 left aside: what counts is the motion *before* the joint or that of the body *after* it (`motions_before`,
-`velocities_after`). For a joint with one freedom both give the same, as a screw does not change its own direction.
+`velocities_after`). For a joint with one degree of freedom both give the same, as a screw does not change its own
+direction.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def motions_before(
     accelerations: Sequence[Acceleration],
     gravity: Array,
 ) -> tuple[list[Twist], list[Acceleration]]:
-    """Motion of what carries each joint, as if fixed to it, seen from the body; for one freedom the body's own."""
+    """Motion of what carries each joint, as if fixed to it, seen from the body; for ordinary joints the body's own."""
     twists: list[Twist] = []
     motions: list[Acceleration] = []
     for i, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):

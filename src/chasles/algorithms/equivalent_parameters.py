@@ -206,7 +206,7 @@ def most_similar(reference: Array, numbers: Array, A: Array, b: Array, C: Array 
 
 
 def _descend(L: Array, numbers: Array, bodies: Bodies, A: Array, b: Array, tolerance: float) -> Bodies:
-    """Newton's method for the divergences plus half of |A x - b|^2, until a step gains less than the tolerance.
+    """Newton's method for the divergences plus half of |A x - b|², until a step gains less than the tolerance.
 
     A step goes from X = K Kᵀ to K (1 + S) Kᵀ, and from z to z (1 + s): there the logarithms curve by 1.
     """

@@ -259,7 +259,7 @@ def articulated_inertia(moments: MassMoments) -> ArticulatedInertia:
 
     Examples
     --------
-    A mass point of 2 kg at 0.5 m along x turns about y and z with 2 * 0.5^2 kg·m²:
+    A mass point of 2 kg at 0.5 m along x turns about y and z with 2 · 0.5² kg·m²:
 
     >>> point = MassMoments(2.0, np.array([1.0, 0.0, 0.0]), np.diag([0.5, 0.0, 0.0]))
     >>> np.diag(articulated_inertia(point).angular)

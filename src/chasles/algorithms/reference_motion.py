@@ -66,7 +66,7 @@ def reference_accelerations(
 
     With the angular velocities omega and omega_r in the body's axes and the rate of change alpha_r of omega_r seen from
     the world, a point r changes its reference velocity by a + U r with U = [alpha_r]x + [omega_r]x [omega]x. The screws
-    of a joint with several freedoms are fixed in the body that the whole joint moves; see `body_motion`.
+    of a joint with several degrees of freedom are fixed in the body that the whole joint moves; see `body_motion`.
     """
     nothing = np.zeros(3)
     velocities = velocities_after(tree, poses, body_velocities(tree, poses, rates))

@@ -131,5 +131,5 @@ class Described(Sealed):
 
     def __repr__(self) -> str:
         joints = len(self.joint_names)
-        freedoms = "" if joints == self.n else f" with {self.n} freedoms"
-        return f"<{type(self).__name__} '{self.name}': {joints} joints{freedoms}, {len(self.description.links)} links>"
+        freedom = "" if joints == self.n else f" with {self.n} degrees of freedom"
+        return f"<{type(self).__name__} '{self.name}': {joints} joints{freedom}, {len(self.description.links)} links>"

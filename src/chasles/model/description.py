@@ -170,7 +170,7 @@ class Description(Record):
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """Names of the elements of qd and tau: those of the joints, with what tells their freedoms apart."""
+        """Names of the elements of qd and tau: those of the joints, with a suffix for each degree of freedom."""
         return tuple(name for joint in self.coordinates for name in joint.velocity_names)
 
     @cached_property

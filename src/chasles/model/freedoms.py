@@ -1,4 +1,4 @@
-"""The freedoms of every kind of joint: which turns and slides it allows, and what its coordinates are called.
+"""Degrees of freedom of each kind of joint: its rotations and translations, and the names of its coordinates.
 
 Most joints have one coordinate for each degree of freedom, whose rate is the velocity. A spherical and a free joint
 have a unit quaternion (w, x, y, z), the free one also a position; their velocities are the angular velocity and the
@@ -53,7 +53,7 @@ _UNITS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Freedom:
-    """One turn or slide.
+    """One rotation or translation.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Freedom:
     angular
         1.0 for a turn, 0.0 for a slide.
     pitch
-        Travel along the direction for each unit of the coordinate: 1.0 for a slide, m/rad for a helical joint.
+        Travel along the direction for each unit of the coordinate: 1.0 for a translation, m/rad for a helical joint.
     velocity
         Number of its velocity among those of the joint.
     """

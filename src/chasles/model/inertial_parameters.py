@@ -10,8 +10,8 @@ and in the axes of the frame of the link that the joint moves. Then come three n
 
     viscous_friction   coulomb_friction   armature
 
-(three for each freedom of a joint with several), where the armature is gear_ratio² motor_inertia. Links of the fixed
-base do not appear: they have no effect.
+(three for each degree of freedom of a joint with several), where the armature is gear_ratio² motor_inertia. Links of
+the fixed base do not appear: they have no effect.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     ------
     ModelError
         The vector has a wrong length or is not finite; a mass or moment of inertia is negative; a body has a first
-        moment but no mass; friction or armature is negative, or differs between the freedoms of one joint. The message
-        names the link or joint.
+        moment but no mass; friction or armature is negative, or differs between the degrees of freedom of one joint.
+        The message names the link or joint.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
     if vector.shape != (10 * bodies + 3 * freedoms,):
         raise ModelError(
             f"inertial parameters must be {10 * bodies + 3 * freedoms} numbers, ten for each of {bodies} moving bodies "
-            f"and three for each of {freedoms} freedoms of their joints, not of shape {vector.shape}"
+            f"and three for each of the {freedoms} degrees of freedom, not shape {vector.shape}"
         )
     for name, value in zip(inertial_parameter_names(tree), vector, strict=True):
         if not np.isfinite(value):
@@ -175,7 +175,7 @@ def _with_losses(joint: Joint, losses: list[Vector]) -> Joint:
     if not losses:
         return joint
     if any((loss != losses[0]).any() for loss in losses):
-        raise ModelError(f"joint '{joint.name}': friction and armature must be alike in all its freedoms")
+        raise ModelError(f"joint '{joint.name}': friction and armature must be equal in all its degrees of freedom")
     viscous, coulomb, armature = losses[0].tolist()
     if armature == joint.gear_ratio**2 * joint.motor_inertia:
         return joint.replace(viscous_friction=viscous, coulomb_friction=coulomb)

@@ -33,7 +33,7 @@ JOINT_PARAMETERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", 
 class Limits(Record):
     """Limits of a joint; infinite where there is none, and where a number beyond 1e9 says that there is none.
 
-    Each is one number or, for a joint with several freedoms, may be one for each of them.
+    Each is one number or, for a joint with several degrees of freedom, may be one for each of them.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ class Limits(Record):
         self._set(**{name: _bound(getattr(self, name), f"limit '{name}'") for name in self.field_names()})
         counts = {len(bound) for bound in self._bounds() if isinstance(bound, tuple)}
         if len(counts) > 1:
-            raise ModelError(f"limits for {' and '.join(map(str, sorted(counts)))} freedoms do not go together")
+            raise ModelError(
+                f"limits for {' and '.join(map(str, sorted(counts)))} degrees of freedom do not go together"
+            )
         count = max(counts, default=1)
         for lower, upper in zip(self.each("lower", count), self.each("upper", count), strict=True):
             if not lower <= upper:
@@ -74,7 +76,7 @@ class Limits(Record):
                     raise ModelError(f"the {name} limit {value} must not be negative")
 
     def each(self, name: str, count: int) -> tuple[float, ...]:
-        """One of the limits for each of a joint's freedoms.
+        """One of the limits for each of a joint's degrees of freedom.
 
         Examples
         --------
@@ -130,8 +132,8 @@ class Joint(Record):
     limits
         See `Limits`. Spherical and free joints have no limits of position.
     viscous_friction, coulomb_friction
-        At the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). A joint with several freedoms has each
-        parameter in all of them.
+        At the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). A joint with several degrees of freedom has
+        each parameter in all of them.
     coulomb_velocity
         rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or
         with `sign` when it is 0.
@@ -196,7 +198,7 @@ class Joint(Record):
         if len(self.freedoms) != 1 and self.mimic is not None:
             raise ModelError(
                 f"joint {shortened(self.name)} is {self.kind} and cannot mimic another joint: "
-                "only one with one freedom can"
+                "only one with one degree of freedom can"
             )
         self._check_freedoms(of_joint)
 
@@ -205,7 +207,9 @@ class Joint(Record):
         for name in Limits.field_names():
             bound = getattr(self.limits, name)
             if isinstance(bound, tuple) and (count < 2 or len(bound) != count):
-                raise ModelError(f"the {name} limits {of_joint} are {len(bound)} numbers, but it has freedoms: {count}")
+                raise ModelError(
+                    f"the {name} limits {of_joint} are {len(bound)} numbers, but it has {count} degrees of freedom"
+                )
         if has_quaternion(self.kind) and np.isfinite([*self.position_limits[0], *self.position_limits[1]]).any():
             raise ModelError(f"the position limits {of_joint} must be infinite, because it is {self.kind}")
         if self.kind == "universal" and abs(float(self.axis @ self.second_axis)) > 1e-9:
@@ -218,7 +222,7 @@ class Joint(Record):
 
     @property
     def freedoms(self) -> tuple[Freedom, ...]:
-        """Its turns and slides; see `chasles.model.freedoms`."""
+        """Its rotations and translations; see `chasles.model.freedoms`."""
         return freedoms(self.kind, self.axis, self.pitch, self.second_axis)
 
     @property

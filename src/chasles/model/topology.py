@@ -104,7 +104,7 @@ def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, floa
             if len(followed.freedoms) > 1:
                 raise ModelError(
                     f"joint {shortened(current.name)} mimics the joint {shortened(followed.name)}, which is "
-                    f"{followed.kind}: only a joint with one freedom can be followed"
+                    f"{followed.kind}: only a joint with one degree of freedom can be followed"
                 )
             current = followed
         driver, ratio, offset = resolved.setdefault(current.name, (current.name, 1.0, 0.0))

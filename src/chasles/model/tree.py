@@ -228,7 +228,7 @@ def _onward(place: Placement, R: NDArray[np.float64], p: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class _Moved:
-    """A freedom of a joint, with the parent body and the pose there of the body that it moves."""
+    """A degree of freedom of a joint, with the parent body and the pose there of the body that it moves."""
 
     joint: Joint
     freedom: int
@@ -242,7 +242,7 @@ class _Moved:
 
 
 def _place_links(description: Description) -> tuple[dict[str, Placement], list[_Moved]]:
-    """Return the place of every link in its body, and every freedom."""
+    """Return the place of every link in its body, and every degree of freedom."""
     T = description.T_world_base
     places = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
     moving: list[_Moved] = []

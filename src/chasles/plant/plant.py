@@ -112,7 +112,9 @@ class Plant(Sealed):
             ("elastic_joints", elastic_joints, has_several),
         ):
             if given is not None and cannot:
-                raise ArgumentError(f"robot '{robot.name}' has joints with several freedoms: they cannot have {name}")
+                raise ArgumentError(
+                    f"robot '{robot.name}' has joints with several degrees of freedom: they cannot have {name}"
+                )
 
     @property
     def name(self) -> str:

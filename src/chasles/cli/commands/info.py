@@ -120,8 +120,8 @@ def _freedoms(joint: Joint) -> list[dict[str, Any]]:
 
 def _show(facts: dict[str, Any], console: Console) -> None:
     count = sum(joint["kind"] != "fixed" and not joint["mimic"] for joint in facts["joints"])
-    freedoms = "" if facts["velocities"] == count else f" with {facts['velocities']} freedoms"
-    say(f"{facts['name']}: {count} joints{freedoms}, {len(facts['links'])} links, {number(facts['mass'])} kg")
+    freedom = "" if facts["velocities"] == count else f" with {facts['velocities']} degrees of freedom"
+    say(f"{facts['name']}: {count} joints{freedom}, {len(facts['links'])} links, {number(facts['mass'])} kg")
     if facts["source"]:
         say(facts["source"])
     say("")

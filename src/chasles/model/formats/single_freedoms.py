@@ -1,4 +1,4 @@
-"""Joints with several freedoms written as chains of joints with one, for descriptions that know no others."""
+"""Joints with several degrees of freedom written as chains of joints with one, for descriptions that know no others."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def require_kinds(description: Description, kinds: tuple[JointKind, ...], what: 
 
 
 def _parts(joint: Joint) -> Iterator[Joint]:
-    """Joints of the freedoms, without their links."""
+    """One joint for each degree of freedom, without links."""
     count = len(joint.freedoms)
     for index, (name, freedom) in enumerate(zip(joint.velocity_names, joint.freedoms, strict=True)):
         bounds = {limit: joint.limits.each(limit, count)[index] for limit in Limits.field_names()}

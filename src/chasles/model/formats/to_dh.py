@@ -101,7 +101,7 @@ def to_dh(description: Description) -> DHTable:
     offsets of the joints and in the placement of the tool. The links are the bodies that move, so what fixed joints
     hold together becomes one inertia, given in the DH frames. Every other link and frame of the robot is still there as
     a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical and planar joints become
-    rows for each freedom.
+    rows for each degree of freedom.
 
     Where the convention leaves a choice (axes that are parallel, the same or cross each other, and the first and last
     frame), frames that the robot has already are taken, so that a robot made from a table gives this table again.

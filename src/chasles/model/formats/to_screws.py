@@ -77,7 +77,7 @@ def to_screws(description: Description) -> ScrewTable:
     It moves as the robot does, with the same q. The space frame is the world. The links are the bodies that move, so
     what fixed joints hold together becomes one inertia, in a frame at its centre of mass. Every link and frame of the
     robot is still there as a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical
-    and planar joints become screws for each freedom.
+    and planar joints become screws for each degree of freedom.
 
     Raises
     ------

@@ -13,7 +13,7 @@ are never opened.
 - An element ``<chasles tool="…" home="…" gravity="…" source="…"/>`` in ``<robot>``, which other readers ignore, may
   name the default frame and say the home configuration, the acceleration of gravity and where the numbers come from.
 - An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio and coulomb_velocity; and the limits
-  lower, upper, velocity and effort of a planar or floating joint, one number or one for each freedom.
+  lower, upper, velocity and effort of a planar or floating joint, one number or one for each degree of freedom.
 """
 
 from __future__ import annotations
