@@ -129,7 +129,11 @@ def test_limits_of_each_freedom_stand_where_their_coordinates_do() -> None:
             "lower limits of joint 'j' are 3 numbers, but it has 2 degrees",
         ),
         ("revolute", {"limits": Limits((0.0,), (1.0,))}, "the lower limits of joint 'j' are 1 numbers"),
-        ("free", {"limits": Limits(velocity=(1.0,) * 7)}, "the velocity limits of joint 'j' are 7 numbers, but it has 6 degrees"),
+        (
+            "free",
+            {"limits": Limits(velocity=(1.0,) * 7)},
+            "the velocity limits of joint 'j' are 7 numbers, but it has 6 degrees",
+        ),
         ("spherical", {"limits": Limits(-1.0, 1.0)}, "position limits of joint 'j' must be infinite, .* spherical"),
         ("free", {"limits": Limits(upper=1.0)}, "position limits of joint 'j' must be infinite, because it is free"),
         ("universal", {"second_axis": [0.0, 1.0, 1e-3]}, "second_axis of joint 'j' must be at a right angle"),

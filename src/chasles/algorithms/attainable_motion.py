@@ -1,6 +1,6 @@
-"""Which motions the joints can give the bodies: spans over all configurations and rates, found without sampling.
+"""Motions that the joints can give the bodies: spans over all configurations and rates, found without sampling.
 
-A turn or slide by s of the joint with screw S multiplies the twists seen from the body by exp(-s ad S). So what a set
+A motion by s of the joint with screw S multiplies the twists seen from the body by exp(-s ad S). So what a set
 of twists becomes, over all s, spans the smallest space that holds the set and that ad S does not lead out of.
 """
 

@@ -111,7 +111,7 @@ class PowerBalance(NamedTuple):
     potential: Any
     """Rate of change of the potential energy."""
     friction: Any
-    """What friction turns into heat; never negative."""
+    """Power that friction turns into heat; never negative."""
 
 
 def power_balance(

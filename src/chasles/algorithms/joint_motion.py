@@ -1,7 +1,7 @@
-"""What a joint does: position, rate and acceleration of every joint, and the pose of a body seen from its parent.
+"""Motion of the joints: position, rate and acceleration of every joint, and the pose of a body seen from its parent.
 
 Every body frame has its joint axis along z, so a joint of any kind moves its body by the screw
-`(angular * z, pitch * z)` per unit of joint position: turning (1, 0), sliding (0, 1) or helical (1, pitch).
+`(angular * z, pitch * z)` per unit of joint position: revolute (1, 0), prismatic (0, 1) or helical (1, pitch).
 A mimic joint follows a coordinate: joint position = ratio * q[position] + offset.
 
 The position of a spherical or free joint is a pose, which its first body takes; the other bodies of its chain are at

@@ -119,7 +119,7 @@ def accelerating_base(gravity: Array) -> Acceleration:
 def net_wrenches(
     tree: Tree, moments: Sequence[MassMoments], accelerations: Sequence[Acceleration], wrenches: Mapping[str, Array]
 ) -> list[Wrench]:
-    """What every body needs from its joints: its inertial wrench less what the environment gives."""
+    """Wrench that every body needs from its joints: its inertial wrench less what the environment gives."""
     external = wrenches_on_bodies(tree, wrenches)
     return [
         inertial_wrench(of_body, acceleration) - given

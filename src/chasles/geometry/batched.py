@@ -25,18 +25,18 @@ CHECK_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Kind:
-    """What an argument must be.
+    """Requirement on an array argument.
 
     Attributes
     ----------
     shape
         Shape of one sample.
     noun
-        What it is; empty where every array of the shape will do.
+        Name of such an array; empty where every array of the shape will do.
     distance
-        Function over batches of the distance from being one.
+        Function over batches: distance from meeting the requirement.
     remedy
-        What to do with an array that is not one.
+        Advice for an array that does not meet the requirement.
     """
 
     shape: tuple[int, ...]

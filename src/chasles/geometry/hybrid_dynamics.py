@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-11
 
 
 class DynamicProblem(IntEnum):
-    """What is wrong with a sample of the dynamic equation; with the last two it is solved all the same."""
+    """Problem with a sample of the dynamic equation; samples with one of the last two are solved all the same."""
 
     NONE = 0
     NOT_FINITE = 1

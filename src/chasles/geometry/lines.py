@@ -61,7 +61,7 @@ class LineProjection(NamedTuple):
 
 
 class LinePair(IntEnum):
-    """How two lines lie to each other; undefined where a direction is null or a result is not finite."""
+    """Relative position of two lines; undefined where a direction is null or a result is not finite."""
 
     UNDEFINED = vectors.UNDEFINED
     SAME = -1

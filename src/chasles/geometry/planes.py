@@ -47,7 +47,7 @@ class PlaneProjection(NamedTuple):
 
 
 class PlanePair(IntEnum):
-    """How two planes lie to each other; undefined where a normal is null or a result is not finite."""
+    """Relative position of two planes; undefined where a normal is null or a result is not finite."""
 
     UNDEFINED = vectors.UNDEFINED
     SAME = -1
@@ -75,7 +75,7 @@ class PlaneIntersection(NamedTuple):
 
 
 class LinePlanePair(IntEnum):
-    """How a line lies to a plane; undefined where direction or normal is null or a result is not finite."""
+    """Position of a line relative to a plane; undefined where direction or normal is null or a result is not finite."""
 
     UNDEFINED = vectors.UNDEFINED
     PARALLEL = -1

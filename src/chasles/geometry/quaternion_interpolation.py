@@ -311,7 +311,7 @@ def _turning_slerp(q0: Array, q1: Array, s: Any) -> _Turning:
 
 
 def _relative(a: _Turning, b: _Turning) -> _Turning:
-    """How b turns seen from a."""
+    """Rotation of b seen from a."""
     q = relative_quaternion(a.quaternion, b.quaternion)
     carried = rotate_by_quaternion(conjugate_quaternion(q), a.omega)
     carried_alpha = rotate_by_quaternion(conjugate_quaternion(q), a.alpha)
@@ -320,7 +320,7 @@ def _relative(a: _Turning, b: _Turning) -> _Turning:
 
 
 def _composed(a: _Turning, b: _Turning) -> _Turning:
-    """How b turns, given seen from a, which turns itself."""
+    """Rotation of b, from that seen from a, which rotates itself."""
     carried = rotate_by_quaternion(conjugate_quaternion(b.quaternion), a.omega)
     carried_alpha = rotate_by_quaternion(conjugate_quaternion(b.quaternion), a.alpha)
     q = multiply_quaternions(a.quaternion, b.quaternion)

@@ -94,7 +94,7 @@ def twist_cross_matrix(a: Array) -> Array:
 
 @comparable
 class Screw(NamedTuple):
-    """A displacement that turns about an axis and slides along it; or, in a unit of time, a twist.
+    """A rotation about an axis together with a translation along it; or, in a unit of time, a twist.
 
     A pure translation has the direction of its translation for an axis, through the origin, angle 0 and infinite pitch.
     The identity has a null axis, and everything else 0.

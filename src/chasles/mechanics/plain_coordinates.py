@@ -1,4 +1,4 @@
-"""What is special about robots whose configurations are vectors: one coordinate, with one unit, for each joint."""
+"""Check for robots whose configurations are vectors: one coordinate, with one unit, for each joint."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Freedom:
 
 
 def coordinate_labels(kind: JointKind) -> tuple[str, ...]:
-    """What tells the coordinates of one joint apart; an empty text for the only one.
+    """Suffixes that distinguish the coordinates of one joint; an empty text for the only one.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def coordinate_labels(kind: JointKind) -> tuple[str, ...]:
 
 
 def velocity_labels(kind: JointKind) -> tuple[str, ...]:
-    """What tells the velocities of one joint apart.
+    """Suffixes that distinguish the velocities of one joint.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a table of joints says of each besides its geometry: name, limits, friction, motor and whom it follows."""
+"""Columns of a table of joints besides the geometry: names, limits, friction, motors and mimicked joints."""
 
 from __future__ import annotations
 

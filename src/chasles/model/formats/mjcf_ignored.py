@@ -1,4 +1,4 @@
-"""What a MuJoCo model has that changes its motion and that no description can hold."""
+"""Elements of a MuJoCo model that change its motion and that no description can hold."""
 
 from __future__ import annotations
 
@@ -106,6 +106,6 @@ def _constraints(model: Any, followers: Mapping[int, int]) -> Iterator[int]:
 
 
 def _any_of(model: Any, name: str, count: int) -> Any:
-    """Which rows of an array of the model hold numbers; it is not there in older versions of MuJoCo."""
+    """Whether each row of an array of the model holds numbers; older versions of MuJoCo lack the array."""
     values = np.asarray(getattr(model, name, np.zeros((count, 1))))
     return values.reshape(count, -1).any(axis=1) if count else np.zeros(0, dtype=bool)

@@ -144,7 +144,7 @@ def from_screws(
 def _columns(
     joints: Sequence[Mapping[str, Any]] | None, limits: Sequence[object] | None, n: int
 ) -> list[Mapping[str, Any]]:
-    """What is said of each joint besides its screw."""
+    """Fields of each joint besides its screw."""
     for name, given in (("joints", joints), ("limits", limits)):
         if given is not None and len(given) != n:
             raise ModelError(f"{name} must be {n} {'mappings' if name == 'joints' else 'pairs'}, not {len(given)}")

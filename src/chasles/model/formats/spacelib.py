@@ -78,7 +78,7 @@ class LinkData(Record):
 
 @dataclass(frozen=True, eq=False)
 class RobotData(Record):
-    """What a SpaceLib robot file holds.
+    """Contents of a SpaceLib robot file.
 
     Parameters
     ----------
