@@ -15,6 +15,7 @@ from chasles.model import Description
 from chasles.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import TracedReference
+from chasles.simulation.tangent_references import TangentReference
 
 #: Loops that are kept; each holds its machine code, about a megabyte.
 _KEPT = 16
@@ -71,6 +72,8 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
 def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
     """Sampled references differ in what they give, traced ones in their formula too."""
     reference, start = loop.reference, loop.reference.start_time
+    if isinstance(reference, TangentReference):
+        reference = reference.curve
     if isinstance(reference, TracedReference):
         return _frozen(reference.reference, kept), start
     return type(reference), reference.n, start

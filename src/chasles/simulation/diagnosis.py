@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 _STABLE_DAMPING, _STABLE_STIFFNESS = 2.0, 4.0
 #: Change of positions and velocities, rad and rad/s (m and m/s), by which a law's gains are measured.
 _CHANGE = 1e-6
+#: Smallest eigenvalue of a mass matrix that can be solved for, as a share of the largest.
+_SINGULAR = 1e-14
 #: Share of the time at an effort limit beyond which a run is warned of.
 _MOST_SATURATED = 0.5
 
@@ -79,6 +81,11 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
 def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:
     """Say which joint's gain is too high for the period, if one is."""
     robot, T = loop.plant.robot, loop.period
+    q = loop.layout.split(state.reshape(-1, state.shape[-1])[run]).plant.q
+    masses, directions = np.linalg.eigh(robot.mass_matrix(q))
+    if not masses[0] > _SINGULAR * masses[-1]:
+        name = robot.velocity_names[int(np.argmax(np.abs(directions[:, 0])))]
+        return f"the mass matrix is singular: {name} moves no mass; give its links mass and inertia, or rotor inertia"
     if robot.nq != robot.n:
         return None
     own = _feedback(loop, state, times, values, run)

@@ -28,6 +28,7 @@ from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_choice
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
+from chasles.simulation.tangent_references import TangentReference
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def simulate(
     plant, controller = as_plant(plant), as_controller(controller)
     in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
     setup.check_partners(plant, controller, in_loop)
+    if plant.robot.nq != plant.robot.n and in_loop.n is not None:
+        in_loop = TangentReference(plant.robot, in_loop)
     setup.check_choices(substeps, delay)
     method = integrator_choice(integrator)
     times = in_loop.start_time + setup.call_times(

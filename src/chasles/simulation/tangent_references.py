@@ -1,0 +1,105 @@
+"""References of robots whose configurations hold quaternions: unit quaternions, and rates in the tangent space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.cached import cached_property
+from chasles.engine import Function, trace
+from chasles.engine.records import Shapes
+from chasles.robot import Robot
+from chasles.simulation.references import LoopReference
+from chasles.trajectories.motion import Motion
+
+
+@dataclass(frozen=True, eq=False)
+class TangentReference:
+    """Reference given as a curve c of all coordinates (nq,), as the loop takes it: q (nq,), qd (n,), qdd (n,).
+
+    q is c with unit quaternions, qd the velocity v with q' = G(q) v, and qdd its derivative. A curve that is straight
+    in the four numbers of a quaternion so becomes the shortest rotation.
+
+    Attributes
+    ----------
+    robot
+        Robot with spherical or free joints.
+    curve
+        Reference of the coordinates.
+    """
+
+    robot: Robot
+    curve: LoopReference
+
+    @property
+    def n(self) -> int | None:
+        """Number of coordinates."""
+        return self.curve.n
+
+    @property
+    def start_time(self) -> float:
+        """Time at which it starts, s."""
+        return self.curve.start_time
+
+    @property
+    def duration(self) -> float:
+        """Time from start to end, s."""
+        return self.curve.duration
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of a batch of references."""
+        return self.curve.batch
+
+    @property
+    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
+        """Names and values that may be varied."""
+        return self.curve.parameters
+
+    @property
+    def shapes(self) -> Mapping[str, Shapes]:
+        """Names and shapes of what is given at one call."""
+        return self.curve.shapes
+
+    def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
+        """Motion at one call of the controller; on numbers or traced scalars."""
+        return Motion(*self._tangent(*self.curve.at(given, parameters)))
+
+    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
+        """What is given at times (S, k)."""
+        return self.curve.given(times)
+
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
+        """Motion at times (k,)."""
+        return Motion(*self._tangent(*self.curve.along(times, parameters)))
+
+    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
+        """Motion at its start."""
+        return Motion(*self._tangent(*self.curve.start(parameters, varied=varied)))
+
+    @cached_property
+    def _tangent(self) -> Function:
+        """Motion in the tangent space from the curve's coordinates and their derivatives."""
+        robot, n, nq = self.robot, self.robot.n, self.robot.nq
+        normalize, rate = robot.normalize.specialize(), robot.configuration_rate.specialize()
+        at_neutral = np.array([rate(robot.neutral, unit) for unit in np.eye(n)]).T
+        squares = (at_neutral**2).sum(axis=0)  # GᵀG is diagonal and the same everywhere: 1/4 for quaternions, else 1
+
+        def unit(c: Any, dc: Any) -> Any:
+            return normalize(c), normalize.jvp("q")(c, dc)
+
+        first = Function(trace(unit, {"c": (nq,), "dc": (nq,)}, outputs=["q", "dq"]))
+
+        def motion(c: Any, dc: Any, ddc: Any) -> Motion:
+            q, dq = first(c, dc)
+            ddq = first.jvp(["c", "dc"])(c, dc, dc, ddc)[1]
+            G = np.array([rate(q, unit) for unit in np.eye(n)]).T
+            v = (G.T @ dq) / squares
+            drift = rate.jvp("q")(q, v, dq)  # of q' = G(q) v as q changes: G' v
+            return Motion(q, v, (G.T @ (ddq - drift)) / squares)
+
+        return Function(trace(motion, {"c": (nq,), "dc": (nq,), "ddc": (nq,)}, name="tangent_reference"))
