@@ -5,11 +5,13 @@ import runpy
 import subprocess
 import sys
 import warnings
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import chasles as ch
@@ -18,6 +20,7 @@ from chasles import studies
 from chasles.cli.application import application
 from chasles.cli.commands.simulate import _save as save
 from chasles.cli.commands.tracking import error_text
+from chasles.cli.output import add_row, table
 from chasles.errors import ArgumentError
 from chasles.model import shipped
 
@@ -424,3 +427,17 @@ def test_results_that_cannot_be_saved_are_named(tmp_path):
 
 def test_errors_that_are_no_numbers_are_dashes():
     assert error_text(float("nan"), "rad") == error_text(float("inf"), "m") == "–"
+
+
+def test_tables_keep_names_where_columns_do_not_fit() -> None:
+    made = table("Errors", "robot", ">RMS error", ">peak error")
+    add_row(made, "[red]panda", "0.418 mrad", "1.2 mrad")
+    for width, expected in (
+        (60, ["Errors", "robot", "RMS error", "[red]panda   0.418 mrad"]),
+        (24, ["Errors\n[red]panda\n  RMS error: 0.418 mrad\n  peak error: 1.2 mrad\n"]),
+    ):
+        console = Console(width=width, file=StringIO())
+        console.print(made)
+        text = console.file.getvalue()
+        assert all(part in text for part in expected)
+        assert max(map(len, text.splitlines())) <= width

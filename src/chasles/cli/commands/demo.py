@@ -60,7 +60,7 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
         f"Computed torque at 1 kHz; {PAYLOAD:g} kg at the tool and joint friction are not in its model",
         *(
             "robot",
-            ">RMS error",
+            ">RMS error, worst joint",
             ">peak error",
             ">peak torque",
             ">simulated",
@@ -73,13 +73,12 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
         rows = tracking_summary(outcome.run)
         time_axis = outcome.run["time"].values
         simulated = float(time_axis[-1] - time_axis[0])
-        root_mean_square = (sum(row.rms_error**2 for row in rows) / len(rows)) ** 0.5
         add_row(
             made,
             outcome.experiment.title,
-            error_text(root_mean_square, "rad"),
+            error_text(max(row.rms_error for row in rows), "rad"),
             error_text(max(row.peak_error for row in rows), "rad"),
-            f"{max(row.peak_effort for row in rows):.1f} N m",
+            f"{max(row.peak_effort for row in rows):.1f} N·m",
             f"{simulated:.3g} s",
             f"{outcome.first_time:.2f} s",
             f"{1e3 * outcome.wall_time:.0f} ms",

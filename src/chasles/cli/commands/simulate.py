@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chasles.arguments import real
 from chasles.cli.commands.tracking import joint_table
-from chasles.cli.output import errors, results, say, show_json
+from chasles.cli.output import errors, require_writable, results, say, show_json
 from chasles.cli.values import configuration, joint_values, random_configuration, varied
 from chasles.control import Controller
 from chasles.errors import ArgumentError
@@ -114,7 +114,7 @@ def simulate(
     law = _controller(controller.value, gains, settings or [], model, reference, period)
     values = _varied(plant, law, vary or [], runs)
     for path in (out, save):
-        _check_writable(path)
+        require_writable(path)
 
     begin = time.perf_counter()
     with errors.status("simulating"):
@@ -237,13 +237,6 @@ def _not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float6
     if (values < 0.0).any():
         raise ArgumentError(f"{option}: no value may be negative, but one is {values.min():g}")
     return values
-
-
-def _check_writable(path: Path | None) -> None:
-    """Refuse before the long work what would fail after it."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        reason = "it is a folder" if path.is_dir() else "its folder does not exist"
-        raise ArgumentError(f"{path} cannot be written: {reason}")
 
 
 def _save(run: Run, path: Path) -> None:

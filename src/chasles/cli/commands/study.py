@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from chasles import studies
-from chasles.cli.output import add_row, errors, results, say, show_json, table
+from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
 from chasles.engine import get_threads
 from chasles.errors import ArgumentError
 from chasles.studies.results import Spread, StudyResults, Summary
@@ -69,10 +69,7 @@ def study(
     chosen = _chosen(studies.load(name), runs, robots)
     place = folder if folder is not None else Path(f"{Path(name).stem}-results")
     report = out if out is not None else place / "report.html"
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise ArgumentError(
-            f"{out} cannot be written: {'it is a folder' if out.is_dir() else 'its folder does not exist'}"
-        )
+    require_writable(out)
     begin = time.perf_counter()
     try:
         found = chosen.run(place, workers=workers or get_threads(), scheduler=scheduler)
@@ -107,11 +104,11 @@ def _copy(name: str, target: Path) -> None:
     say(f"{target.absolute()}\nEdit it and run: chasles study {target}")
 
 
-def _chosen(whole: studies.Study, runs: int | None, robots: list[str] | None) -> studies.Study:
+def _chosen(study: studies.Study, runs: int | None, robots: list[str] | None) -> studies.Study:
     """The study with fewer runs or robots."""
     if runs is not None:
-        whole = whole.replace(runs=runs)
-    return whole.only(robots) if robots else whole
+        study = study.replace(runs=runs)
+    return study.only(robots) if robots else study
 
 
 def _show(found: StudyResults, wall_time: float) -> None:
