@@ -140,6 +140,7 @@ _NAMES = {
 }  # fmt: skip
 verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
 verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
+verbs.to_html.implemented_in("chasles.visual.notebook")
 verbs.view.implemented_in("chasles.visual.view.views", "chasles.visual.view.run_view")
 verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")

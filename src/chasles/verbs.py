@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from chasles.errors import ArgumentTypeError
 
-__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset", "view"]
+__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset", "to_html", "view"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -239,3 +239,8 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
     ...     ch.view(ch.load("planar2r"), path=folder + "/arm.html").name
     'arm.html'
     """
+
+
+@Verb
+def to_html(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Return what notebooks show of a robot, description, DH table, solution or joint motion: ``to_html(subject)``."""

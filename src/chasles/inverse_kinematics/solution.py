@@ -205,6 +205,9 @@ class Solution:
                 lines.append(f"{count}: {kind.sentence}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))
+
     def __repr__(self) -> str:
         return f"<Solution: {str(self).splitlines()[0]}>"
 

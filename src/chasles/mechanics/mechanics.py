@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chasles import verbs
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics
@@ -17,3 +18,6 @@ class Mechanics(Configurations, Kinematics, Dynamics, Regressors, InertialParame
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
     """
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles import verbs
 from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.inertia import Inertia
@@ -252,6 +253,9 @@ class Description(Record):
     def digest(self) -> str:
         """SHA-256 of the content: equal for equal descriptions, on every machine."""
         return hashlib.sha256(json.dumps(plain(self)).encode()).hexdigest()
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))
 
     def __hash__(self) -> int:
         """Hash of the content."""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.model.description import Description, Frame
 from chasles.model.formats.common_normals import (
     CommonNormal,
@@ -76,6 +77,9 @@ class DHTable(Record):
     def __getitem__(self, name: str) -> Any:
         """Return a field by its name."""
         return getattr(self, name)
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))
 
     def __str__(self) -> str:
         """Return the geometric parameters as text, in m and rad."""

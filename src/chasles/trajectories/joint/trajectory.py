@@ -67,3 +67,6 @@ class JointTrajectory(Trajectory[Motion]):
     def view(self, robot: Robot, **options: Any) -> Any:
         """Play the motion on a page, live or in the file ``path``, where the robot can be moved; see `verbs.view`."""
         return verbs.view(self, robot, **options)
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))

@@ -1,0 +1,109 @@
+"""The verb `to_html`: what notebooks show of robots, descriptions, DH tables, solutions and motions."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chasles import verbs
+from chasles.inverse_kinematics.solution import Solution
+from chasles.mechanics import Mechanics
+from chasles.model import Description
+from chasles.model.formats import DHTable
+from chasles.trajectories import JointTrajectory
+from chasles.visual.picture import svg_picture
+from chasles.visual.tables import table
+
+_MOST_ROWS = 40
+
+
+@verbs.to_html.register(Mechanics)
+def robot_html(robot: Mechanics) -> str:
+    """Return the picture and the joints of a robot."""
+    return (
+        f"{_heading(robot.name, _freedoms(robot.description))}"
+        f'<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">{svg_picture(robot)}'
+        f"<div>{_joints(robot.description)}</div></div>"
+    )
+
+
+@verbs.to_html.register(Description)
+def description_html(description: Description) -> str:
+    """Return the joints of a description."""
+    facts = f"{_freedoms(description)}, {len(description.links)} links, tool '{description.tool}'"
+    return _heading(description.name, facts) + _joints(description)
+
+
+@verbs.to_html.register(DHTable)
+def dh_html(parameters: DHTable) -> str:
+    """Return Denavit-Hartenberg parameters in m and degrees."""
+    columns = ("theta", "d", "a", "alpha") if parameters.convention == "standard" else ("alpha", "a", "theta", "d")
+    angles = {"theta": "θ, °", "alpha": "α, °", "d": "d, m", "a": "a, m", "offset": "offset"}
+
+    def shown(row: Mapping[str, Any], key: str) -> str:
+        value = float(row.get(key, 0.0))
+        return f"{np.degrees(value) if key in ('theta', 'alpha') else value:.6g}"
+
+    body = [
+        [html.escape(str(row["name"])), str(row.get("kind", "revolute")), *(shown(row, key) for key in columns)]
+        for row in parameters.rows
+    ]
+    heading = _heading(parameters.name, f"{parameters.convention} Denavit-Hartenberg parameters")
+    return heading + _cut(["joint", "kind", *(angles[key] for key in columns)], body)
+
+
+@verbs.to_html.register(Solution)
+def solution_html(solution: Solution) -> str:
+    """Return the configuration of each target and how good it is."""
+    rows = np.asarray(solution.q).reshape(-1, solution.q.shape[-1])
+    success, distance, angle = map(np.ravel, (solution.success, *solution.residual))
+    body = [
+        ["✓" if success[k] else "✗", ", ".join(f"{x:.4g}" for x in q), f"{distance[k]:.2g}", f"{angle[k]:.2g}"]
+        for k, q in enumerate(rows[: _MOST_ROWS + 1])
+    ]
+    sentence = html.escape(str(solution)).replace("\n", "<br>")
+    return f"<p>{sentence}</p>" + _cut(["solved", "q", "distance, m", "angle, rad"], body, len(rows))
+
+
+@verbs.to_html.register(JointTrajectory)
+def motion_html(motion: JointTrajectory) -> str:
+    """Return the duration of a motion, and where it begins and ends."""
+    first, last = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    batch = f", batch {motion.batch}" if motion.batch else ""
+    heading = _heading(type(motion).__name__, f"{motion.n} joints, {first:.4g} s to {last:.4g} s{batch}")
+    ends = [np.asarray(motion(t).q).reshape(-1, motion.n)[0] for t in (first, last)]
+    body = [[str(k + 1), f"{ends[0][k]:.4g}", f"{ends[1][k]:.4g}"] for k in range(motion.n)]
+    return heading + _cut(["joint", "from", "to"], body)
+
+
+def _heading(name: str, facts: str) -> str:
+    return f"<p><b>{html.escape(name)}</b> <span style='opacity:0.7'>{html.escape(facts)}</span></p>"
+
+
+def _freedoms(description: Description) -> str:
+    return f"{description.nv} degrees of freedom" if description.nv != 1 else "1 degree of freedom"
+
+
+def _joints(description: Description) -> str:
+    """Table of the joints that move, with their limits."""
+    body = []
+    for joint in description.ordered_joints:
+        if not joint.moves:
+            continue
+        turns = joint.kind in ("revolute", "continuous", "helical")
+        single = turns or joint.kind == "prismatic"
+        scale, unit = (180.0 / np.pi, "°") if turns else (1.0, "m")
+        ends = [float(end[0]) if single else np.inf for end in joint.position_limits]
+        shown = [f"{scale * end:.4g} {unit}" if np.isfinite(end) else "–" for end in ends]
+        body.append([html.escape(joint.name), joint.kind, *shown])
+    return _cut(["joint", "kind", "from", "to"], body)
+
+
+def _cut(head: Sequence[str], body: Sequence[Sequence[str]], count: int | None = None) -> str:
+    """Table of the first rows, and how many there are."""
+    total = len(body) if count is None else count
+    rest = f"<p>… {total - _MOST_ROWS} more</p>" if total > _MOST_ROWS else ""
+    return table(head, body[:_MOST_ROWS]) + rest
