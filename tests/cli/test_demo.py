@@ -19,7 +19,7 @@ def test_demo(tmp_path, monkeypatch):
         result = CliRunner().invoke(application, ["demo", "--quick", "--open", "--out", str(report)])
     assert result.exit_code == 0, result.output
     assert opened == [report.as_uri()]
-    for words in ("PUMA 560", "Franka Panda", "mrad", "°", "N m", "inverse dynamics", "forward dynamics", "ns", "µs"):
+    for words in ("PUMA 560", "Franka Panda", "mrad", "°", "N·m", "inverse dynamics", "forward dynamics", "ns", "µs"):
         assert words in result.stdout
     assert str(report) in result.stdout
     text = report.read_text(encoding="utf-8")

@@ -15,11 +15,13 @@ from chasles.inverse_kinematics.differential import (
     VelocityLimit,
     solve_rates,
 )
-from chasles.inverse_kinematics.jacobian_inverse import damped_inverse, pseudo_inverse, selectively_damped_inverse
-from chasles.inverse_kinematics.manipulability import (
+from chasles.inverse_kinematics.jacobians import (
     Ellipsoid,
     condition_number,
+    damped_inverse,
     manipulability,
+    pseudo_inverse,
+    selectively_damped_inverse,
     singular_directions,
     velocity_ellipsoid,
 )

@@ -10,7 +10,7 @@ import pytest
 from browser import Tab
 
 import chasles as ch
-from chasles.inverse_kinematics.manipulability import velocity_ellipsoid
+from chasles.inverse_kinematics.jacobians import velocity_ellipsoid
 from chasles.model import Description, Joint, Link
 from chasles.visual.view.page import view_page
 

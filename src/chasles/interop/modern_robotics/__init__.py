@@ -24,8 +24,8 @@ from chasles.interop.modern_robotics.dynamics_trajectories import (
     ForwardDynamicsTrajectory,
     InverseDynamicsTrajectory,
 )
-from chasles.interop.modern_robotics.forward_kinematics import FKinBody, FKinSpace
 from chasles.interop.modern_robotics.inverse_kinematics import IKinBody, IKinSpace
+from chasles.interop.modern_robotics.kinematics import FKinBody, FKinSpace, JacobianBody, JacobianSpace
 from chasles.interop.modern_robotics.projections import (
     DistanceToSE3,
     DistanceToSO3,
@@ -56,7 +56,6 @@ from chasles.interop.modern_robotics.trajectories import (
     QuinticTimeScaling,
     ScrewTrajectory,
 )
-from chasles.interop.modern_robotics.velocity_kinematics import JacobianBody, JacobianSpace
 
 __all__ = [
     "Adjoint",
