@@ -15,7 +15,7 @@ import pytest
 
 import chasles as ch
 from chasles import algorithms
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
 
 @pytest.fixture
@@ -280,3 +280,23 @@ def test_arrays_in_chunks_are_computed_later(panda: ch.Robot) -> None:
     assert isinstance(g, array.Array)
     np.testing.assert_array_equal(g.compute(), panda.gravity_torque(Q))
     np.testing.assert_array_equal(panda.linearize(q, q, q).A.compute(), panda.linearize(Q, Q, Q).A)
+
+
+@pytest.mark.parametrize("disguise", [lambda x: np.asarray(x) * (1 + 1j), lambda x: np.asarray(x).astype(str).tolist()])
+@pytest.mark.parametrize(
+    ("take", "values"),
+    [
+        (lambda x: ch.load("planar2r").with_friction(viscous=x), np.ones(2)),
+        (lambda x: ch.load("planar2r").with_inertial_parameters(x, check=False), np.ones(26)),
+        (lambda x: ch.load("planar2r").with_base_parameters(x), np.ones(11)),
+        (lambda x: ch.load("planar2r").base_parameters().columns(x), np.ones((2, 26))),
+        (lambda x: ch.geometry.mean_rotation(x), np.ones((2, 1, 1)) * np.eye(3)),
+        (lambda x: ch.geometry.QuaternionSpline(x, [[1.0, 0.0, 0.0, 0.0]] * 2), np.arange(2.0)),
+        (lambda x: ch.geometry.QuaternionSpline([0.0, 1.0], x), [[1.0, 0.0, 0.0, 0.0]] * 2),
+        (lambda x: ch.geometry.QuaternionSpline([0.0, 1.0], [[1.0, 0.0, 0.0, 0.0]] * 2)(x), np.ones(1)),
+    ],
+)
+def test_what_holds_no_real_numbers_is_not_made_real(take: Any, values: Any, disguise: Any) -> None:
+    take(values)
+    with pytest.raises(ArgumentTypeError, match="real numbers"):
+        take(disguise(values))

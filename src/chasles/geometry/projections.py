@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import maximum, sqrt, where
+from chasles.engine.arguments import as_array
 from chasles.engine.scalar import boxed
 from chasles.engine.symbols import is_symbol, is_symbolic
 from chasles.errors import ArgumentError
@@ -293,14 +294,14 @@ def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> Arr
     >>> rotation_angle(mean).round(4)
     np.float64(0.199)
     """
-    R = _numbers_or_traced(rotations)
+    R = _numbers_or_traced(rotations, "rotations")
     if R.ndim < 3 or R.shape[-2:] != (3, 3):
         raise ArgumentError(f"mean_rotation: rotations have shape {R.shape}, not (..., n, 3, 3)")
     if R.shape[-3] == 0:
         raise ArgumentError("mean_rotation: there is no rotation to average: rotations have shape (..., 0, 3, 3)")
     if weights is None:
         return project_rotation(R.sum(axis=-3) / R.shape[-3])
-    w = _numbers_or_traced(weights)
+    w = _numbers_or_traced(weights, "weights")
     if w.ndim == 0 or w.shape[-1] != R.shape[-3]:
         raise ArgumentError(f"mean_rotation: weights have shape {w.shape}, not (..., {R.shape[-3]}), one a rotation")
     if w.dtype != object and (np.any(w < 0.0) or np.any(np.all(w == 0.0, axis=-1))):
@@ -335,5 +336,5 @@ def random_rotation(
     return np.moveaxis(rotation_of_quaternion(q), (0, 1), (-2, -1))
 
 
-def _numbers_or_traced(values: ArrayLike) -> Array:
-    return boxed(values) if is_symbolic(values) else np.asarray(values, dtype=np.float64)
+def _numbers_or_traced(values: ArrayLike, name: str) -> Array:
+    return boxed(values) if is_symbolic(values) else np.asarray(as_array(values, "", name), dtype=np.float64)

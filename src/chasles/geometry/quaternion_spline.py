@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION
 from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
@@ -118,7 +119,7 @@ class QuaternionSpline:
         ArgumentError
             If a time is before the first or after the last knot.
         """
-        t = np.asarray(t, dtype=np.float64)
+        t = np.asarray(as_array(t, "", "t"), dtype=np.float64)
         outside = (t < self.times[0]) | (t > self.times[-1])
         if np.any(outside):
             raise ArgumentError(
@@ -144,7 +145,7 @@ class QuaternionSpline:
         return f"<QuaternionSpline of {len(self.times)} knots from {self.times[0]:g} to {self.times[-1]:g} s>"
 
     def _in_body(self, knot: int, velocity: ArrayLike) -> NDArray[np.float64]:
-        omega = np.asarray(velocity, dtype=np.float64)
+        omega = np.asarray(as_array(velocity, "", "angular velocity"), dtype=np.float64)
         if omega.shape != (3,) or not np.isfinite(omega).all():
             raise ArgumentError(f"an angular velocity must be three finite numbers, not {velocity!r}")
         if self.frame == "body":
@@ -155,7 +156,8 @@ class QuaternionSpline:
 
 def _knots(times: ArrayLike, quaternions: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the knots, each quaternion on the side of the one before it."""
-    t, q = np.array(times, dtype=np.float64), np.array(quaternions, dtype=np.float64)
+    t = np.array(as_array(times, "", "times"), dtype=np.float64)
+    q = np.array(as_array(quaternions, "", "quaternions"), dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or q.shape != (len(t), 4):
         raise ArgumentError(
             f"a spline needs times of shape (n,) and quaternions of shape (n, 4), n >= 2, not {t.shape} and {q.shape}"

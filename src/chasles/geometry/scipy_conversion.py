@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION, Kind
 from chasles.geometry.projections import POSE, ROTATION
@@ -202,7 +203,7 @@ def pose_from_scipy(transform: Any) -> _Floats:
 
 
 def _samples(array: ArrayLike, kind: Kind, where: str, check: bool) -> _Floats:
-    samples = np.asarray(array, dtype=np.float64)
+    samples = np.asarray(as_array(array, "", where), dtype=np.float64)
     if samples.shape[max(samples.ndim - len(kind.shape), 0) :] != kind.shape:
         raise ArgumentError(f"{where} must have the shape {kind.shape_text}, not {samples.shape}")
     if check:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError
 
 Array = NDArray[np.float64]
@@ -95,7 +96,7 @@ class BaseParameters:
         >>> bool(np.allclose(base.columns(Y) @ base.values, Y @ arm.inertial_parameters))
         True
         """
-        regressor = np.asarray(Y, dtype=np.float64)
+        regressor = np.asarray(as_array(Y, "", "Y"), dtype=np.float64)
         if regressor.shape[-1:] != (len(self.parameter_names),):
             raise ArgumentError(
                 f"a regressor of this robot has {len(self.parameter_names)} columns, not the shape {regressor.shape}"

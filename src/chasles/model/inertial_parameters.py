@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ModelError
 from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,
@@ -142,10 +143,7 @@ def _carriers(tree: Tree) -> list[Body]:
 
 def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
     bodies, freedoms = len(tree.carriers), len(tree.bodies)
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError("inertial parameters must be numbers") from None
+    vector = np.asarray(as_array(values, "", "inertial parameters"), dtype=np.float64)
     if vector.shape != (10 * bodies + 3 * freedoms,):
         raise ModelError(
             f"inertial parameters must be {10 * bodies + 3 * freedoms} numbers, ten for each of {bodies} moving bodies "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model.description import Link
 from chasles.model.inertia import Inertia, impossibility
@@ -137,8 +138,9 @@ def with_friction(
         if values is None:
             continue
         if not isinstance(values, Mapping):
+            given_values = np.asarray(as_array(values, "with_friction", parameter), dtype=np.float64)
             try:
-                array = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(names),))
+                array = np.broadcast_to(given_values, (len(names),))
             except ValueError:
                 raise ArgumentError(
                     f"with_friction: {parameter} must be one number or {len(names)} numbers, "
