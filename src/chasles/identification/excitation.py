@@ -40,7 +40,12 @@ DEFAULT_SPEED = 2.0
 """Speed limit of joints without one, rad/s."""
 DEFAULT_RANGE = np.pi
 """Largest way from home of joints without limits, rad."""
-SHRINKING = 0.93
+STRICTER = (10.0, 100.0)
+"""Factors on the penalties, one after another, while the optimum is beyond a limit."""
+SHRINKING, LONGEST_SHRINKING = 0.93, 60
+"""Factor on the amplitudes while the motion is still beyond a limit, and its largest number of repetitions."""
+CENTERS = 1000
+"""Configurations that are tried as centres of a motion that regions bound."""
 SMOOTH_SIGN = 0.05
 """Rate, relative to the speed limit, at which Coulomb friction turns in the observation matrix."""
 
@@ -206,6 +211,7 @@ class _Problem:
         if jerk is not None:
             self.jerk = reals(jerk, "jerk_limits", (n,), broadcast=True, above=0.0)
         self.effort = robot.effort_limits
+        self.weight = 1.0
         self.smooth = robot.with_friction(coulomb_velocity=np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
         self.base = self.smooth.base_parameters()
         time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
@@ -224,7 +230,11 @@ class _Problem:
         )
         x[:, 1:] *= (MARGIN * rng.uniform(0.3, 0.9) * room)[:, None]
         share = 1.0 - np.abs(self.bases[0] @ x[:, 1:].T).max(axis=0) / self.half
-        x[:, 0] = rng.uniform(-1.0, 1.0, self.robot.n) * np.maximum(share, 0.0) * self.half
+        room = np.maximum(share, 0.0) * self.half
+        for _ in range(CENTERS):
+            x[:, 0] = rng.uniform(-1.0, 1.0, self.robot.n) * room
+            if self._stays_inside((self.middle + x[:, 0])[None]):
+                break
         return x
 
     def motion(self, x: FloatArray, repetitions: int = 1) -> FourierMotion:
@@ -248,15 +258,24 @@ class _Problem:
 
     def optimized(self, x: FloatArray, criterion: str, iterations: int) -> FloatArray | None:
         """Coefficients of a local optimum within all limits, or None."""
-        for stage in ("determinant", "condition")[: 1 + (criterion == "condition")]:
-            options = {"maxiter": iterations}
-            result = minimize(self._cost, x.ravel(), (stage,), method="L-BFGS-B", jac=True, options=options)
-            x = result.x.reshape(x.shape)
-        for _ in range(40):
+        stages = ("determinant", "condition") if criterion == "condition" else ("determinant",)
+        for stage in stages:
+            x = self._descended(x, stage, iterations)
+        for self.weight in STRICTER:
+            if self._is_allowed(x):
+                break
+            x = self._descended(x, stages[-1], iterations // 3)
+        self.weight = 1.0
+        for _ in range(LONGEST_SHRINKING):
             if self._is_allowed(x):
                 return x
-            x = np.concatenate([SHRINKING**0.5 * x[:, :1], SHRINKING * x[:, 1:]], axis=1)
+            x = np.concatenate([x[:, :1], SHRINKING * x[:, 1:]], axis=1)
         return None
+
+    def _descended(self, x: FloatArray, stage: str, iterations: int) -> FloatArray:
+        options = {"maxiter": max(iterations, 1)}
+        result = minimize(self._cost, x.ravel(), (stage,), method="L-BFGS-B", jac=True, options=options)
+        return np.asarray(result.x.reshape(x.shape), dtype=np.float64)
 
     def _states(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         q, qd, qdd, jerk = (basis @ x[:, 1:].T for basis in self.bases)
@@ -287,16 +306,16 @@ class _Problem:
         limits = ((q - self.middle, self.half), (qd, self.speed), (qdd, self.acceleration), (jerk, self.jerk))
         for order, (values, limit) in enumerate(limits):
             amount, slope = _beyond(values, limit)
-            cost += amount
-            by_state[order] += slope
+            cost += self.weight * amount
+            by_state[order] += self.weight * slope
         tau = Y @ self.base.values
         amount, slope = _beyond(tau, self.effort)
-        cost += amount
-        G += slope[:, :, None] * self.base.values
+        cost += self.weight * amount
+        G += self.weight * slope[:, :, None] * self.base.values
         for region in self.regions:
             amount, slope = self._outside(q, region)
-            cost += amount
-            by_state[0] += slope
+            cost += self.weight * amount
+            by_state[0] += self.weight * slope
         through = np.asarray(self._gradient(np.hstack([q, qd, qdd]), G))
         for order in range(3):
             by_state[order] += through[:, order * n : (order + 1) * n]
@@ -321,7 +340,9 @@ class _Problem:
         )  # fmt: skip
         if not report.ok or (np.abs(self._states(x)[0] - self.middle) > self.half).any():
             return False
-        q = np.asarray(motion(np.linspace(0.0, self.period, 40 * self.harmonics)).q)
+        return self._stays_inside(np.asarray(motion(np.linspace(0.0, self.period, 40 * self.harmonics)).q))
+
+    def _stays_inside(self, q: FloatArray) -> bool:
         for region in self.regions:
             p = np.asarray(self.robot.forward_kinematics(q, target=region.frame))[:, :3, 3]
             if (p @ np.asarray(region.normal) > region.distance).any():
