@@ -116,9 +116,7 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
     table = Table(
         "Condition number of the observation matrix of all base parameters (SI units)",
         ("robot", "planned", "time", "random, median", "random / planned", "the log's motion"),
-        notes=[
-            f"Planned with all limits: {at_most(ALLOWED_PLANNING, 0.0, seconds).split(',')[0]}; 5 harmonics of 10 s."
-        ],
+        notes=[f"Bar of the planning time: {seconds(ALLOWED_PLANNING)}. 5 harmonics of 10 s."],
     )
     for name, log in logs.items():
         if not name.startswith(("Panda", "UR10 at 31")):
