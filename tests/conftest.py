@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 
 from hypothesis import settings
+
+# Tests run in several processes; threads of BLAS in each of them would only wait. NumPy reads this when it is imported.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
 
 # an example may be the first to compile a function, which takes longer than hypothesis allows an example
 settings.register_profile("chasles", deadline=None)
