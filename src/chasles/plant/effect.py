@@ -26,7 +26,14 @@ class Effect(Sealed):
         What the plant's parameters and messages call it.
     parameters
         Numbers that may be varied, by name; their arrays are read-only.
+    n
+        Number of joints that it is made for; default None, any.
+    frame
+        Frame at which it acts, which the robot must have; default the tool.
     """
+
+    n: int | None = None
+    frame: str = "tool"
 
     def __init__(self, name: str, parameters: Mapping[str, NDArray[np.float64]]) -> None:
         self.name = name

@@ -59,6 +59,8 @@ class ElasticJoints(Effect):
     array([10.])
     """
 
+    n: int
+
     def __init__(self, robot: Any, *, stiffness: ArrayLike, rotor_inertia: ArrayLike, damping: ArrayLike = 0.0) -> None:
         self.n = n = joint_count(robot)
         parameters = {

@@ -93,6 +93,8 @@ class Motors(Effect):
     array([50.])
     """
 
+    n: int
+
     def __init__(
         self,
         robot: Any,

@@ -95,13 +95,10 @@ class Plant(Sealed):
         self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
         self.base = _of_kind(base, BaseMotion, "base")
         for name, effect in self.effects.items():
-            if getattr(effect, "n", robot.n) != robot.n:
-                raise ArgumentError(
-                    f"{name} is made for {getattr(effect, 'n', 0)} joints, but robot '{robot.name}' has {robot.n}"
-                )
-            frame = getattr(effect, "frame", "tool")
-            if frame not in ("tool", *robot.frame_names):
-                raise UnknownNameError(f"frame for {name}", frame, robot.frame_names)
+            if effect.n not in (None, robot.n):
+                raise ArgumentError(f"{name} is made for {effect.n} joints, but robot '{robot.name}' has {robot.n}")
+            if effect.frame not in ("tool", *robot.frame_names):
+                raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
         if sensors is not None and sensors.side == "motor" and elastic_joints is None:
             raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
         has_quaternions, has_several = robot.nq != robot.n, len(robot.joint_names) != robot.n

@@ -73,6 +73,8 @@ class Sensors(Effect):
     True
     """
 
+    n: int
+
     def __init__(
         self,
         robot: Any,
