@@ -6,6 +6,7 @@ import difflib
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -196,8 +197,13 @@ def as_controller(controller: object) -> Controller:
 
 
 def _require_sound(controller: Controller) -> None:
-    kind = type(controller)
-    defined = set(vars(controller)).union(*(vars(base) for base in kind.__mro__[: kind.__mro__.index(Controller)]))
+    _require_known_members(type(controller), tuple(vars(controller)))
+    choice(controller.reference_kind, "reference_kind", get_args(ReferenceKind))
+
+
+@lru_cache(maxsize=256)
+def _require_known_members(kind: type[Controller], assigned: tuple[str, ...]) -> None:
+    defined = set(assigned).union(*(vars(base) for base in kind.__mro__[: kind.__mro__.index(Controller)]))
     missed = [name for name in DECLARED if name not in defined]
     for name in sorted(defined - set(DECLARED)):
         close = [] if name.startswith("_") else difflib.get_close_matches(name, missed, n=1, cutoff=_SIMILAR)
@@ -205,7 +211,6 @@ def _require_sound(controller: Controller) -> None:
             raise ArgumentError(
                 f"{kind.__name__} defines '{name}'; did you mean '{close[0]}'? A loop asks for {', '.join(DECLARED)}"
             )
-    choice(controller.reference_kind, "reference_kind", get_args(ReferenceKind))
 
 
 class PythonLaw(Controller):
