@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from chasles.engine import set_threads
 from chasles.errors import ArgumentError, MissingExtraError
-from chasles.simulation import DivergenceWarning, StiffnessWarning
+from chasles.simulation import DivergenceWarning, SaturationWarning, StiffnessWarning
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of, perform
 from chasles.studies.identity import UnidentifiedError
@@ -201,9 +201,9 @@ def _named(study: Definition, part: Part) -> str:
 
 
 def _quiet() -> None:
-    """Lost runs are counted, and steps are short enough: nothing to warn of."""
-    warnings.simplefilter("ignore", DivergenceWarning)
-    warnings.simplefilter("ignore", StiffnessWarning)
+    """Ignore warnings of what a study counts, as lost runs, or has seen to, as steps that are short enough."""
+    for category in (DivergenceWarning, SaturationWarning, StiffnessWarning):
+        warnings.simplefilter("ignore", category)
 
 
 _study: Definition | None = None
