@@ -44,6 +44,7 @@ def fastest(candidates: Mapping[str, Callable[[], object]], *, repeats: int = 40
 
 
 def _calls_that_fill(least: float, call: Callable[[], object]) -> int:
+    call()  # which may compile
     count = 1
     while (seconds := _time(call, count)) < least:
         count = max(2 * count, int(count * least / max(seconds, 1e-9)))
