@@ -276,6 +276,17 @@ def test_a_diverged_simulation_exits_with_1_says_why_and_prints_no_table():
     assert "kd·T/M = " in " ".join(result.output.split())
 
 
+def test_runs_that_diverge_among_others_are_left_out_of_the_table():
+    options = ["--controller", "pd-gravity", "--kd", "30", "--vary", "controller.kd=1:1e6", "--runs", "3"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = run("simulate", "planar2r", "--integrator", "rk4", "--duration", "0.3", *options)
+    assert result.exit_code == 1
+    assert "2 of 3 runs diverged" in " ".join(result.output.split())
+    assert "1 run that did not diverge," in result.stdout
+    assert "e+" not in result.stdout
+
+
 def test_simulate_says_which_joints_stood_at_their_limits():
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -132,18 +132,24 @@ def simulate(
     diverged = int(np.isfinite(run["diverged_at"].values).sum())
     if diverged == run["diverged_at"].size:
         raise typer.Exit(1)  # the warning has said why, and there is nothing to tabulate
+    if diverged:
+        kept = np.flatnonzero(~np.isfinite(run["diverged_at"].values))
+        run = run.isel({run["diverged_at"].dims[0]: kept})
     if as_json:
         show_json([vars(row) for row in tracking_summary(run)])
-        return
-    count = math.prod(run["q"].shape[:-2])
-    what = "1 run" if count == 1 else f"{count} runs"
-    say(f"{what} of {reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
-    results().print(joint_table(run))
-    if "saturation_time" in run:
-        say(f"\nAt the effort limits: {_saturated(run)}")
-    for title, path in (("Samples", save), ("Report", report)):
-        if path is not None:
-            say(f"\n{title}: {path.absolute()}")
+    else:
+        count = math.prod(run["q"].shape[:-2])
+        what = "1 run" if count == 1 else f"{count} runs"
+        what += " that did not diverge," if diverged else ""
+        say(f"{what} of {reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
+        results().print(joint_table(run))
+        if "saturation_time" in run:
+            say(f"\nAt the effort limits: {_saturated(run)}")
+        for title, path in (("Samples", save), ("Report", report)):
+            if path is not None:
+                say(f"\n{title}: {path.absolute()}")
+    if diverged:
+        raise typer.Exit(1)
 
 
 def _controller(
