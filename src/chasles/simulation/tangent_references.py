@@ -22,7 +22,8 @@ class TangentReference:
     """Reference given as a curve c of all coordinates (nq,), as the loop takes it: q (nq,), qd (n,), qdd (n,).
 
     q is c with unit quaternions, qd the velocity v with q' = G(q) v, and qdd its derivative. A curve that is straight
-    in the four numbers of a quaternion so becomes the shortest rotation.
+    in the four numbers of a quaternion so becomes the shortest rotation. A reference whose rates have n elements is
+    in the tangent space already.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class TangentReference:
 
     def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
         """Motion at one call of the controller; on numbers or traced scalars."""
-        return Motion(*self._tangent(*self.curve.at(given, parameters)))
+        return self._motion(self.curve.at(given, parameters))
 
     def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
         """What is given at times (S, k)."""
@@ -75,11 +76,16 @@ class TangentReference:
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
         """Motion at times (k,)."""
-        return Motion(*self._tangent(*self.curve.along(times, parameters)))
+        return self._motion(self.curve.along(times, parameters))
 
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Motion at its start."""
-        return Motion(*self._tangent(*self.curve.start(parameters, varied=varied)))
+        return self._motion(self.curve.start(parameters, varied=varied))
+
+    def _motion(self, curve: Any) -> Motion:
+        """Motion of a curve; one whose velocities are in the tangent space already stays what it is."""
+        given = Motion(*curve)
+        return given if np.shape(given.qd)[-1] == self.robot.n else Motion(*self._tangent(*given))
 
     @cached_property
     def _tangent(self) -> Function:
