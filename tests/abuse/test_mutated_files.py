@@ -24,8 +24,7 @@ from chasles import algorithms
 from chasles.errors import ChaslesError
 from chasles.model import (
     Description,
-    InertiaWarning,
-    MjcfWarning,
+    ModelWarning,
     Tree,
     build_tree,
     inconsistencies,
@@ -75,6 +74,29 @@ WALKER = """<mujoco model="walker"><compiler angle="radian"/><option gravity="0 
 <equality><joint joint1="x" joint2="y" polycoef="0.1 2 0 0 0"/></equality>
 <actuator><motor joint="x" gear="2" ctrlrange="-1 1"/></actuator>
 <keyframe><key name="home" qpos="1 2 3 1 0 0 0 0 0 1 0 0 0 0 0 0"/></keyframe></mujoco>"""
+
+CRANE = """<sdf version="1.9"><model name="crane"><pose>1 2 0 0 0 0.5</pose><link name="foot"/>
+<link name="tower"><pose relative_to="post">0 0 1 0 0.1 0</pose><inertial><pose>0 0 0.5 0.1 0 0</pose><mass>20</mass>
+<inertia><ixx>1</ixx><ixy>0.1</ixy><iyy>1.2</iyy><izz>1.5</izz></inertia></inertial></link>
+<frame name="post" attached_to="foot"><pose degrees="true">0 0 0.5 0 0 30</pose></frame>
+<joint name="slew" type="revolute"><parent>foot</parent><child>tower</child><pose relative_to="post"/>
+<axis><xyz expressed_in="__model__">0 0 1</xyz><limit><lower>-3</lower><upper>3</upper><effort>500</effort>
+<velocity>0.5</velocity></limit><dynamics><damping>3</damping><friction>1</friction></dynamics></axis></joint>
+<link name="jib"><pose>0.2 0 2 0 0 0</pose><inertial><mass>5</mass><inertia><ixx>0.5</ixx><iyy>0.6</iyy>
+<izz>0.4</izz></inertia></inertial></link>
+<joint name="luff" type="universal"><parent>tower</parent><child>jib</child>
+<axis><xyz>0 1 0</xyz></axis><axis2><xyz>1 0 0</xyz></axis2></joint>
+<link name="spindle"><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+</link><joint name="screw" type="screw"><parent>jib</parent><child>spindle</child>
+<screw_thread_pitch>0.02</screw_thread_pitch>
+<axis><xyz>0 0 1</xyz></axis></joint><link name="hook"><inertial><mass>0.5</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy>
+<izz>0.01</izz></inertia></inertial></link>
+<joint name="swivel" type="ball"><parent>spindle</parent><child>hook</child>
+</joint><link name="drum"><pose rotation_format="quat_xyzw">0 1 0 0 0 0.6 0.8</pose><inertial><mass>2</mass><inertia>
+<ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+<joint name="winch" type="continuous"><parent>tower</parent>
+<child>drum</child><axis><xyz>1 0 0</xyz><mimic joint="slew" axis="axis"><multiplier>2</multiplier><offset>0.1</offset>
+<reference>0.2</reference></mimic></axis></joint></model></sdf>"""
 
 #: What a number may turn into: another, one at the edge of what is allowed or of what is computed, or none at all.
 MILD = ["0", "-0.0", "1", "-1", "2", "0.5", "1e-3", "3.14159265358979", "-7.25", "+1", ".5", "5.", "1E1", "100"]
@@ -185,6 +207,8 @@ def sources(suffix: str) -> list[str]:
         return [ROVER, shipped_path("iiwa14").read_text(encoding="utf-8")]
     if suffix == "xml":
         return [WALKER]
+    if suffix == "sdf":
+        return [CRANE]
     if suffix == "dat":
         return [(DATA / name).read_text(encoding="ascii") for name in ("SCARA.DAT", "SMART.DAT")]
     stanford, scara = load("stanford"), load("scara")
@@ -204,7 +228,7 @@ def mutant(suffix: str, texts: list[str], seed: int, number: int) -> bytes:
         kind = rng.randrange(20)
         if kind < 10:
             text = with_other_numbers(text, rng, MILD if kind < 3 else EDGES if kind < 8 else NONE)
-        elif kind < 17 and suffix in ("urdf", "xml"):
+        elif kind < 17 and suffix in ("urdf", "xml", "sdf"):
             text = with_other_elements(text, rng)
         elif kind < 17 and suffix == "toml":
             text = with_other_tables(text, rng)
@@ -261,8 +285,7 @@ def try_mutants(suffix: str, seed: int, first: int, count: int, folder: Path) ->
         with cpu_time_limit(2.0, label):
             try:
                 with warnings.catch_warnings():
-                    for expected in (InertiaWarning, MjcfWarning):
-                        warnings.simplefilter("ignore", expected)
+                    warnings.simplefilter("ignore", ModelWarning)
                     check_mechanics(read(file, check=bool(number % 3)))
                 robots += 1
             except ChaslesError as error:
@@ -274,7 +297,7 @@ def try_mutants(suffix: str, seed: int, first: int, count: int, folder: Path) ->
     return robots
 
 
-FORMATS = ("urdf", "toml", "xml", "dat")
+FORMATS = ("urdf", "toml", "xml", "dat", "sdf")
 PARTS = 10
 
 

@@ -28,7 +28,7 @@ from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, ModelWarning
 from chasles.model.joint import Joint, Limits, Mimic
-from chasles.model.numbers import unit_vector
+from chasles.model.numbers import LARGEST_NUMBER, SMALLEST_DIVISOR, unit_vector
 from chasles.model.placement import (
     FloatArray,
     compose,
@@ -168,7 +168,7 @@ class _Model:
         elif name in self.frames:
             element, reference = self.frames[name], self.frames[name].attributes.get("attached_to", "")
         else:
-            raise UnknownNameError("frame", name, [*self.links, *self.joints, *self.frames])
+            raise ModelError(str(UnknownNameError("frame", name, [*self.links, *self.joints, *self.frames])))
         relative_to, T = self._pose(element, reference)
         return compose(self._placement(relative_to, (*asking, name)), T)
 
@@ -277,21 +277,23 @@ def _end(element: Element, role: str) -> str:
     return end.content.strip()
 
 
-def _value(element: Element | None, tag: str, default: float) -> float:
+def _value(element: Element | None, tag: str, default: float, *, largest: float = LARGEST_NUMBER) -> float:
     """Number in a child element, unless there is none."""
     child = None if element is None else element.one(tag)
-    return default if child is None else child.content_numbers(1, largest=math.inf)[0]
+    return default if child is None else child.content_numbers(1, largest=largest)[0]
 
 
 def _limits(axes: list[Element], kind: str) -> Limits:
     bounds: dict[str, list[float]] = {name: [] for name in Limits.field_names()}
     for axis in axes if kind == "universal" else axes[:1]:
         limit = axis.one("limit")
-        lower, upper = _value(limit, "lower", -math.inf), _value(limit, "upper", math.inf)
+        lower, upper = (
+            _value(limit, name, bound, largest=math.inf) for name, bound in (("lower", -math.inf), ("upper", math.inf))
+        )
         bounds["lower"].append(-math.inf if kind == "continuous" else lower)
         bounds["upper"].append(math.inf if kind == "continuous" else upper)
         for name in ("velocity", "effort"):
-            largest = _value(limit, name, math.inf)
+            largest = _value(limit, name, math.inf, largest=math.inf)
             bounds[name].append(math.inf if largest < 0.0 else largest)  # a negative one says that there is none
     return Limits(**{name: values[0] if len(values) == 1 else tuple(values) for name, values in bounds.items()})
 
@@ -315,8 +317,8 @@ def _pitch(element: Element) -> float:
     if per_turn is not None:
         return per_turn.content_numbers(1)[0] / (2.0 * math.pi)
     per_metre = _value(element, "thread_pitch", 1.0)
-    if per_metre == 0.0:
-        raise ModelError("the thread_pitch must not be 0")
+    if abs(per_metre) < SMALLEST_DIVISOR:
+        raise ModelError(f"the thread_pitch must be at least {SMALLEST_DIVISOR:g} in size, not {per_metre:g}")
     return -1.0 / per_metre
 
 
