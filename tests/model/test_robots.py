@@ -200,7 +200,8 @@ def test_the_tool_of_several_ends_is_said(write: Callable[[str, str | bytes], Pa
 
 
 @pytest.mark.parametrize(
-    "name", ["right_tcp", "panda_grasptarget", "tool0", "tool_link", "ee_link", "end_effector", "flange"]
+    "name",
+    ["right_tcp", "panda_grasptarget", "tool0", "tool_link", "ee_link", "/ee_gripper_link", "end_effector", "flange"],
 )
 def test_named_frames_of_tools_come_before_the_longest_chain(
     name: str, write: Callable[[str, str | bytes], Path]

@@ -49,11 +49,11 @@ __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 #: Names that files give to the frames of tools, the best first.
 _TOOL_NAMES = (
-    r"(^|_)tcp($|_)",
-    r"(^|_)grasp",
-    r"(^|_)tool0?($|_(frame|link|tip)$)",
-    r"(^|_)(eef?|end_?effector)($|_(frame|link)$)",
-    r"(^|_)flange($|_(frame|link)$)",
+    r"(^|[_/])tcp($|_)",
+    r"(^|[_/])grasp",
+    r"(^|[_/])tool0?($|_(frame|link|tip)$)",
+    r"(^|[_/])(eef?($|_)|end_?effector)",
+    r"(^|[_/])flange($|_(frame|link)$)",
 )
 
 
@@ -298,15 +298,15 @@ class Description(Record):
     def _default_tools(self) -> tuple[str, ...]:
         if "tool" in self.frame_names:
             return ("tool",)
-        for pattern in _TOOL_NAMES:
-            named = tuple(name for name in self.frame_names if re.search(pattern, name.lower()))
-            if named:
-                return named
         depth = {self.root: 0}
         for joint in self.ordered_joints:
             depth[joint.child] = depth[joint.parent] + 1
-        deepest = max(depth.values())
-        return tuple(link for link in depth if depth[link] == deepest)
+        places = depth | {frame.name: depth[frame.link] + 1 for frame in self.frames}
+        for pattern in _TOOL_NAMES:
+            named = {name: places[name] for name in self.frame_names if re.search(pattern, name.lower())}
+            if named:
+                return _deepest(named)
+        return _deepest(depth)
 
     def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
         return np.array([b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))])
@@ -325,6 +325,12 @@ class Description(Record):
                 part = slice(self.starts[joint.name][0], self.starts[joint.name][0] + 4)
                 unit[part] = unit_vector(q[part], 4, f"the quaternion of joint {shortened(joint.name)} in home")
         return frozen_array(unit, q.shape, "home")
+
+
+def _deepest(depth: Mapping[str, int]) -> tuple[str, ...]:
+    """Names at the ends of the longest chains."""
+    deepest = max(depth.values())
+    return tuple(name for name in depth if depth[name] == deepest)
 
 
 def _middle(lower: float, upper: float) -> float:
