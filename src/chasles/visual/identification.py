@@ -144,7 +144,7 @@ def _panels(result: Identification, title: str, unit: str = "") -> list[Panel]:
 def _line(
     panel: Panel, number: int, name: str, x: NDArray[np.float64], y: NDArray[np.float64], color: str, width: float = 1.6
 ) -> dict[str, Any]:
-    style = line_style(panel, number, name, hash(name) % 1000, legend=number == 0)
+    style = line_style(panel, number, name, 0, legend=number == 0) | {"legendgroup": name}
     return style | {"x": typed_array(x), "y": typed_array(y), "line": {"color": color, "width": width}}
 
 
