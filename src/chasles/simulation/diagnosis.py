@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.errors import warn
 from chasles.simulation.closed_loop import ClosedLoop
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
         said = f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint}"
         reason = _reason(loop, state, times, values, first)
         advice = reason or "lower gains, a shorter period or more substeps may help"
-        warnings.warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning, stacklevel=3)
+        warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning)
     if "saturation_time" in run:
         span = float(times[-1, 0] - times[0, 0])
         share = run["saturation_time"].values / span
@@ -75,7 +75,7 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
             joint = str(run["joint"].values[number])
             said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
             reason = _reason(loop, state, times, values, int(worst))
-            warnings.warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning, stacklevel=3)
+            warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning)
 
 
 def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from chasles.arguments import truth
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function
-from chasles.errors import ArgumentError, ChaslesError, TraceError
+from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import RK4, RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
 from chasles.progress import is_watched, with_progress
@@ -194,7 +193,7 @@ def simulate(
         warn_if_stiff(loop, q_start, values)
     advice = controller.period_warning(loop.period)
     if advice is not None:
-        warnings.warn(f"controller '{controller.name}': {advice}", SamplingWarning, stacklevel=2)
+        warn(f"controller '{controller.name}': {advice}", SamplingWarning)
     tolerances = _tolerances(loop, rtol, atol)
     compiled = _traced(loop)
     if progress is None:
@@ -238,10 +237,9 @@ def _traced(loop: ClosedLoop) -> Function | None:
     except Exception as error:  # a plain Python law may fail on traced values in any way
         if isinstance(error, ChaslesError) and not isinstance(error, TraceError):
             raise  # wrong anyhow
-        warnings.warn(
+        warn(
             f"the control law '{loop.controller.name}' cannot be compiled and runs as plain Python: {error}",
             UncompiledWarning,
-            stacklevel=3,
         )
         return None
 

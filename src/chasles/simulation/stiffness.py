@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.friction_rate import fastest_friction_rate
+from chasles.errors import warn
 from chasles.simulation.closed_loop import ClosedLoop
 
 #: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
@@ -113,11 +113,10 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
         return
     if loop.substeps is None:
         if _friction_jumps(loop, values):
-            warnings.warn(
+            warn(
                 f"the dry friction of robot '{loop.plant.name}' jumps at rest, where no step is short enough for "
                 f"'{loop.integrator.name}': leave the integrator out, or choose 'rodas5p'",
                 StiffnessWarning,
-                stacklevel=3,
             )
         return
     rate, what = fastest_of(loop, q, values)
@@ -125,9 +124,8 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
     if rate * step > longest:
         enough = math.ceil(rate * loop.period / longest)
         verb = "acts" if what == "friction" else "act"
-        warnings.warn(
+        warn(
             f"the {what} of robot '{loop.plant.name}' {verb} at {rate:.3g} 1/s, too fast for steps of "
             f"{step:g} s: use substeps={enough} or a stiff integrator ('rodas5p')",
             StiffnessWarning,
-            stacklevel=3,
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator
 from contextlib import closing
 from os import PathLike
 from typing import Any
 
+from chasles.errors import warn
 from chasles.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, parts, prepare
@@ -59,7 +59,7 @@ def _stored(store: Store, wanted: list[Part]) -> dict[Part, Arrays]:
     found = {part: known for part in wanted if (known := store.load(part)) is not None}
     if store.damaged:
         names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
-        warnings.warn(f"damaged results are computed anew: {names}", DamagedResultsWarning, stacklevel=4)
+        warn(f"damaged results are computed anew: {names}", DamagedResultsWarning)
     return found
 
 

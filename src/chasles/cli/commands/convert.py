@@ -27,7 +27,10 @@ class Form(StrEnum):
 
 def convert(
     robot: Annotated[
-        str, typer.Argument(metavar="IN", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
+        str,
+        typer.Argument(
+            metavar="IN", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
+        ),
     ],
     out: Annotated[
         Path,

@@ -17,7 +17,10 @@ from chasles.robot import load
 
 def excite_command(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: times, q, qd and qdd.")],
     period: Annotated[float, typer.Option("--period", help="Duration of a period, s.")] = 10.0,

@@ -29,7 +29,10 @@ _PROGRAMS: dict[str, dict[str, str]] = {
 
 def info(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
 ) -> None:

@@ -13,7 +13,8 @@ from chasles.cli.output import add_row, results, show_json, table
 def robots(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the robots that come with Chasles.
 
-    Wherever a command takes a ROBOT, it takes one of these names or the path of a URDF, MJCF, TOML or SpaceLib file.
+    Wherever a command takes a ROBOT, it takes one of these names or the path of a URDF, xacro, SDF, MJCF, TOML or
+    SpaceLib file.
     """
     shipped = {name: model.load(name) for name in model.shipped()}
     if as_json:

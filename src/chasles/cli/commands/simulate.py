@@ -39,7 +39,10 @@ _COMPUTED_TORQUE = ControllerName("computed-torque")
 
 def simulate(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="Name of a shipped robot, or a URDF, MJCF, TOML or SpaceLib file.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
+        ),
     ],
     goal: Annotated[
         str | None, typer.Option(help="Joint positions at the end, such as '0.1,0.2,-0.3' (rad, prismatic joints m).")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, warn
 from chasles.trajectories.check_report import QUANTITIES, CheckReport
 from chasles.trajectories.joint.durations import checked_start_time, require_spacing
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
@@ -150,7 +149,7 @@ def time_optimal(
         if not _lower(lowered, report):
             break
     if not report.ok:
-        warnings.warn(f"the planned motion breaks limits: {report}", LimitWarning, stacklevel=2)
+        warn(f"the planned motion breaks limits: {report}", LimitWarning)
     return TimeOptimalTrajectory(*route, progress, report)
 
 
