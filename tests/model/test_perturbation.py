@@ -38,6 +38,9 @@ def test_every_number_that_is_not_zero_changes_by_at_most_its_share() -> None:
     values = perturbed_values(puma(), 0.2, 7, (500,))
     for name in parameter_shapes(puma()):
         quantity = name.rsplit(".", 1)[-1]
+        if quantity.endswith(("position", "roll_pitch_yaw")):
+            assert name not in values
+            continue
         changes = quantity in QUANTITIES and truth(puma(), name).any()
         assert (name in values) == changes, name
         if changes and quantity != "inertia":

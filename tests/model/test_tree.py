@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import chasles as ch
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
@@ -206,6 +207,10 @@ def test_values_replace_what_the_description_says() -> None:
     for one, other in zip(replaced.bodies, baked.bodies, strict=True):
         for field in ("mass", "first_moment", "inertia", "armature", "viscous_friction", "coulomb_velocity"):
             assert np.array_equal(getattr(one, field), getattr(other, field)), field
+        for field in ("R_parent_body", "p_parent_body"):
+            assert np.abs(getattr(one, field) - getattr(other, field)).max() < 1e-14, field
+    for name, place in replaced.frames.items():
+        assert np.abs(place.p_body_frame - baked.frames[name].p_body_frame).max() < 1e-14, name
     assert baked.bodies[5].mass == pytest.approx(values["links.link6.mass"] + values["payload.mass"])
 
 
@@ -274,3 +279,24 @@ def test_a_stone_is_a_robot_without_joints() -> None:
     tree = build_tree(robot)
     assert (robot.n, tree.n, tree.bodies) == (0, 0, ())
     assert {name: place.body for name, place in tree.frames.items()} == {"rock": -1, "moss": -1}
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_torques_of_moved_joints_are_those_of_a_robot_built_that_way(name: str) -> None:
+    arm = ch.load(name)
+    rng = np.random.default_rng(3)
+    moved = {name: rng.normal(size=3) for name in arm.parameters if name.endswith(("position", "roll_pitch_yaw"))}
+    built = arm.with_values(moved)
+    q, qd, qdd = rng.normal(size=(3, 7, arm.n))
+    torques = built.inverse_dynamics(q, qd, qdd)
+    assert np.abs(arm.inverse_dynamics(q, qd, qdd, vary=moved) - torques).max() < 1e-12 * np.abs(torques).max()
+    assert np.abs(arm.forward_kinematics(q, vary=moved) - built.forward_kinematics(q)).max() < 1e-13
+
+
+def test_derivatives_with_respect_to_a_link_s_length() -> None:
+    arm, length = ch.load("planar2r"), "joints.joint1.child_position"
+    slope = arm.gravity_torque.specialize(vary=[length]).jacobian("g", length)
+    q, h = np.array([0.4, -0.9]), 1e-6
+    ahead, behind = ([0.5 + sign * h, 0.0, 0.0] for sign in (1, -1))
+    difference = arm.gravity_torque(q, vary={length: ahead}) - arm.gravity_torque(q, vary={length: behind})
+    assert slope(q, [0.5, 0.0, 0.0])[:, 0] == pytest.approx(difference / (2.0 * h), abs=1e-8)

@@ -286,8 +286,13 @@ class Function:
 
         return lower({self.program.name: self.kernel})
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self, values: Mapping[str, Any] | None = None) -> Any:
         """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
+
+        Parameters
+        ----------
+        values
+            Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
 
         Raises
         ------
@@ -296,7 +301,7 @@ class Function:
         """
         from chasles.engine.targets.sympy import lower
 
-        return lower(self.program)
+        return lower(self.program, values)
 
     def __reduce__(self) -> Any:
         return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result, self._runner.lanes)

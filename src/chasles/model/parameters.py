@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model.description import Link
 from chasles.model.inertia import Inertia, impossibility
 from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.placement import replaced_placement
 from chasles.model.record import naming
 
 if TYPE_CHECKING:
@@ -20,10 +21,17 @@ if TYPE_CHECKING:
 
 
 _INERTIAL_SHAPES: dict[str, tuple[int, ...]] = {"mass": (), "center_of_mass": (3,), "inertia": (3, 3)}
+_PLACEMENT_SHAPES: dict[str, tuple[int, ...]] = {"position": (3,), "roll_pitch_yaw": (3,)}
 
 
 def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the parameters that `build_tree` can replace.
+
+    Inertial ones of each link and of the payload; friction and motor of each joint that moves; gravity; and placements:
+    `position` (m) and `roll_pitch_yaw` (rad, about the fixed axes x, y, z) of each joint's frame in its parent link, of
+    its child link in the joint's frame (`child_position`, `child_roll_pitch_yaw`), of each named frame in its link and
+    of the base in the world. In a standard DH table d and theta are the third numbers of the first two, a and alpha the
+    first numbers of the next two.
 
     Examples
     --------
@@ -38,7 +46,16 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
         if joint.moves:
             shapes |= {f"joints.{joint.name}.{name}": () for name in JOINT_PARAMETERS}
     shapes["gravity"] = (3,)
-    return shapes | {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
+    shapes |= {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
+    for prefix in _placements(description):
+        shapes |= {f"{prefix}{name}": shape for name, shape in _PLACEMENT_SHAPES.items()}
+    return shapes
+
+
+def _placements(description: Description) -> list[str]:
+    """Beginnings of the names of all placements."""
+    joints = [f"joints.{joint.name}.{side}" for joint in description.joints for side in ("", "child_")]
+    return [*joints, *(f"frames.{frame.name}." for frame in description.frames), "base."]
 
 
 _INERTIAL = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "matrix"}
@@ -186,13 +203,30 @@ def with_values(description: Description, values: Mapping[str, Any]) -> Descript
             new: Inertia = changed(record, prefix, _INERTIAL)
             return record if new is record else _possible(new)
 
-    motor = {name: name for name in JOINT_PARAMETERS}
+    def placed(prefix: str, T: NDArray[np.float64]) -> NDArray[np.float64]:
+        position, angles = (values.get(f"{prefix}{name}") for name in _PLACEMENT_SHAPES)
+        return replaced_placement(T, position, angles)
+
+    def joint(record: Joint) -> Joint:
+        new: Joint = changed(record, f"joints.{record.name}", {name: name for name in JOINT_PARAMETERS})
+        parent, child = (
+            placed(f"joints.{record.name}.{side}", T)
+            for side, T in (("", new.T_parent_joint), ("child_", new.T_joint_child))
+        )
+        moved = parent is not new.T_parent_joint or child is not new.T_joint_child
+        return new.replace(T_parent_joint=parent, T_joint_child=child) if moved else new
+
     return description.replace(
         links=tuple(
             link.replace(inertia=inertia(link.inertia, f"links.{link.name}", f"link '{link.name}'"))
             for link in description.links
         ),
-        joints=tuple(changed(joint, f"joints.{joint.name}", motor) for joint in description.joints),
+        joints=tuple(map(joint, description.joints)),
+        frames=tuple(
+            frame.replace(T_link_frame=placed(f"frames.{frame.name}.", frame.T_link_frame))
+            for frame in description.frames
+        ),
+        T_world_base=placed("base.", description.T_world_base),
         payload=inertia(description.payload, "payload", "payload"),
         gravity=values.get("gravity", description.gravity),
     )

@@ -8,15 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
-from chasles.geometry.elementary import rotation_from_roll_pitch_yaw
+from chasles.geometry.elementary import pose, rotation_from_roll_pitch_yaw
 from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.numbers import frozen_array
 
 FloatArray = NDArray[np.float64]
 
 
-def tidy_rotation(R: FloatArray) -> FloatArray:
-    """Return the rotation with entries within 1e-15 of 0, 1 and -1 made exact, so that tracing can fold them away."""
+def tidy_rotation(R: NDArray[Any]) -> NDArray[Any]:
+    """Return the rotation with entries within 1e-15 of 0, 1 and -1 made exact, so that tracing can fold them away.
+
+    One of traced scalars stays as it is.
+    """
+    if R.dtype == object:
+        return R
     nearest = np.round(R)
     return np.where(np.abs(R - nearest) <= 1e-15, nearest, R) + 0.0
 
@@ -34,6 +39,15 @@ def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Float
 def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> FloatArray:
     """Return the (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
     return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(np.asarray(roll_pitch_yaw))), position)
+
+
+def replaced_placement(T: NDArray[Any], position: Any = None, roll_pitch_yaw: Any = None) -> NDArray[Any]:
+    """Return a (4, 4) placement with another position, other angles, or both; the numbers may be traced scalars."""
+    if position is None and roll_pitch_yaw is None:
+        return T
+    R = T[:3, :3] if roll_pitch_yaw is None else tidy_rotation(rotation_from_roll_pitch_yaw(roll_pitch_yaw))
+    p = T[:3, 3] if position is None else np.asarray(position)
+    return pose(R, p)
 
 
 def from_position_and_quaternion(position: ArrayLike | None, quaternion: ArrayLike) -> FloatArray:

@@ -26,7 +26,7 @@ from chasles.model.freedoms import JointKind, has_quaternion
 from chasles.model.inertia import Inertia
 from chasles.model.joint import JOINT_PARAMETERS, Joint
 from chasles.model.parameters import parameter_shapes
-from chasles.model.placement import tidy_rotation
+from chasles.model.placement import replaced_placement, tidy_rotation
 
 WORLD = -1
 Placed = Literal["coordinate", "quaternion", "quaternion and position", "nothing"]
@@ -74,8 +74,8 @@ class Body:
     name: str
     joint: str
     parent: int
-    R_parent_body: NDArray[np.float64]
-    p_parent_body: NDArray[np.float64]
+    R_parent_body: NDArray[Any]
+    p_parent_body: NDArray[Any]
     angular: float
     pitch: float
     coordinate: int
@@ -98,8 +98,8 @@ class Placement:
     """A frame fixed to a body: `body` is its index, -1 for the world."""
 
     body: int
-    R_body_frame: NDArray[np.float64]
-    p_body_frame: NDArray[np.float64]
+    R_body_frame: NDArray[Any]
+    p_body_frame: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +151,14 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
     array([1., 0., 0.])
     """
     parameters = _Parameters(description, values or {})
-    places, moving = _place_links(description)
+    places, moving = _place_links(description, parameters)
     carried: dict[int, list[tuple[str, Inertia, Placement]]] = {index: [] for index in range(len(moving))}
     for link in description.links:
         if places[link.name].body != WORLD:
             carried[places[link.name].body].append((f"links.{link.name}", link.inertia, places[link.name]))
     frames = dict(places)
     for frame in description.frames:
-        T = frame.T_link_frame
+        T = parameters.placement(f"frames.{frame.name}.", frame.T_link_frame)
         frames[frame.name] = _onward(places[frame.link], T[:3, :3], T[:3, 3])
     tool = frames[description.tool]
     if tool.body != WORLD:
@@ -216,8 +216,12 @@ class _Parameters:
         value = self._values.get(name, default)
         return np.asarray(value) if np.ndim(value) else value
 
+    def placement(self, prefix: str, T: NDArray[np.float64]) -> NDArray[Any]:
+        """Return T (4, 4), of which the position or the angles may be replaced."""
+        return replaced_placement(T, self._values.get(f"{prefix}position"), self._values.get(f"{prefix}roll_pitch_yaw"))
 
-def _onward(place: Placement, R: NDArray[np.float64], p: NDArray[np.float64]) -> Placement:
+
+def _onward(place: Placement, R: NDArray[Any], p: NDArray[Any]) -> Placement:
     """Return the frame at R, p as seen from another frame, placed in the latter's body."""
     return Placement(
         place.body,
@@ -233,21 +237,23 @@ class _Moved:
     joint: Joint
     freedom: int
     parent: int
-    R_parent_body: NDArray[np.float64]
-    p_parent_body: NDArray[np.float64]
+    R_parent_body: NDArray[Any]
+    p_parent_body: NDArray[Any]
 
     @property
     def is_last(self) -> bool:
         return self.freedom == len(self.joint.freedoms) - 1
 
 
-def _place_links(description: Description) -> tuple[dict[str, Placement], list[_Moved]]:
+def _place_links(description: Description, parameters: _Parameters) -> tuple[dict[str, Placement], list[_Moved]]:
     """Return the place of every link in its body, and every degree of freedom."""
-    T = description.T_world_base
+    T = parameters.placement("base.", description.T_world_base)
     places = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
     moving: list[_Moved] = []
     for joint in description.ordered_joints:
-        place = _onward(places[joint.parent], joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3])
+        T_parent_joint = parameters.placement(f"joints.{joint.name}.", joint.T_parent_joint)
+        T_joint_child = parameters.placement(f"joints.{joint.name}.child_", joint.T_joint_child)
+        place = _onward(places[joint.parent], T_parent_joint[:3, :3], T_parent_joint[:3, 3])
         for number, freedom in enumerate(joint.freedoms):
             # The frame that the joint moves, with all freedoms so far at zero, seen from the new body.
             R_joint_body = rotation_taking_z_to(freedom.direction)
@@ -258,7 +264,7 @@ def _place_links(description: Description) -> tuple[dict[str, Placement], list[_
                 p_parent_body, slide = _nearest_point(place.p_body_frame, R_parent_body[:, 2])
             moving.append(_Moved(joint, number, place.body, R_parent_body, p_parent_body))
             place = Placement(len(moving) - 1, tidy_rotation(R_joint_body.T), np.array([0.0, 0.0, -slide]))
-        places[joint.child] = _onward(place, joint.T_joint_child[:3, :3], joint.T_joint_child[:3, 3])
+        places[joint.child] = _onward(place, T_joint_child[:3, :3], T_joint_child[:3, 3])
     return {link: places[link] for link in description.link_names}, moving
 
 
@@ -270,14 +276,16 @@ def _placed(kind: JointKind, freedom: int) -> Placed:
     return "quaternion and position" if kind == "free" else "quaternion"
 
 
-def _nearest_point(p: NDArray[np.float64], axis: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _nearest_point(p: NDArray[Any], axis: NDArray[Any]) -> tuple[NDArray[Any], Any]:
     """Slide p along a coordinate axis so that its component there vanishes; other directions would gain no zero."""
+    if axis.dtype == object:
+        return p, 0.0
     along = np.flatnonzero(axis)
     if len(along) != 1:
         return p, 0.0
     nearest = p.copy()
     nearest[along] = 0.0
-    return nearest, -float(axis[along[0]] * p[along[0]])
+    return nearest, -axis[along[0]] * p[along[0]]
 
 
 def _composite(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from chasles.engine.program import Argument, Program
-from chasles.errors import MissingExtraError
+from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
 
 
-def lower(program: Program) -> tuple[Any, ...]:
+def lower(program: Program, values: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """Return the outputs of a program as SymPy expressions of its inputs.
 
     Called programs are expanded.
@@ -22,6 +22,8 @@ def lower(program: Program) -> tuple[Any, ...]:
     ----------
     program
         What to translate.
+    values
+        Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
 
     Returns
     -------
@@ -34,6 +36,8 @@ def lower(program: Program) -> tuple[Any, ...]:
     ------
     MissingExtraError
         If SymPy is not installed.
+    UnknownNameError, ArgumentError
+        If `values` names no input, or has another shape than it.
 
     Examples
     --------
@@ -42,7 +46,7 @@ def lower(program: Program) -> tuple[Any, ...]:
     (2*sin(q0)/q1,)
     """
     sympy = _import_sympy()
-    results = _run(program, _symbols(program.inputs, sympy), translations(), sympy)
+    results = _run(program, _symbols(program.inputs, values or {}, sympy), translations(), sympy)
     outputs = []
     position = 0
     for output in program.outputs:
@@ -65,10 +69,21 @@ def _import_sympy() -> Any:
     return sympy
 
 
-def _symbols(inputs: Sequence[Argument], sympy: Any) -> list[Any]:
+def _symbols(inputs: Sequence[Argument], values: Mapping[str, Any], sympy: Any) -> list[Any]:
+    """Symbols of the inputs, one for each number, or what replaces them."""
+    names = [a.name for a in inputs]
+    for name in values:
+        if name not in names:
+            raise UnknownNameError("input", name, names)
     taken: set[str] = set()
     symbols = []
     for a in inputs:
+        if a.name in values:
+            given = np.array(values[a.name], dtype=object)
+            if given.shape != a.shape:
+                raise ArgumentError(f"the expressions for '{a.name}' have shape {given.shape}; expected {a.shape}")
+            symbols += [sympy.sympify(value) for value in given.flat]
+            continue
         for index in np.ndindex(a.shape):
             name = a.name + "_".join(map(str, index))
             while name in taken:
