@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
     from chasles.engine.threads import get_threads, set_threads, threads
+    from chasles.identification.calibration import calibrate
     from chasles.identification.excitation import excite
     from chasles.identification.identify import identify
     from chasles.identification.log import Log
@@ -91,6 +92,7 @@ __all__ = [
     "SmoothingSpline",
     "StraightLine",
     "__version__",
+    "calibrate",
     "check",
     "control",
     "excite",
@@ -124,7 +126,7 @@ _PACKAGES = (
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
-    "identification": ("Log", "MomentumObserver", "excite", "identify", "identify_payload"),
+    "identification": ("Log", "MomentumObserver", "calibrate", "excite", "identify", "identify_payload"),
     "integrators": ("integrate",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",

@@ -1,5 +1,6 @@
 """From measured motion to a model: logs, identification, exciting motions, payloads and contact observers."""
 
+from chasles.identification.calibration import Calibration, calibrate
 from chasles.identification.columns import Columns
 from chasles.identification.comparison import Prediction
 from chasles.identification.excitation import Excitation, HalfSpace, excite
@@ -13,6 +14,7 @@ from chasles.identification.payload import Payload, RecursivePayload, identify_p
 from chasles.identification.shipped import shipped_log
 
 __all__ = [
+    "Calibration",
     "CollisionAlarm",
     "Columns",
     "Cutoff",
@@ -27,6 +29,7 @@ __all__ = [
     "Prediction",
     "RecursivePayload",
     "Signals",
+    "calibrate",
     "choose_cutoff",
     "excite",
     "filtered_signals",

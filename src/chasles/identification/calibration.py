@@ -1,0 +1,395 @@
+"""Kinematic calibration: the geometry of a robot from measured poses, positions or distances of a marker on it.
+
+Gauss-Newton on small errors of the joints' placements, of the measuring device and of the marker together (B. W.
+Mooring, Z. S. Roth & M. R. Driels, Fundamentals of Manipulator Calibration, Wiley 1991; J. M. Hollerbach, W. Khalil &
+M. Gautier, "Model identification", Springer Handbook of Robotics, 2nd ed. 2016, section 6.2). Combinations that no
+configuration tells apart are found by rank; errors that the given configurations hardly show stay near zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.algorithms import group_columns
+from chasles.arguments import choice, reals
+from chasles.errors import ArgumentError, IdentificationError
+from chasles.geometry import exp_pose, inverse_pose, project_rotation
+from chasles.identification.geometric_errors import Geometry
+from chasles.identification.geometric_fit import PLAUSIBLE, Fit
+from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.measurements import Kind, Setup
+from chasles.mechanics.base_parameters import expressions as combinations
+from chasles.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+SHAPES: dict[Kind, tuple[str | int, ...]] = {"pose": ("N", 4, 4), "position": ("N", 3), "distance": ("N",)}
+UNDETERMINED = 0.5
+"""Share of `PLAUSIBLE` above which the error that is left says that the measurements did not determine a parameter."""
+OUTLYING = 4.5
+"""Standard deviations beyond which a measurement is an outlier."""
+MOST_OUTLIERS = 0.25
+GENERIC_CONFIGURATIONS = 120
+GENERIC_TWIST = (0.3, -0.5, 0.7, 0.21, -0.17, 0.13)
+SUSPICIOUS, HOPELESS = 0.02, 0.1
+"""Shares of the robot's size: a nominal robot that misses by more is questioned, or refused."""
+UNITS = {"mm": 1e3, "cm": 1e2, "inch": 39.37}
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Geometry of a robot as measured; made by `chasles.calibrate`.
+
+    Attributes
+    ----------
+    robot
+        The robot with the placements of its joints corrected.
+    frame
+        Frame that carries the marker.
+    T_device_world, T_frame_marker
+        Placement of the robot's world in the measuring device's axes, and of the marker in the frame, (4, 4).
+    parameters
+        Errors found, with standard errors: turns (``joint2.rx``, rad) and shifts (``joint2.x``, m) about and along the
+        axes of each joint's frame, and of the device and the marker where they were unknown. Their `expression` says
+        which errors act only together with the one that gives the name.
+    covariance
+        Of the parameters, shape (p, p): the Cramér-Rao bound for this noise.
+    noise
+        Standard deviations of the measurements: turns, rad (0 without), and lengths, m.
+    before, after, left_out
+        RMS residuals (turns, lengths) with the nominal joints, with the corrected ones, and of each measurement
+        predicted from all others.
+    residuals
+        After the calibration, (N, rows); NaN for outliers.
+    outliers
+        Numbers of the measurements that were left out because they contradict the others.
+    warnings
+        Sentences that call for caution.
+    """
+
+    robot: Robot
+    frame: str
+    T_device_world: FloatArray
+    T_frame_marker: FloatArray
+    parameters: tuple[Parameter, ...]
+    covariance: FloatArray
+    noise: tuple[float, float]
+    before: tuple[float, float]
+    after: tuple[float, float]
+    left_out: tuple[float, float]
+    residuals: FloatArray
+    outliers: tuple[int, ...]
+    warnings: tuple[str, ...]
+
+    def summary(self) -> str:
+        """Text: how well the measurements are explained, the errors with 95 % intervals, and warnings."""
+        rows = [
+            ("nominal", self.before),
+            ("calibrated", self.after),
+            ("each left out", self.left_out),
+        ]
+        lines = [f"{'RMS residual':<16}{'mm':>10}" + (f"{'mrad':>10}" if self.noise[0] else "")]
+        for name, (turn, length) in rows:
+            lines.append(f"{name:<16}{1e3 * length:>10.4f}" + (f"{1e3 * turn:>10.4f}" if self.noise[0] else ""))
+        lines += ["", f"{'error':<24}{'value':>10}{'± 95 %':>10}"]
+        for parameter in self.parameters:
+            unit = "mrad" if parameter.name.rsplit(".", 1)[1].startswith("r") else "mm"
+            half = 1e3 * NORMAL_QUANTILE * parameter.error
+            note = "" if parameter.determined else "  not determined"
+            lines.append(f"{parameter.name:<24}{1e3 * parameter.value:>10.4f}{half:>10.4f} {unit}{note}")
+        return "\n".join([*lines, *(f"\nwarning: {warning}" for warning in self.warnings)])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Calibration of '{self.robot.name}': {len(self.residuals)} measurements, "
+            f"{1e3 * self.before[1]:.3g} mm RMS before, {1e3 * self.after[1]:.3g} mm after>"
+        )
+
+
+def calibrate(
+    robot: Robot,
+    q: ArrayLike,
+    measured: ArrayLike,
+    *,
+    kind: Literal["pose", "position", "distance"] | None = None,
+    frame: str | None = None,
+    device: ArrayLike | None = None,
+    marker: ArrayLike | None = None,
+    noise: tuple[float, float] | float | None = None,
+) -> Calibration:
+    """Calibrate the geometry of a robot from measurements of a marker that it moves.
+
+    Parameters
+    ----------
+    robot
+        Nominal robot. The joints between its base and the frame are corrected.
+    q
+        Measured configurations, shape (N, nq).
+    measured
+        Poses of the marker in the device's axes, shape (N, 4, 4), its positions, (N, 3), m, or its distances from the
+        device's origin, (N,), m.
+    kind
+        ``"pose"``, ``"position"`` or ``"distance"``; default: as the shape says.
+    frame
+        Frame that carries the marker; default the tool.
+    device
+        ``T_device_world``, where the robot's world is in the measuring device's axes, (4, 4), if it is known exactly.
+        Default: unknown and found.
+    marker
+        ``T_frame_marker``, where the marker is in the frame, (4, 4), if it is known exactly. Default: unknown and
+        found.
+    noise
+        Standard deviations of the measurements: (rad, m) of poses, m of others. Default: estimated from the residuals.
+
+    Returns
+    -------
+    Calibration
+        The robot with corrected joints, errors with intervals, and how well it predicts measurements left out.
+
+    Raises
+    ------
+    ArgumentError
+        Wrong shapes, or a frame that no joint moves.
+    IdentificationError
+        Too few measurements, another unit, configurations or a robot that cannot have given them; the message says
+        what was found.
+
+    Notes
+    -----
+    Robots with closed forms of inverse kinematics usually lose them: real axes do not intersect exactly. The numerical
+    solution takes over.
+
+    Examples
+    --------
+    A robot whose second link is 2 mm too long, measured in 40 configurations to 0.05 mm:
+
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm, rng = ch.load("planar2r"), np.random.default_rng(0)
+    >>> real = arm.with_values({"joints.joint2.position": [0.002, 0.0, 0.0]})
+    >>> q = rng.uniform(-2.0, 2.0, (40, 2))
+    >>> p = real.forward_kinematics(q)[:, :3, 3] + 5e-5 * rng.normal(size=(40, 3))
+    >>> found = calibrate(arm, q, p, device=np.eye(4), marker=np.eye(4))
+    >>> bool(abs(found.robot.forward_kinematics(q) - real.forward_kinematics(q)).max() < 1e-4)
+    True
+    >>> [f"{parameter.value:.4f}" for parameter in found.parameters if parameter.name == "joint2.x"]
+    ['0.0020']
+    """
+    where = robot.description.frame(robot.description.tool if frame is None else frame).name
+    configurations = reals(q, "q", ("N", robot.nq))
+    setup = _setup(measured, kind, device, marker, len(configurations))
+    geometry = Geometry.of(robot, where)
+    start = setup.explained(geometry.poses(configurations)[0])
+    _refuse_units(geometry, setup, configurations)
+    _refuse_nonsense(geometry, start, configurations)
+    names, expressions, chosen = _choose(geometry, setup)
+    rows, count = start.rows, len(configurations)
+    if count * rows <= len(chosen):
+        raise IdentificationError(
+            f"{count} measurements are {count * rows} numbers for {len(chosen)} unknowns: measure at least "
+            f"{2 * -(-len(chosen) // rows)} configurations that differ much, or give the device or the marker"
+        )
+    known = _known_deviations(noise, start)
+    first = np.ones(rows) if known is None else known
+    fit = Fit(geometry, start, configurations, np.array(chosen), first, np.zeros(len(names)), np.ones(count))
+    nominal = replace(fit, chosen=_without_joints(fit)).solved()
+    fit = replace(fit, setup=nominal.setup).robust(known)
+    z = np.sqrt(np.mean((fit.residuals() / fit.deviations) ** 2, axis=1))
+    kept = z <= OUTLYING
+    if np.mean(~kept) > MOST_OUTLIERS:
+        kept[:] = True
+    fit = replace(fit, weights=kept.astype(np.float64)).solved()
+    if known is None:
+        fit = replace(fit, deviations=fit.mean_deviations(fit.residuals()))
+        fit = fit.solved()
+    return _result(fit, nominal, names, expressions)
+
+
+def _setup(
+    measured: ArrayLike, kind: str | None, device: ArrayLike | None, marker: ArrayLike | None, count: int
+) -> Setup:
+    """Check the measurements and what is known about them."""
+    values = reals(measured, "measured")
+    if kind is None:
+        by_axes = {1: "distance", 2: "position", 3: "pose"}
+        if values.ndim not in by_axes:
+            raise ArgumentError(f"measured has shape {values.shape}; expected (N, 4, 4), (N, 3) or (N,)")
+        kind = by_axes[values.ndim]
+    known: Kind = choice(kind, "kind of measurement", SHAPES)  # type: ignore[assignment]
+    values = reals(measured, "measured", (count, *SHAPES[known][1:]))
+    if known == "pose":
+        values = _poses(values, "measured")
+    given = [
+        None if T is None else _poses(reals(T, name, (4, 4)), name)
+        for T, name in ((device, "device"), (marker, "marker"))
+    ]
+    placed = [np.eye(4) if T is None else T for T in given]
+    return Setup(known, values, placed[0], placed[1], given[0] is not None, given[1] is not None)
+
+
+def _poses(T: FloatArray, name: str) -> FloatArray:
+    """Rigid motions, or an error that says which is none."""
+    R = T[..., :3, :3]
+    wrong = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2)) > 1e-3
+    wrong |= (np.linalg.det(R) < 0.0) | (np.abs(T[..., 3, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) > 1e-9)
+    if wrong.any():
+        place = f"{name}[{int(np.flatnonzero(wrong)[0])}]" if T.ndim > 2 else name
+        raise ArgumentError(f"{place} is not a rigid motion (a rotation and a position above 0 0 0 1)")
+    T = T.copy()
+    T[..., :3, :3] = project_rotation(R)
+    return T
+
+
+def _choose(geometry: Geometry, setup: Setup) -> tuple[tuple[str, ...], list[str], list[int]]:
+    """Names of all errors, and of those that are estimated for themselves their expressions and numbers.
+
+    The device and the marker, if they are unknown, come first: a turn of the first joint's frame is then one of the
+    device. Of the joints' errors those follow that differ most from all before (QR with column pivoting).
+    """
+    from scipy.linalg import qr  # takes longer to import than the rest of the package
+
+    of_device, of_marker = setup.names
+    names = (*of_device, *geometry.names, *of_marker)
+    # Nothing coincides by chance in random configurations; what would be measured there does not matter.
+    q = np.asarray(geometry.robot.random_configuration(0, (GENERIC_CONFIGURATIONS,)))
+    anywhere = exp_pose(GENERIC_TWIST)
+    anything = replace(
+        setup,
+        measured=np.repeat(setup.measured[:1], len(q), axis=0),
+        T_device_world=setup.T_device_world if setup.device_known else anywhere,
+        T_frame_marker=setup.T_frame_marker if setup.marker_known else anywhere,
+    )
+    scale = np.concatenate([np.full(setup.turns, geometry.size), np.ones(3)])[-anything.rows :]
+    Y = (anything.residuals(*geometry.poses(q)).columns * scale[:, None]).reshape(-1, len(names))
+    outside = [*range(len(of_device)), *range(len(names) - len(of_marker), len(names))]
+    basis = np.linalg.qr(Y[:, outside])[0]
+    units = np.array([geometry.size if name.rsplit(".", 1)[1].startswith("r") else 1.0 for name in names])
+    left = (Y - basis @ (basis.T @ Y)) / units
+    left[:, outside] = 0.0
+    order = qr(left, mode="r", pivoting=True)[1]
+    preferred = [*outside, *(k for k in order.tolist() if k not in outside)]
+    grouping, _ = group_columns(Y, preferred, 1e-8)
+    return names, list(combinations(grouping.matrix, grouping.independent, names)), list(grouping.independent)
+
+
+def _without_joints(fit: Fit) -> NDArray[np.intp]:
+    device, marker = map(len, fit.setup.names)
+    joints = range(device, len(fit.errors) - marker)
+    return np.array([k for k in fit.chosen if k not in joints], dtype=np.intp)
+
+
+def _known_deviations(noise: tuple[float, float] | float | None, setup: Setup) -> FloatArray | None:
+    if noise is None:
+        return None
+    if setup.kind == "pose":
+        turn, length = reals(noise, "noise", (2,), above=0.0)
+        return np.repeat([turn, length], 3)
+    return np.full(setup.rows, float(reals(noise, "noise", (), above=0.0)))
+
+
+def _rms(geometry: Geometry, setup: Setup, q: FloatArray) -> float:
+    """RMS residual with the best device and marker, m; angles count with the robot's size as their lever."""
+    T_world_frame, T_frame_joint = geometry.poses(q)
+    residuals = setup.explained(T_world_frame).residuals(T_world_frame, T_frame_joint).values
+    residuals[:, : setup.turns] *= geometry.size
+    return float(np.sqrt(np.mean(residuals**2)))
+
+
+def _refuse_units(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
+    """Refuse lengths in another unit: the measured points lie as far apart as the model's."""
+    if setup.kind == "distance":
+        spread, expected = float(np.ptp(setup.measured)), 2.0 * geometry.size
+    else:
+        points = setup.measured[:, :3, 3] if setup.kind == "pose" else setup.measured
+        spread = float(np.linalg.norm(points.std(axis=0)))
+        expected = float(np.linalg.norm(geometry.poses(q)[0][:, :3, 3].std(axis=0)))
+    if spread > 10.0 * max(expected, 1e-3):
+        unit = min(UNITS, key=lambda name: abs(np.log(spread / max(expected, 1e-3) / UNITS[name])))
+        raise IdentificationError(
+            f"the measured points spread over {spread:.3g}, the robot's over {expected:.3g} m: are they in {unit}? "
+            "Give lengths in m"
+        )
+
+
+def _refuse_nonsense(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
+    """Refuse measurements that no small errors explain, and say which mistake would explain them."""
+    rms, size = _rms(geometry, setup, q), geometry.size
+    if rms < SUSPICIOUS * size:
+        return
+    n = q.shape[1]
+    mistakes: list[tuple[str, FloatArray, Setup]] = [("q is in degrees", np.radians(q), setup)]
+    if setup.kind == "pose":
+        inverted = replace(setup, measured=np.asarray(inverse_pose(setup.measured)))
+        mistakes.append(("the poses are those of the device seen from the marker", q, inverted))
+    for k in range(n):
+        flipped = q.copy()
+        flipped[:, k] *= -1.0
+        mistakes.append((f"coordinate {k} of q has the opposite sign", flipped, setup))
+    for k in range(n - 1):
+        swapped = q.copy()
+        swapped[:, [k, k + 1]] = q[:, [k + 1, k]]
+        mistakes.append((f"coordinates {k} and {k + 1} of q are swapped", swapped, setup))
+    errors = [_rms(geometry, other, values) for _, values, other in mistakes]
+    best = int(np.argmin(errors))
+    if errors[best] < 0.2 * rms:
+        raise IdentificationError(
+            f"the nominal robot misses the measurements by {1e3 * rms:.3g} mm RMS; {mistakes[best][0]} would explain "
+            f"them to {1e3 * errors[best]:.3g} mm"
+        )
+    if rms > HOPELESS * size:
+        raise IdentificationError(
+            f"the nominal robot misses the measurements by {1e3 * rms:.3g} mm RMS, {rms / size:.0%} of its size: "
+            "another robot, frame or order of joints gave them"
+        )
+
+
+def _result(fit: Fit, nominal: Fit, names: tuple[str, ...], expressions: list[str]) -> Calibration:
+    covariance = fit.covariance()
+    deviations = np.sqrt(np.diag(covariance))
+    parameters = tuple(
+        Parameter(names[k], text, float(fit.errors[k]), float(error), 0.0, bool(error < UNDETERMINED * PLAUSIBLE))
+        for k, text, error in zip(fit.chosen, expressions, deviations, strict=True)
+    )
+    kept = fit.weights > 0.0
+    residuals = np.where(kept[:, None], fit.residuals(), np.nan)
+
+    def rms(values: FloatArray) -> tuple[float, float]:
+        turns = fit.setup.turns
+        parts = (values[kept, :turns], values[kept, turns:])
+        turn, length = (float(np.sqrt(np.mean(part**2))) if part.size else 0.0 for part in parts)
+        return turn, length
+
+    outliers = tuple(np.flatnonzero(~kept).tolist())
+    open_ones = [parameter.name for parameter in parameters if not parameter.determined]
+    large = [
+        p.name for p in parameters if p.name.split(".")[0] in fit.geometry.T_parent_joint and abs(p.value) > PLAUSIBLE
+    ]
+    warnings = []
+    if outliers:
+        warnings.append(f"measurements {', '.join(map(str, outliers))} contradict the others and were left out")
+    if open_ones:
+        warnings.append(
+            f"not determined: {', '.join(open_ones)}; measure configurations in which the joints turn farther"
+        )
+    if large:
+        warnings.append(f"errors beyond {PLAUSIBLE} rad or m, more than a real robot has: {', '.join(large)}")
+    turn, length = fit.deviations[0] if fit.setup.turns else 0.0, fit.deviations[-1]
+    return Calibration(
+        robot=fit.geometry.corrected(),
+        frame=fit.geometry.frame,
+        T_device_world=fit.setup.T_device_world,
+        T_frame_marker=fit.setup.T_frame_marker,
+        parameters=parameters,
+        covariance=covariance,
+        noise=(float(turn), float(length)),
+        before=rms(nominal.residuals()),
+        after=rms(fit.residuals()),
+        left_out=rms(fit.left_out()),
+        residuals=residuals,
+        outliers=outliers,
+        warnings=tuple(warnings),
+    )
