@@ -18,9 +18,11 @@ from chasles.engine.operations import OPERATIONS
 from chasles.engine.scalar import Condition, Real, Scalar, Traced, Truth
 from chasles.errors import TraceError
 
+_TWO_TRACES = "a traced value of one trace was used in another: it must be an argument of the inner function"
+
 
 def _constant(graph: Graph, value: float) -> int:
-    return graph.add(("constant", value + 0.0))  # + 0.0 turns -0.0 into 0.0
+    return graph.add(("constant", float(value) + 0.0))  # + 0.0 turns -0.0 into 0.0
 
 
 def _shared_graph(operands: Sequence[object]) -> Graph:
@@ -30,9 +32,7 @@ def _shared_graph(operands: Sequence[object]) -> Graph:
             if graph is None:
                 graph = operand.graph
             elif graph is not operand.graph:
-                raise TraceError(
-                    "a traced value of one trace was used in another: it must be an argument of the inner function"
-                )
+                raise TraceError(_TWO_TRACES)
     if graph is None:
         raise TraceError("no operand is a traced value")
     return graph
@@ -41,9 +41,7 @@ def _shared_graph(operands: Sequence[object]) -> Graph:
 def _record(name: str, *operands: Any) -> Any:
     """Append an operation of which at least one operand is traced."""
     graph = _shared_graph(operands)
-    indices = [
-        operand.index if isinstance(operand, Traced) else _constant(graph, float(operand)) for operand in operands
-    ]
+    indices = [operand.index if isinstance(operand, Traced) else _constant(graph, operand) for operand in operands]
     index = graph.add((name, *indices))
     return Condition(graph, index) if OPERATIONS[name].gives == "c" else Scalar(graph, index)
 
@@ -63,50 +61,71 @@ def _negated_operand(x: Real) -> Scalar | None:
     return None
 
 
+# Sums, differences and products are nearly all that a trace meets. These three append to the graph themselves.
+
+
 def add(a: Real, b: Real) -> Real:
     """Sum."""
     if not isinstance(a, Scalar):
         a, b = b, a
-    if not isinstance(a, Scalar):
-        return a + b
+        if not isinstance(a, Scalar):
+            return a + b
+    graph, x = a.graph, a.index
     if not isinstance(b, Scalar):
-        return a if b == 0.0 else _record("add", b, a)
-    if (negated_b := _negated_operand(b)) is not None:
-        return sub(a, negated_b)
-    if (negated_a := _negated_operand(a)) is not None:
-        return sub(b, negated_a)
-    return _record("add", a, b) if a.index <= b.index else _record("add", b, a)
+        return a if b == 0.0 else Scalar(graph, graph.add(("add", _constant(graph, b), x)))
+    if b.graph is not graph:
+        raise TraceError(_TWO_TRACES)
+    y = b.index
+    first, second = graph.instructions[x], graph.instructions[y]
+    if second[0] == "neg":
+        return sub(a, Scalar(graph, second[1]))
+    if first[0] == "neg":
+        return sub(b, Scalar(graph, first[1]))
+    return Scalar(graph, graph.add(("add", x, y) if x <= y else ("add", y, x)))
 
 
 def sub(a: Real, b: Real) -> Real:
     """Difference."""
     if not isinstance(b, Scalar):
         return add(a, -b)
+    graph, y = b.graph, b.index
+    second = graph.instructions[y]
     if not isinstance(a, Scalar):
         if a == 0.0:
             return neg(b)
-    elif a.index == b.index and a.graph is b.graph:
+        if second[0] == "neg":
+            return add(a, Scalar(graph, second[1]))
+        return Scalar(graph, graph.add(("sub", _constant(graph, a), y)))
+    if a.graph is not graph:
+        raise TraceError(_TWO_TRACES)
+    x = a.index
+    if x == y:
         return 0.0
-    if (negated_b := _negated_operand(b)) is not None:
-        return add(a, negated_b)
-    if (negated_a := _negated_operand(a)) is not None:
-        return neg(add(negated_a, b))
-    return _record("sub", a, b)
+    first = graph.instructions[x]
+    if second[0] == "neg":
+        return add(a, Scalar(graph, second[1]))
+    if first[0] == "neg":
+        return neg(add(Scalar(graph, first[1]), b))
+    return Scalar(graph, graph.add(("sub", x, y)))
 
 
 def mul(a: Real, b: Real) -> Real:
     """Product. Signs move outwards and constant factors meet, so that equal products are found equal."""
     if not isinstance(a, Scalar):
         a, b = b, a
-    if not isinstance(a, Scalar):
-        return a * b
+        if not isinstance(a, Scalar):
+            return a * b
     if not isinstance(b, Scalar):
         return _scale(b, a)
-    if (negated_a := _negated_operand(a)) is not None:
-        return neg(mul(negated_a, b))
-    if (negated_b := _negated_operand(b)) is not None:
-        return neg(mul(a, negated_b))
-    return _record("mul", a, b) if a.index <= b.index else _record("mul", b, a)
+    graph, x, y = a.graph, a.index, b.index
+    if b.graph is not graph:
+        raise TraceError(_TWO_TRACES)
+    first, second = graph.instructions[x], graph.instructions[y]
+    if first[0] == "neg":
+        return neg(mul(Scalar(graph, first[1]), b))
+    if second[0] == "neg":
+        return neg(mul(a, Scalar(graph, second[1])))
+    return Scalar(graph, graph.add(("mul", x, y) if x <= y else ("mul", y, x)))
 
 
 def _scale(factor: float, x: Scalar) -> Real:
@@ -116,13 +135,13 @@ def _scale(factor: float, x: Scalar) -> Real:
         return x
     if factor < 0.0:
         return neg(_scale(-factor, x))
-    if (negated_x := _negated_operand(x)) is not None:
-        return neg(_scale(factor, negated_x))
-    instructions = x.graph.instructions
-    operation, *operands = instructions[x.index]
-    if operation == "mul" and instructions[operands[0]][0] == "constant":
-        return _scale(factor * instructions[operands[0]][1], Scalar(x.graph, operands[1]))
-    return _record("mul", factor, x)
+    graph = x.graph
+    operation, *operands = graph.instructions[x.index]
+    if operation == "neg":
+        return neg(_scale(factor, Scalar(graph, operands[0])))
+    if operation == "mul" and graph.instructions[operands[0]][0] == "constant":
+        return _scale(factor * graph.instructions[operands[0]][1], Scalar(graph, operands[1]))
+    return Scalar(graph, graph.add(("mul", _constant(graph, factor), x.index)))
 
 
 def div(a: Real, b: Real) -> Real:
@@ -144,12 +163,13 @@ def neg(x: Real) -> Real:
     """Opposite; an opposite of a difference swaps it."""
     if not isinstance(x, Scalar):
         return -x
-    operation, *operands = x.graph.instructions[x.index]
+    graph = x.graph
+    operation, *operands = graph.instructions[x.index]
     if operation == "neg":
-        return Scalar(x.graph, operands[0])
+        return Scalar(graph, operands[0])
     if operation == "sub":
-        return Scalar(x.graph, x.graph.add(("sub", operands[1], operands[0])))
-    return _record("neg", x)
+        return Scalar(graph, graph.add(("sub", operands[1], operands[0])))
+    return Scalar(graph, graph.add(("neg", x.index)))
 
 
 def power(x: Real, exponent: Real) -> Real:
@@ -251,7 +271,7 @@ def where(condition: Truth, a: Real, b: Real) -> Real:
 def call(program: Called, operands: Sequence[Real]) -> list[Scalar]:
     """Use a whole program as one operation: its flattened outputs, computed by a call in every target."""
     graph = _shared_graph(operands)
-    indices = [x.index if isinstance(x, Scalar) else _constant(graph, float(x)) for x in operands]
+    indices = [x.index if isinstance(x, Scalar) else _constant(graph, x) for x in operands]
     index = graph.add(("call", graph.program_number(program), *indices))
     return [Scalar(graph, graph.add(("item", index, k))) for k in range(len(program.results))]
 

@@ -35,9 +35,9 @@ class Graph:
 
     def add(self, instruction: Instruction) -> int:
         """Return the index of an instruction, appending it if it is new."""
-        index = self._index.get(instruction)
-        if index is None:
-            index = self._index[instruction] = len(self.instructions)
+        new = len(self.instructions)
+        index = self._index.setdefault(instruction, new)
+        if index == new:
             self.instructions.append(instruction)
         return index
 

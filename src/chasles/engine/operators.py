@@ -43,22 +43,25 @@ from chasles.errors import TraceError
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
-_BY_UFUNC = {OPERATIONS[name].numpy: function for name, function in FOLDING.items() if name != "where"}
-_BY_UFUNC[np.greater] = lambda a, b: less(b, a)
-_BY_UFUNC[np.greater_equal] = lambda a, b: less_equal(b, a)
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    OPERATIONS[name].numpy: function for name, function in FOLDING.items() if name != "where"
+}
+_FUNCTIONS |= {np.greater: lambda a, b: less(b, a), np.greater_equal: lambda a, b: less_equal(b, a)}
+#: Each of NumPy's functions over arrays of numbers and traced scalars.
+_BY_UFUNC = {ufunc: np.frompyfunc(function, ufunc.nin, 1) for ufunc, function in _FUNCTIONS.items()}
 
 
-def _operator(function: Callable[..., Any], reflected: bool = False) -> Callable[[Scalar, Any], Any]:
+def _operator(function: Callable[..., Any]) -> Callable[[Scalar, Any], Any]:
     def method(self: Scalar, other: Any) -> Any:
+        if other.__class__ is Scalar or other.__class__ is float:  # nearly always
+            return function(self, other)
         if isinstance(other, Scalar):
-            pass
-        elif isinstance(other, _NUMBERS):
-            other = float(other)
-        elif isinstance(other, np.ndarray):
+            return function(self, other)
+        if isinstance(other, _NUMBERS):
+            return function(self, float(other))
+        if isinstance(other, np.ndarray):
             return np.frompyfunc(lambda element: _refused(method(self, element), element), 1, 1)(other)
-        else:
-            return NotImplemented
-        return function(other, self) if reflected else function(self, other)
+        return NotImplemented
 
     return method
 
@@ -80,7 +83,7 @@ def _take_part(self: Traced, ufunc: np.ufunc, method: str, *operands: Any, **key
     function = _BY_UFUNC.get(ufunc)
     if function is None or method != "__call__" or keywords:
         raise TraceError(f"np.{ufunc.__name__} knows no traced values; use the functions of chasles.engine")
-    return np.frompyfunc(function, ufunc.nin, 1)(*map(boxed, operands))
+    return function(*map(boxed, operands))
 
 
 def attach_operators() -> None:
@@ -91,7 +94,9 @@ def attach_operators() -> None:
         "floordiv": lambda a, b: floor(div(a, b)),
     }  # fmt: skip
     for name, function in arithmetic.items():
-        methods |= {f"__{name}__": _operator(function), f"__r{name}__": _operator(function, reflected=True)}
+        methods[f"__{name}__"] = methods[f"__r{name}__"] = _operator(function)
+        if function not in (add, mul):
+            methods[f"__r{name}__"] = _operator(lambda a, b, function=function: function(b, a))
     comparisons = {
         "lt": less, "le": less_equal, "gt": lambda a, b: less(b, a), "ge": lambda a, b: less_equal(b, a),
         "eq": equal, "ne": lambda a, b: negated(equal(a, b)),

@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,8 @@ class Program:
         The value of each output scalar.
     programs
         The programs that ``call`` instructions refer to by number.
+    is_frozen_graph
+        Whether a graph gave the instructions: those are well formed and are not checked.
 
     Examples
     --------
@@ -89,9 +91,12 @@ class Program:
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
     programs: tuple[Program, ...] = ()
+    is_frozen_graph: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
-        _check(self)
+    def __post_init__(self, is_frozen_graph: bool) -> None:
+        _check_arguments(self)
+        if not is_frozen_graph:
+            _check_instructions(self)
 
     @classmethod
     def from_graph(
@@ -99,30 +104,35 @@ class Program:
     ) -> Program:
         """Freeze what the results need of a graph; everything else is dropped and the rest renumbered."""
         roots = [x.index if isinstance(x, Scalar) else graph.add(("constant", float(x) + 0.0)) for x in results]
-        needed = set(roots)
-        for index in range(len(graph.instructions) - 1, -1, -1):
-            if index in needed:
-                needed.update(operands(graph.instructions[index]))
-        number: dict[int, int] = {}
+        needed = bytearray(len(graph.instructions))
+        for index in roots:
+            needed[index] = True
+        for index in range(len(needed) - 1, -1, -1):
+            if needed[index]:
+                for operand in operands(graph.instructions[index]):
+                    needed[operand] = True
+        number: list[int] = [-1] * len(needed)
         instructions: list[Instruction] = []
         programs: list[Program] = []
         program_number: dict[int, int] = {}
-        for index in sorted(needed):
-            operation, *rest = graph.instructions[index]
-            if operation == "call":
-                if rest[0] not in program_number:
-                    program_number[rest[0]] = len(programs)
-                    programs.append(graph.programs[rest[0]])
-                rest = [program_number[rest[0]], *(number[k] for k in rest[1:])]
-            elif operation == "item":
-                rest = [number[rest[0]], rest[1]]
-            elif operation not in ("constant", "input"):
-                rest = [number[k] for k in rest]
+        for index, instruction in enumerate(graph.instructions):
+            if not needed[index]:
+                continue
             number[index] = len(instructions)
-            instructions.append((operation, *rest))
-        return cls(
-            name, tuple(inputs), tuple(outputs), tuple(instructions), tuple(number[k] for k in roots), tuple(programs)
-        )
+            operation = instruction[0]
+            if operation == "call":
+                called = instruction[1]
+                if called not in program_number:
+                    program_number[called] = len(programs)
+                    programs.append(graph.programs[called])
+                instruction = ("call", program_number[called], *[number[k] for k in instruction[2:]])
+            elif operation == "item":
+                instruction = ("item", number[instruction[1]], instruction[2])
+            elif operation not in ("constant", "input"):
+                instruction = (operation, *[number[k] for k in instruction[1:]])
+            instructions.append(instruction)
+        found = tuple([number[k] for k in roots])
+        return cls(name, tuple(inputs), tuple(outputs), tuple(instructions), found, tuple(programs), True)
 
     @cached_property
     def digest(self) -> str:
@@ -317,8 +327,8 @@ def _signature(arguments: Sequence[Argument]) -> str:
     return ", ".join(a.name + (str(list(a.shape)) if a.shape else "") for a in arguments)
 
 
-def _check(program: Program) -> None:
-    """Refuse what no target could translate; programs also come from files."""
+def _check_arguments(program: Program) -> None:
+    """Refuse impossible shapes and names that occur twice."""
     for arguments in (program.inputs, program.outputs):
         for a in arguments:
             if not all(type(size) is int and size >= 0 for size in a.shape):
@@ -326,6 +336,10 @@ def _check(program: Program) -> None:
         names = [a.name for a in arguments]
         if len(set(names)) != len(names):
             raise ArgumentError(f"program '{program.name}': two inputs or two outputs have one name: {names}")
+
+
+def _check_instructions(program: Program) -> None:
+    """Refuse what no target could translate; programs also come from files."""
     inputs = sum(a.size for a in program.inputs)
     types: list[Any] = []  # "r", "c", or the number of items of a call
 
