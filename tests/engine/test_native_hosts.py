@@ -28,9 +28,9 @@ class Features(dict[str, bool]):
 
 @pytest.fixture(params=WITHOUT if machine.is_x86() else [])
 def older_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    present = llvm.get_host_cpu_features()
+    present = machine.features()
     reduced = Features({name: has and not name.startswith(WITHOUT[request.param]) for name, has in present.items()})
-    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: reduced)
+    monkeypatch.setattr(machine, "features", lambda: reduced)
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: request.param)
     monkeypatch.setattr(cache, "load", lambda key: None)
     for cached in (machine.host, machine.lanes, machine.registers, machine.has_fma):

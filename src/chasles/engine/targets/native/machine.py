@@ -10,6 +10,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -29,10 +30,16 @@ QUICKLY_FROM = 10_000_000
 
 
 @functools.cache
+def features() -> Any:
+    """Return what the processor can do, by LLVM's names."""
+    return llvm.get_host_cpu_features()
+
+
+@functools.cache
 def host() -> str:
     """Return a text that identifies the processor and the compiler: code for another host is never run here."""
-    features = llvm.get_host_cpu_features().flatten()
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__}"
+    processor = f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features().flatten()}"
+    return f"{processor} llvmlite {llvmlite.__version__}"
 
 
 @functools.cache
@@ -45,23 +52,24 @@ def is_x86() -> bool:
 @functools.cache
 def lanes(dtype: str) -> int:
     """Return how many numbers of a type the widest vector register holds."""
-    features = llvm.get_host_cpu_features()
-    width = 64 if features.get("avx512f") and features.get("avx512dq") else 32 if features.get("avx") else 16
+    width = 64 if _has_avx512() else 32 if features().get("avx") else 16
     return width // np.dtype(dtype).itemsize
 
 
 @functools.cache
 def has_fma() -> bool:
     """Whether the host multiplies and adds with one rounding."""
-    return not is_x86() or bool(llvm.get_host_cpu_features().get("fma"))
+    return not is_x86() or bool(features().get("fma"))
 
 
 @functools.cache
 def registers() -> int:
     """Return how many vectors a program may hold in registers; the compiler needs the others for constants."""
-    features = llvm.get_host_cpu_features()
-    has_many = not is_x86() or (features.get("avx512f") and features.get("avx512dq"))
-    return 24 if has_many else 12
+    return 24 if not is_x86() or _has_avx512() else 12
+
+
+def _has_avx512() -> bool:
+    return bool(features().get("avx512f") and features().get("avx512dq"))
 
 
 def compiler_lock() -> contextlib.AbstractContextManager[object]:
@@ -75,7 +83,7 @@ def _target_machine(level: int = 2) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+        cpu=llvm.get_host_cpu_name(), features=features().flatten(), opt=level, jit=True
     )
 
 
@@ -107,7 +115,12 @@ class LoadedCode:
         if not objects or not all(map(_is_object_file, objects)):
             raise CompileError("machine code could not be loaded: it is not in the form of an object file")
         _register_functions()
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        module = llvm.parse_assembly("")
+        loader = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
+        self._engine = llvm.create_mcjit_compiler(module, loader)
+        self._engine.remove_module(module)  # or code for nothing would be generated, which takes longer than loading
         try:
             for code in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
