@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sampled_loop import at_rest, simulate
 from scipy.spatial.transform import Rotation
+from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
 from chasles import control

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from sampled_loop import at_rest, constant_wrench, simulate
+from tests.control.sampled_loop import at_rest, constant_wrench, simulate
 
 import chasles as ch
 from chasles.control import HybridForceMotion

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from sampled_loop import Record, at_rest, constant_wrench, simulate
 from scipy.spatial.transform import Rotation
+from tests.control.sampled_loop import Record, at_rest, constant_wrench, simulate
 
 import chasles as ch
 from chasles.control import Admittance, Impedance

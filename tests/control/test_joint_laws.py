@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from sampled_loop import simulate
+from tests.control.sampled_loop import simulate
 
 import chasles as ch
 from chasles import control

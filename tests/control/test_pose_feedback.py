@@ -30,7 +30,7 @@ def unit(seed: int) -> np.ndarray:
 
 
 @given(ANGLES, st.integers(0, 100))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_orientation_errors_are_exact_at_every_angle(angle: float, seed: int) -> None:
     axis = unit(seed)
     R = Rotation.random(rng=seed).as_matrix()
@@ -123,7 +123,7 @@ def test_the_energy_of_the_orientation_error_falls_from_every_start(kind: str, e
 
 
 @given(st.floats(0.0, np.pi - 1e-3), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_spring_wrenches_are_the_gradient_of_their_energy(angle: float, seed: int) -> None:
     """Central differences of U along small turns and shifts; U from SciPy's quaternion and rotation vector."""
     K = np.array([3.0, 5.0, 8.0, 100.0, 200.0, 50.0])

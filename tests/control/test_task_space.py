@@ -9,8 +9,8 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampled_loop import at_rest, simulate
 from scipy.spatial.transform import Rotation
+from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
 from chasles.control import OperationalSpace, ResolvedAcceleration
@@ -161,7 +161,7 @@ def test_free_motion_of_redundant_joints_dies_out_and_goes_to_the_posture(law: A
 
 
 @given(st.integers(0, 10_000), st.floats(0.0, 0.1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_damped_inverse_never_enlarges_more_than_it_says(seed: int, smallest: float) -> None:
     rng = np.random.default_rng(seed)
     k, n = rng.integers(1, 7), 7

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_programs import folded, random_program, safe_inputs
+from tests.engine.random_programs import folded, random_program, safe_inputs
 
 from chasles.engine import Argument, Function, Program, atan2, floor, maximum, minimum, sign, sin, trace, where
 from chasles.engine.derivatives import jacobian

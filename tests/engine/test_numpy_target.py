@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_programs import random_program, safe_inputs
+from tests.engine.random_programs import random_program, safe_inputs
 
 from chasles.engine import Program, absolute, cos, sin, trace, where
 from chasles.engine.targets.numpy import NumpyKernel, NumpyScan, NumpySolve

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import programs
 from tests.cpu_time import cpu_time_limit
+from tests.engine.random_programs import programs
 
 from chasles.engine import Argument, Program, sin, trace, where
 from chasles.engine.tracing import call_traced
@@ -102,7 +102,7 @@ def test_programs_are_immutable() -> None:
 
 
 @given(programs())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_json_and_pickle_give_the_program_back(program: Program) -> None:
     for again in (Program.from_json(program.to_json()), pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
         assert again == program
@@ -176,7 +176,7 @@ def test_malformed_json_is_refused(text: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_garbage_in_any_field_is_refused_or_harmless(garbage: object) -> None:
     for field in ("name", "inputs", "outputs", "instructions", "results", "programs"):
         text = _damage(lambda d, field=field: d.__setitem__(field, garbage))  # type: ignore[misc]

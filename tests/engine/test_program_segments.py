@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_programs import random_program, safe_inputs
+from tests.engine.random_programs import random_program, safe_inputs
 
 from chasles.engine import Function, cache
 from chasles.engine.kernels import Kernel

@@ -6,14 +6,23 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
-from random_programs import STEPS, build, folded, interpret, programs, safe_inputs, true_jacobian, true_values
+from tests.engine.random_programs import (
+    STEPS,
+    build,
+    folded,
+    interpret,
+    programs,
+    safe_inputs,
+    true_jacobian,
+    true_values,
+)
 
 from chasles.engine import Program
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.targets.numpy import NumpyKernel
 
-_EXAMPLES = settings(max_examples=60, deadline=None)
+_EXAMPLES = settings(max_examples=60)
 
 
 def _flat(outputs: Any) -> np.ndarray[Any, Any]:
@@ -75,7 +84,7 @@ def test_directional_and_adjoint_derivatives_are_products_with_the_jacobian(prog
 
 
 @given(programs(max_steps=8))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_hessian_times_vector_agrees_with_differences_of_the_gradient(program: Program) -> None:
     scalar = Program(
         "scalar", program.inputs, program.outputs[1:], program.instructions, program.results[-1:], program.programs

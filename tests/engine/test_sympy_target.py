@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from random_programs import random_program, safe_inputs, true_values
+from tests.engine.random_programs import random_program, safe_inputs, true_values
 
 from chasles.engine import Function, Program, cos, sin, trace
 from chasles.engine.operations import OPERATIONS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from run_wasm import Loaded
-from test_native_mathematics import CASES, SPECIAL, samples, ulp_error
+from tests.engine.run_wasm import Loaded
+from tests.engine.test_native_mathematics import CASES, SPECIAL, samples, ulp_error
 
 import chasles.engine as engine
 from chasles.engine import Program, trace

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import wasmtime
 from hypothesis import given, settings
-from random_programs import folded, programs, random_program, safe_inputs
-from run_wasm import Loaded, description
+from tests.engine.random_programs import folded, programs, random_program, safe_inputs
+from tests.engine.run_wasm import Loaded, description
 
 from chasles.engine import (
     Argument,
@@ -43,7 +43,7 @@ def _agree(program: Program, count: int = 5, tolerance: float = 1e-11) -> None:
 
 
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_random_programs_agree_with_numpy(program: Program) -> None:
     _agree(program)
     _agree(folded(program))

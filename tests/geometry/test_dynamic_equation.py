@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sympy.polys.matrices import DomainMatrix
@@ -52,7 +52,6 @@ def hidden(W_rate: np.ndarray, Phi: np.ndarray, unknown: np.ndarray) -> tuple[np
     )
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_every_choice_of_one_unknown_in_each_pair_is_solved(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -66,7 +65,6 @@ def test_every_choice_of_one_unknown_in_each_pair_is_solved(seed: int) -> None:
     assert_allclose(solution.Phi, np.broadcast_to(Phi, (64, 4, 4)), atol=tolerance * np.abs(J).max())
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_any_six_unknowns_are_found_or_refused(seed: int) -> None:
     """What has a rank of 6 in exact arithmetic, for a body whose J has small whole numbers, is solved."""

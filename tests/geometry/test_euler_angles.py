@@ -164,7 +164,7 @@ def test_the_flag_tells_where_the_first_and_third_angle_mean_little(sequence):
     assert (error < 4 * EPS / np.array([1e-9, 1e-7, 1e-7, 1e-3])).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     sequence=st.sampled_from(EULER_SEQUENCES),
     quarters=st.tuples(*[st.integers(-2, 2)] * 3),

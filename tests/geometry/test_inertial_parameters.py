@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pinocchio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import random_body
@@ -27,7 +27,6 @@ LEADS = ((), (1,), (3, 1, 2))
 PINOCCHIO_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_parameters_of_a_cloud_of_points(seed: int) -> None:
     body = random_body(np.random.default_rng(seed))
@@ -48,7 +47,6 @@ def test_the_map_is_linear_over_batches(lead: tuple[int, ...]) -> None:
     assert_allclose(inertial_parameters_from_pseudo_inertia(J(a)), a, atol=1e-14)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_every_log_cholesky_vector_is_a_body_and_comes_back(seed: int) -> None:
     theta = np.random.default_rng(seed).normal(size=10)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pinocchio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import PointMasses, random_body, random_pose
@@ -30,7 +30,6 @@ def swapped(matrix: np.ndarray) -> np.ndarray:
     return matrix[np.ix_(order, order)]
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_spatial_inertia_maps_the_twist_of_a_cloud_of_points_to_its_momentum(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -44,7 +43,6 @@ def test_spatial_inertia_maps_the_twist_of_a_cloud_of_points_to_its_momentum(see
     assert_allclose(about_center, body.properties[2], atol=1e-14 * np.abs(inertia).max())
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_inertias_agree_with_pinocchio(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -64,7 +62,6 @@ def test_inertias_agree_with_pinocchio(seed: int) -> None:
     assert_allclose(about_center, together.inertia, atol=1e-13 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS))
 def test_a_moved_body_has_the_inertia_of_its_moved_points(seed: int, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)
@@ -80,7 +77,6 @@ def test_a_moved_body_has_the_inertia_of_its_moved_points(seed: int, lead: tuple
         assert_allclose(properties.rotational_inertia[index], moved.properties[2], atol=1e-13 * np.abs(found).max())
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_any_symmetric_matrix_moves_by_its_quadratic_form(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -93,7 +89,6 @@ def test_any_symmetric_matrix_moves_by_its_quadratic_form(seed: int) -> None:
     assert_allclose(form, twist_b @ stiffness @ twist_b, atol=1e-11)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_two_bodies_together_are_the_cloud_of_all_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -110,7 +105,6 @@ def test_two_bodies_together_are_the_cloud_of_all_points(seed: int) -> None:
     assert_allclose(part.rotational_inertia, second.properties[2], atol=1e-11 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_parallel_axes_to_any_point_and_back(seed: int) -> None:
     rng = np.random.default_rng(seed)

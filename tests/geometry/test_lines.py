@@ -90,7 +90,7 @@ def test_skew_lines_meet_their_common_perpendicular(shape, lengths):
     np.testing.assert_allclose(found.normal, normal, rtol=0, atol=1e-14)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 10**6),
     angle=st.sampled_from([1e-11, 1e-9, 1e-6, 1e-3, 1.0, np.pi / 2, 2.0, np.pi - 1e-5]),

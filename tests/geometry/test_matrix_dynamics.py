@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_body, random_pose
@@ -28,7 +28,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 LEADS = ((), (1,), (3, 1, 2))
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_action_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
     body, jet = random_body(np.random.default_rng(seed)), known_motion(seed)
@@ -45,7 +44,6 @@ def test_action_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
     assert_allclose(0.5 * trace_form(W, J, W), body.kinetic_energy(jet.twist), atol=1e-13 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_action_agrees_with_pinocchio(seed: int) -> None:
     body, jet = random_body(np.random.default_rng(seed)), known_motion(seed)
@@ -59,7 +57,6 @@ def test_action_agrees_with_pinocchio(seed: int) -> None:
     assert_allclose(found, np.concatenate([expected.angular, expected.linear]), atol=1e-12 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_weight_pulls_at_the_centre_of_mass(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -69,7 +66,6 @@ def test_weight_pulls_at_the_centre_of_mass(seed: int) -> None:
     assert_allclose(wrench_from_action_matrix(weight), expected, atol=1e-13 * (1 + np.abs(expected).max()))
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS))
 def test_power_does_not_depend_on_the_frame(seed: int, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)

@@ -62,7 +62,7 @@ def test_frames_of_the_manual_of_spacelib():
     np.testing.assert_allclose(R[1:, 0], np.array([2, 1]) / np.sqrt(5), rtol=EPS)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 10**6),
     angle=st.sampled_from([1e-11, 1e-8, 1e-4, 0.5, np.pi / 2, 3.0, np.pi - 1e-8]),

@@ -109,7 +109,7 @@ def test_derivatives_to_the_last_pose_are_right_at_its_end(twist: np.ndarray, pa
     np.testing.assert_allclose(at_start, 0.0, atol=1e-15)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.sampled_from([(), (1,), (3, 1, 2)]), st.integers(0, 2**32 - 1), st.floats(-0.5, 1.5))
 def test_paths_in_batches(shape: tuple[int, ...], seed: int, s: float) -> None:
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import random_body, random_pose
@@ -21,7 +21,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 LEADS = ((), (1,), (3, 1, 2))
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_pseudo_inertia_is_the_sum_of_squares_of_a_cloud_of_points(seed: int) -> None:
     body = random_body(np.random.default_rng(seed))
@@ -35,7 +34,6 @@ def test_pseudo_inertia_is_the_sum_of_squares_of_a_cloud_of_points(seed: int) ->
     assert_allclose(about_center, body.properties[2], atol=1e-14 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_the_two_matrices_hold_the_same(seed: int) -> None:
     body = random_body(np.random.default_rng(seed))
@@ -45,7 +43,6 @@ def test_the_two_matrices_hold_the_same(seed: int) -> None:
     assert_allclose(pseudo_inertia_from_spatial_inertia(inertia), J, atol=1e-14 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_pseudo_inertia_agrees_with_pinocchio(seed: int) -> None:
     body = random_body(np.random.default_rng(seed))
@@ -53,7 +50,6 @@ def test_pseudo_inertia_agrees_with_pinocchio(seed: int) -> None:
     assert_allclose(pseudo_inertia(*body.properties), expected, atol=1e-13 * np.abs(expected).max())
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS))
 def test_a_moved_body_has_the_pseudo_inertia_of_its_moved_points(seed: int, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import random_body, random_pose
@@ -20,7 +20,6 @@ from chasles.geometry import (
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_clouds_of_points_are_possible_in_every_frame(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -37,7 +36,6 @@ def test_points_lines_and_planes_are_possible(points: int) -> None:
     assert is_physically_consistent(J)
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 3.0), st.floats(0.01, 3.0), st.floats(0.01, 6.0), SEEDS)
 def test_the_triangle_inequality(a: float, b: float, c: float, seed: int) -> None:
     """Principal moments a, b, c belong to a body if none is larger than the sum of the others."""
@@ -66,7 +64,6 @@ def test_mass_and_moments() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_the_nearest_body(seed: int) -> None:
     """It is possible, and no other possible body is nearer: the projection on a convex cone has these properties."""

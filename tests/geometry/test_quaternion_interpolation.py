@@ -125,7 +125,7 @@ def test_half_turns_go_to_the_quaternion_as_it_stands() -> None:
 
 
 @given(st.sampled_from(ANGLES) | st.floats(0.0, 3.0), st.floats(0.0, 1.0), st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_slerp_divides_the_angle(angle: float, s: float, seed: int) -> None:
     q0, q1 = ends(angle, seed)
     whole = angle_between_quaternions(q0, q1)

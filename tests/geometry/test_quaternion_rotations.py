@@ -82,7 +82,7 @@ def test_agrees_with_scipy(shape: tuple[int, ...]) -> None:
 
 
 @given(rotation_vectors(), rotation_vectors())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_products_of_quaternions_are_products_of_rotations(a: np.ndarray, b: np.ndarray) -> None:
     if a.shape != b.shape:
         b = np.broadcast_to(b.reshape(-1, 3)[0], a.shape)
@@ -103,7 +103,7 @@ def test_rotation_is_conjugation_to_sixty_digits() -> None:
 
 
 @given(rotation_vectors())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_round_trips_through_matrices_and_vectors(vector: np.ndarray) -> None:
     q = quaternion_from_rotation_vector(vector)
     back = quaternion_from_rotation(rotation_from_quaternion(q))

@@ -80,7 +80,7 @@ def test_product_is_that_of_complex_matrices(shape: tuple[int, ...]) -> None:
 
 
 @given(unit_quaternions(), st.integers(0, 100))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_group_axioms(p: np.ndarray, seed: int) -> None:
     shape = p.shape[:-1]
     q, r = (normalize_quaternion(random_quaternions(shape, seed + k)) for k in (0, 1))
@@ -174,7 +174,7 @@ def test_logarithm_undoes_the_exponential(scalar: float) -> None:
 
 
 @given(unit_quaternions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_exponential_undoes_the_logarithm(q: np.ndarray) -> None:
     np.testing.assert_allclose(exp_quaternion(log_quaternion(3.0 * q)), 3.0 * q, rtol=0.0, atol=30 * EPS)
 
@@ -220,7 +220,7 @@ def test_powers_of_rotations_next_to_the_identity_keep_their_digits() -> None:
 
 
 @given(unit_quaternions(), st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_exponents_add(q: np.ndarray, a: float, b: float) -> None:
     product = multiply_quaternions(power_quaternion(q, a), power_quaternion(q, b))
     np.testing.assert_allclose(power_quaternion(q, a + b), product, rtol=0.0, atol=40 * EPS)

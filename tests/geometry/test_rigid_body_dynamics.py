@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_body
@@ -20,7 +20,6 @@ def rate(function: Callable[[float], np.ndarray], step: float = 5e-3) -> np.ndar
     return sum(w * (function(n * step) - function(-n * step)) for n, w in enumerate(weights, 1)) / step
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -31,7 +30,6 @@ def test_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
     assert_allclose(kinetic_energy(inertia, twist), body.kinetic_energy(twist), rtol=1e-12)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_the_wrench_is_the_rate_of_the_momentum_of_the_points_and_its_power_that_of_their_energy(seed: int) -> None:
     body, jet = random_body(np.random.default_rng(seed)), known_motion(seed)
@@ -50,7 +48,6 @@ def test_the_wrench_is_the_rate_of_the_momentum_of_the_points_and_its_power_that
     )
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_equation_of_motion_agrees_with_pinocchio(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_body, random_pose
@@ -37,7 +37,6 @@ LEADS = ((), (1,), (3, 1, 2))
 H_TURNING = np.array([[-2.25, -0.9, 0.0, 0.0], [0.9, -2.25, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_velocity_and_acceleration_matrix_of_a_differentiated_trajectory(seed: int) -> None:
     jet = known_motion(seed)
@@ -50,7 +49,6 @@ def test_velocity_and_acceleration_matrix_of_a_differentiated_trajectory(seed: i
     assert_allclose(found, jet.classical_acceleration, atol=1e-12 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_the_rate_of_the_velocity_matrix_holds_the_spatial_acceleration(seed: int) -> None:
     jet, step = known_motion(seed), 1e-3
@@ -63,7 +61,6 @@ def test_the_rate_of_the_velocity_matrix_holds_the_spatial_acceleration(seed: in
     assert_allclose(velocity_matrix_rate(H, W), W_rate, atol=1e-12 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS))
 def test_vectors_and_matrices_change_frame_by_laws_that_agree(seed: int, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)
@@ -90,7 +87,6 @@ def test_vectors_and_matrices_change_frame_by_laws_that_agree(seed: int, lead: t
     assert_allclose(transform_action_matrix(T_ab, J), transform_pseudo_inertia(T_ab, J), atol=1e-12 * np.abs(J).max())
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_acceleration_matrices_compose_as_trajectories_do(seed: int) -> None:
     jet_01, jet_12 = known_motion(seed), known_motion(seed ^ 1)
@@ -110,7 +106,6 @@ def test_acceleration_matrices_compose_as_trajectories_do(seed: int) -> None:
     )
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_a_displacement_moves_points_and_frames(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -129,7 +129,7 @@ def test_half_turns_come_back_exactly_whatever_the_axis() -> None:
     np.testing.assert_allclose(exp_pose(xi), T, rtol=0.0, atol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(twists())
 def test_round_trips_of_hard_batches(xi: np.ndarray) -> None:
     T = exp_pose(xi)
@@ -162,7 +162,7 @@ def test_derivatives_of_exponential_and_logarithm_are_those_of_60_digits(twist: 
 # group
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(twists(), st.integers(0, 1000))
 def test_group_axioms(xi: np.ndarray, seed: int) -> None:
     A, B, C = exp_pose(xi), exp_pose(random_twists(xi.shape[:-1], seed)), exp_pose(random_twists((), seed + 1))

@@ -59,7 +59,7 @@ def test_poses_mean_the_same_to_both(shape: tuple[int, ...]) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(), (1,), (3, 1, 2)]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_quaternions_come_back_with_their_sign(seed: int, shape: tuple[int, ...]) -> None:
     q = np.random.default_rng(seed).normal(size=(*shape, 4))
     q /= np.linalg.norm(q, axis=-1, keepdims=True)

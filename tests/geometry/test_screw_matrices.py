@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -30,7 +30,6 @@ def unit_vectors(rng: np.random.Generator, lead: tuple[int, ...] = ()) -> np.nda
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(["revolute", "prismatic"]))
 def test_joint_moves_as_its_differentiated_displacement(seed: int, joint: str) -> None:
     rng = np.random.default_rng(seed)
@@ -68,7 +67,6 @@ def test_screw_matrices_of_velocities_in_the_manual_of_spacelib() -> None:
     assert np.array_equal(twist_from_velocity_matrix(turning), [1, 0, 0, 0, 0, 0])
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS), st.sampled_from([1e-300, 1e-160, 1e-8, 1.0, 1e150]))
 def test_screw_parameters_and_back(seed: int, lead: tuple[int, ...], size: float) -> None:
     rng = np.random.default_rng(seed)

@@ -37,7 +37,7 @@ def random_screws(shape: tuple[int, ...], seed: int) -> tuple[np.ndarray, np.nda
     return axis, point, rng.choice(ANGLES[1:], size=shape), rng.normal(size=shape)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([(), (1,), (3, 1, 2)]), st.integers(0, 2**32 - 1))
 def test_screws_of_twists_come_back(shape: tuple[int, ...], seed: int) -> None:
     axis, point, angle, translation = random_screws(shape, seed)
@@ -53,7 +53,7 @@ def test_screws_of_twists_come_back(shape: tuple[int, ...], seed: int) -> None:
     np.testing.assert_allclose(screw.pitch * screw.angle, screw.translation, rtol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([(), (1,), (3, 1, 2)]), st.integers(0, 2**32 - 1))
 def test_screws_of_poses_give_the_pose_back(shape: tuple[int, ...], seed: int) -> None:
     axis, point, angle, translation = random_screws(shape, seed)

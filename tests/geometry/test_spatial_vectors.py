@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_pose, twist_of
@@ -42,7 +42,6 @@ def angular_first(spatial: pinocchio.Motion | pinocchio.Force) -> np.ndarray:
     return np.concatenate([spatial.angular, spatial.linear])
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_change_of_frame_products_and_power_agree_with_pinocchio(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -57,7 +56,6 @@ def test_change_of_frame_products_and_power_agree_with_pinocchio(seed: int) -> N
     assert_allclose(classical_from_spatial_acceleration(a, b)[3:], classical, atol=1e-14)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.sampled_from(LEADS))
 def test_frames_follow_one_another_and_power_does_not_change(seed: int, lead: tuple[int, ...]) -> None:
     rng = np.random.default_rng(seed)
@@ -78,7 +76,6 @@ def test_frames_follow_one_another_and_power_does_not_change(seed: int, lead: tu
     assert_allclose(power(transform_twist(T_bc, twist_c), transform_wrench(T_bc, wrench_c)), expected, atol=1e-13)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_both_accelerations_are_those_of_a_differentiated_trajectory(seed: int) -> None:
     jet = known_motion(seed)
@@ -93,7 +90,6 @@ def test_both_accelerations_are_those_of_a_differentiated_trajectory(seed: int) 
     assert_allclose(found, (jet.second @ point_body)[:3], atol=1e-12 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_classical_acceleration_in_another_frame_is_that_of_the_point_in_its_origin(seed: int) -> None:
     jet, T_ab = known_motion(seed), random_pose(np.random.default_rng(seed))
@@ -108,7 +104,6 @@ def test_classical_acceleration_in_another_frame_is_that_of_the_point_in_its_ori
     assert_allclose(found, by_spatial, atol=1e-12 * scale)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_accelerations_compose_as_trajectories_do(seed: int) -> None:
     jet_01, jet_12 = known_motion(seed), known_motion(seed ^ 1)
@@ -131,7 +126,6 @@ def test_coriolis_acceleration_of_a_walk_on_a_carousel() -> None:
     assert_allclose(coriolis_acceleration(turning, walking), [0.0, 0.0, 0.0, -2 * 0.5 * 1.2, 0.0, 0.0])
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_a_force_has_the_power_that_it_has_on_its_point(seed: int) -> None:
     twist, other = np.random.default_rng(seed).normal(size=(2, 6))
@@ -139,7 +133,6 @@ def test_a_force_has_the_power_that_it_has_on_its_point(seed: int) -> None:
     assert_allclose(power(twist, wrench_from_force(f, point)), f @ point_velocity(twist, point), atol=1e-13)
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_wrench_carried_along_keeps_its_power_on_a_twist_carried_along(seed: int) -> None:
     carrier, twist, wrench = np.random.default_rng(seed).normal(size=(3, 6))

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from synthetic_logs import Motion, coloured_noise, fourier_motion, real_planar, table
+from tests.identification.synthetic_logs import Motion, coloured_noise, fourier_motion, real_planar, table
 
 import chasles as ch
 from chasles.errors import IdentificationError, UnknownNameError

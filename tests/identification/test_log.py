@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic_logs import fourier_motion, real_planar, table
+from tests.identification.synthetic_logs import fourier_motion, real_planar, table
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic_logs import coloured_noise, fourier_motion, real_planar
+from tests.identification.synthetic_logs import coloured_noise, fourier_motion, real_planar
 from typer.testing import CliRunner
 
 import chasles as ch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic_logs import coloured_noise
+from tests.identification.synthetic_logs import coloured_noise
 from typer.testing import CliRunner
 
 import chasles as ch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import QUARTER, dh_robot, within
+from tests.inverse_kinematics.arms import QUARTER, dh_robot, within
 
 import chasles as ch
 from chasles.errors import ArgumentError

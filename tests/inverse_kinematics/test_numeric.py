@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import QUARTER, dh_robot, within
 from scipy.spatial.transform import Rotation
+from tests.inverse_kinematics.arms import QUARTER, dh_robot, within
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import QUARTER, dh_robot
+from tests.inverse_kinematics.arms import QUARTER, dh_robot
 
 
 @pytest.mark.parametrize("side", [0.0, 0.1])

@@ -57,7 +57,7 @@ def same(q0: np.ndarray, q1: np.ndarray, tolerance: float) -> bool:
     return bool(np.abs(q0 - q1).max() <= tolerance)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**31), ball=lengths, flight=lengths)
 def test_difference_undoes_integrate(seed: int, ball: float, flight: float) -> None:
     rng = np.random.default_rng(seed)

@@ -208,7 +208,7 @@ def test_arms_of_the_example_robots(path: str) -> None:
     assert_same(robot, other)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**9), st.integers(1, 5))
 @hypothesis.example(622092495, 4)  # the first axis passes the origin, but for rounding
 @hypothesis.example(52, 2)
@@ -221,7 +221,7 @@ def test_random_chains(seed: int, n: int) -> None:
     assert_same(robot, other)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 10**9))
 def test_random_chains_with_helical_joints(seed: int) -> None:
     robot = other = random_chain(seed, 4, ("helical", "prismatic"))

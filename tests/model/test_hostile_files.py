@@ -188,7 +188,7 @@ def mutated(text: str, seed: int) -> str:
     return " ".join(words)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(shipped()), st.integers(0, 10**9))
 def test_damaged_files_load_or_end_in_a_model_error(name: str, seed: int) -> None:
     text = shipped_path(name).read_text(encoding="utf-8")
@@ -220,7 +220,7 @@ def test_the_good_mjcf_is_good() -> None:
     assert parse_mjcf(MJCF).nv == 13
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 10**9))
 def test_damaged_mjcf_loads_or_ends_in_a_model_error(seed: int) -> None:
     with warnings.catch_warnings():
@@ -233,7 +233,7 @@ def test_damaged_mjcf_loads_or_ends_in_a_model_error(seed: int) -> None:
     assert set(robot.frame_names) >= {robot.tool, robot.root}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore")))
 def test_noise_ends_in_a_model_error(noise: bytes) -> None:
     with pytest.raises(ModelError):

@@ -265,7 +265,7 @@ def test_a_file_cut_anywhere_is_an_error(count: int) -> None:
         parse_robot_data(" ".join(SCARA.split()[:count]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 10**9))
 def test_damaged_files_load_or_end_in_a_model_error(seed: int) -> None:
     rng = random.Random(seed)
@@ -284,7 +284,6 @@ def test_damaged_files_load_or_end_in_a_model_error(seed: int) -> None:
     assert robot.n == len(robot.links) - 1
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_noise_ends_in_a_model_error(noise: bytes) -> None:
     with pytest.raises(ModelError, match="SpaceLib text: line"):

@@ -199,7 +199,7 @@ def robots(draw: st.DrawFn) -> Description:
     return Description(draw(st.text(st.characters(exclude_categories=["Cs"]))), tuple(links), tuple(joints))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(robots())
 def test_any_robot_round_trips_to_the_last_bit(robot: Description) -> None:
     assert parse_toml(to_toml(robot), check=False) == robot

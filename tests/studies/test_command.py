@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studies import TOML
+from tests.studies.tiny_studies import TOML
 from typer.testing import CliRunner, Result
 
 from chasles import studies

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studies import TOML, own, tiny
+from tests.studies.tiny_studies import TOML, own, tiny
 
 import chasles as ch
 from chasles import studies

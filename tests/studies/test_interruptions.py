@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_studies import tiny
+from tests.studies.tiny_studies import tiny
 
 from chasles.studies.experiment import controller_of, parts, perform
 from chasles.studies.store import Store
@@ -28,7 +28,7 @@ PATIENCE = 300.0  # seconds, on a machine that is busy with much else
 
 STUDY = """
 import sys
-from tiny_studies import tiny
+from tests.studies.tiny_studies import tiny
 
 if __name__ == "__main__":
     folder, workers, runs = sys.argv[1:]

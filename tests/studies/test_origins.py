@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny_studies
-from tiny_studies import TOML, own, pd_of_a_variable, tiny
+from tests.studies import tiny_studies
+from tests.studies.tiny_studies import TOML, own, pd_of_a_variable, tiny
 
 import chasles as ch
 from chasles import studies

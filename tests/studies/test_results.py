@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_studies import tiny
+from tests.studies.tiny_studies import tiny
 
 from chasles import studies
 from chasles.errors import ArgumentError, UnknownNameError
@@ -155,7 +155,7 @@ def test_plotly_accepts_the_figures() -> None:
 
 
 def test_the_reports_definition_is_the_files(tmp_path: Path) -> None:
-    from tiny_studies import TOML
+    from tests.studies.tiny_studies import TOML
 
     path = tmp_path / "study.toml"
     path.write_text(TOML)

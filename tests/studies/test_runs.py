@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tiny_studies import own, tiny
+from tests.studies.tiny_studies import own, tiny
 
 import chasles as ch
 from chasles import studies

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studies import tiny
+from tests.studies.tiny_studies import tiny
 
 from chasles import studies
 from chasles.errors import ArgumentError

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 from scipy.spatial.transform import Rotation, Slerp
+from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import interpolate
 
@@ -16,7 +16,6 @@ from chasles.errors import ArgumentError
 POINTS = np.random.default_rng(21).standard_normal((9, 2))
 
 
-@settings(deadline=None)
 @given(degree=st.integers(1, 7), extra=st.integers(0, 5), seed=st.integers(0, 2**32 - 1))
 def test_it_is_the_sum_of_scipys_basis(degree: int, extra: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

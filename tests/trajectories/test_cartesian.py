@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
+from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
@@ -118,7 +118,7 @@ def test_frames_turn_to_a_rotation_at_the_end() -> None:
 coordinate = st.floats(-2.0, 2.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(*[st.tuples(coordinate, coordinate, coordinate)] * 3)
 def test_arcs_pass_their_points(start: Any, via: Any, end: Any) -> None:
     a, b, c = map(np.array, (start, via, end))

@@ -60,7 +60,7 @@ def exact_peaks(trajectory: PiecewisePolynomial) -> np.ndarray:
     return largest
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), degree=st.integers(0, 7), dt=st.sampled_from([None, 0.05, 10.0]))
 def test_peaks_of_polynomials_are_exact(seed: int, degree: int, dt: float | None) -> None:
     trajectory = random_spline(seed, degree=degree)
@@ -186,7 +186,7 @@ def test_motions_that_use_a_limit_to_the_full_keep_it() -> None:
     assert not fast.check(slider(velocity=1.0 - 1e-6)).ok
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 @example(seed=6408)  # a torque that is largest just after a knot
 @example(seed=317)  # and one just after the start, where friction jumps

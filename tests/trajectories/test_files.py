@@ -104,7 +104,7 @@ def test_points_are_sorted_by_time(file: Path) -> None:
 
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
-reusing = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+reusing = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @reusing

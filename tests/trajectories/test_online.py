@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(find_spec("ruckig") is None, reason="needs the e
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 10.0}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     moving=st.booleans(),
@@ -67,7 +67,7 @@ def test_pieces_join_and_lead_from_state_to_state(seed: int, moving: bool, jerk:
     assert (move.shortest_durations <= move.duration + 1e-10).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     distance=st.floats(1e-3, 10.0),
     velocity=st.floats(0.1, 3.0),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline, Slerp
+from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
@@ -194,7 +194,7 @@ def test_turning_about_one_axis_is_a_cubic_spline_of_the_angle() -> None:
     np.testing.assert_allclose(x.acceleration[:, 2], reference(t, 2), atol=1e-11)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(3, 9))
 def test_any_orientations_have_a_smooth_spline(seed: int, count: int) -> None:
     own = np.random.default_rng(seed)

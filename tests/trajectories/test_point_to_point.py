@@ -8,7 +8,7 @@ from typing import Any
 import modern_robotics
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import chasles as ch
@@ -213,7 +213,6 @@ def test_synchronized_joints_move_in_a_straight_line() -> None:
     np.testing.assert_allclose(q[:, 0] * (GOAL - START)[1], q[:, 1] * (GOAL - START)[0], atol=1e-14)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-3.0, 3.0), st.floats(0.1, 5.0), st.floats(0.1, 9.0), st.floats(0.5, 99.0)),
              min_size=1, max_size=4)

@@ -26,7 +26,6 @@ def peaks(distance: Any, profile: Any, scaling: Any) -> list[Any]:
     return [np.abs(part).max(axis=-1) * distance for part in progress[1:4]]
 
 
-@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers)
 def test_the_trapezoid_takes_the_time_of_the_book(d: float, v: float, a: float) -> None:
     """Modern Robotics 9.2.2.3: D/v + v/a if there is time for full speed, else 2 sqrt(D/a)."""
@@ -40,7 +39,7 @@ def test_the_trapezoid_takes_the_time_of_the_book(d: float, v: float, a: float) 
     np.testing.assert_array_equal(smooth, profile)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(d=numbers, v=numbers, a=numbers, j=numbers)
 def test_the_s_curve_keeps_its_limits_and_reaches_one(d: float, v: float, a: float, j: float) -> None:
     profile = fastest_profile(d, velocity=v, acceleration=a, jerk=j)
@@ -89,7 +88,6 @@ def test_all_seven_kinds_of_s_curves() -> None:
     np.testing.assert_allclose(duration(10.0, acceleration=a), 2.0 * np.sqrt(10.0 / a))
 
 
-@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers, j=numbers)
 @pytest.mark.parametrize("scaling", ["quintic", "minimum-jerk", "septic", "cycloid", "modified-trapezoid"])
 def test_smooth_scalings_keep_all_limits_and_reach_one(scaling: Any, d: float, v: float, a: float, j: float) -> None:
@@ -99,7 +97,6 @@ def test_smooth_scalings_keep_all_limits_and_reach_one(scaling: Any, d: float, v
     np.testing.assert_allclose(ratios.max(), 1.0, rtol=1e-5)
 
 
-@settings(deadline=None)
 @given(d=numbers, v=numbers, a=numbers)
 @pytest.mark.parametrize("scaling", ["cubic", "thirds", "trapezoid"])
 def test_and_scalings_with_jumps_those_of_velocity_and_acceleration(scaling: Any, d: float, v: float, a: float) -> None:

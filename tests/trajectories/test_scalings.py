@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import PPoly
 
@@ -65,7 +65,6 @@ def integrated(knots: Any, jerk: Any, acceleration: Any) -> PPoly:
     return PPoly(position.c / position(knots[-1]), knots)
 
 
-@settings(deadline=None)
 @given(ramp=ramps, rounding=roundings)
 def test_the_s_curve_is_the_integral_of_its_jerk(ramp: float, rounding: float) -> None:
     j, c = rounding * ramp, 1.0 - 2.0 * ramp
@@ -81,7 +80,6 @@ def test_the_s_curve_is_the_integral_of_its_jerk(ramp: float, rounding: float) -
         np.testing.assert_allclose(value, expected, atol=1e-9 * max(1.0, np.abs(expected).max()))
 
 
-@settings(deadline=None)
 @given(ramp=ramps)
 def test_the_trapezoid_is_the_integral_of_its_acceleration(ramp: float) -> None:
     knots, acceleration = np.array([0.0, ramp, 1.0 - ramp, 1.0]), np.array([1.0, 0.0, -1.0])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import interpolate
 
@@ -150,7 +150,6 @@ def test_the_natural_quintic_has_the_least_jerk() -> None:
         assert (cost(natural) < cost(other)).all()
 
 
-@settings(deadline=None)
 @given(st.integers(2, 9), st.integers(0, 2**32 - 1))
 @pytest.mark.parametrize("spline", [ch.CubicSpline, ch.QuinticSpline, ch.BSpline.through])
 def test_polynomials_are_reproduced(spline: Any, count: int, seed: int) -> None:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from browser import Browser
+from tests.visual.browser import Browser
 
 import chasles as ch
 

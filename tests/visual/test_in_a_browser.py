@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser, Tab
-from stand_in_run import stand_in
-from tiny_studies import tiny
+from tests.studies.tiny_studies import tiny
+from tests.visual.browser import Browser, Tab
+from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
 from chasles.visual.report import write_report

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_page import Page, decoded
-from stand_in_run import stand_in
+from tests.visual.report_page import Page, decoded
+from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from stand_in_run import stand_in
+from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
 from chasles.visual.encoding import typed_array

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_page import decoded
+from tests.visual.report_page import decoded
 
 import chasles as ch
 from chasles.errors import ArgumentError, MissingExtraError

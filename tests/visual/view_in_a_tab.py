@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browser import Tab
+from tests.visual.browser import Tab
 
 #: The page itself, and the colours of its picture.
 READY = """

@@ -229,7 +229,7 @@ def test_data_that_no_file_can_hold_are_refused() -> None:
 
 @pytest.mark.parametrize("name", READERS)
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_files_are_read_or_end_in_a_model_error(name: str, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     words = (DATA / name).read_text(encoding="ascii").split()[:60]
@@ -246,7 +246,7 @@ def test_damaged_files_are_read_or_end_in_a_model_error(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", READERS)
 @given(noise=st.binary(max_size=100))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_noise_ends_in_a_model_error(name: str, tmp_path: Path, noise: bytes) -> None:
     (tmp_path / name).write_bytes(b"x" + noise)
     with pytest.raises(ModelError, match=rf"{name}: line 1: "):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import chasles
@@ -99,7 +99,6 @@ class TestLinear:
             assert system.irank == min(m, n)
             assert system.arm == pytest.approx(float(size), rel=1e-11)
 
-    @settings(deadline=None)  # each size is compiled when it comes for the first time
     @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 5), st.integers(0, 2**32 - 1))
     def test_solutions_of_systems_of_any_rank(self, m: int, n: int, rank: int, seed: int) -> None:
         rng = np.random.default_rng(seed)

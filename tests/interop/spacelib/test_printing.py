@@ -112,7 +112,7 @@ MATRICES = [
 
 
 @pytest.mark.parametrize(("routine", "shape"), MATRICES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_columns_of_matrices_are_apart_for_any_number(
     routine: Callable[..., None], shape: tuple[int, int], data: st.DataObject
@@ -125,7 +125,7 @@ def test_columns_of_matrices_are_apart_for_any_number(
     np.testing.assert_array_equal(found, [[float(f"{x:.{decimals}f}") for x in row] for row in A])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(A=arrays(np.float64, (3, 4), elements=NUMBERS))
 def test_columns_of_other_layouts_are_apart_for_any_number(A: NDArray[np.float64]) -> None:
     m = np.vstack([A, [0.0, 0.0, 0.0, 1.0]])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Tab
+from tests.visual.browser import Tab
 
 import chasles as ch
 from chasles.inverse_kinematics.jacobians import velocity_ellipsoid

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, Tab
-from view_in_a_tab import ready
+from tests.visual.browser import Browser, Tab
+from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
 from chasles.errors import ArgumentError, ArgumentTypeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import Browser, Tab
+from tests.visual.browser import Browser, Tab
 
 import chasles as ch
 
