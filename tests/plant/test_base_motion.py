@@ -175,7 +175,7 @@ def test_contacts_are_where_the_base_takes_the_robot() -> None:
 
 
 def test_what_is_no_motion_of_a_base_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="motion of a base is a Cartesian trajectory"):
+    with pytest.raises(ArgumentError, match="trajectory must be a CartesianTrajectory"):
         BaseMotion(STAY)
-    with pytest.raises(ArgumentError, match="base of a plant is a BaseMotion"):
+    with pytest.raises(ArgumentError, match="base must be a BaseMotion"):
         ch.Plant(pendulum(), base=ship())

@@ -156,16 +156,16 @@ def test_traced_numbers_agree_with_floats(law: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"normal": [0.0, 0.0, 0.0]}, "normal of a plane must not be zero"),
-        ({"normal": [0.0, 1.0]}, r"normal of a plane has shape \(3,\)"),
-        ({"point": [np.nan, 0.0, 0.0]}, "point must be finite"),
-        ({"stiffness": -1.0}, "stiffness must be finite and at least 0"),
-        ({"slip_velocity": 0.0}, "slip_velocity must be finite and above zero"),
-        ({"exponent": 1.5}, "the exponent of the law 'spring-damper' is 1"),
-        ({"exponent": 0.5, "law": "hunt-crossley"}, "exponent must be finite and at least 1"),
+        ({"normal": [0.0, 0.0, 0.0]}, "normal is zero"),
+        ({"normal": [0.0, 1.0]}, r"normal has shape \(2,\); expected \(3,\)"),
+        ({"point": [np.nan, 0.0, 0.0]}, r"point\[0\] is nan; it must be finite"),
+        ({"stiffness": -1.0}, "stiffness is -1.0; it must be at least 0"),
+        ({"slip_velocity": 0.0}, "slip_velocity is 0.0; it must be positive"),
+        ({"exponent": 1.5}, "exponent is 1.5, but the law 'spring-damper' is linear"),
+        ({"exponent": 0.5, "law": "hunt-crossley"}, "exponent is 0.5; it must be at least 1"),
         ({"law": "glue"}, "there is no law of contact 'glue'"),
-        ({"name": ""}, "the name of a contact must be a name"),
-        ({"frame": 3}, "the frame of a contact must be a name"),
+        ({"name": ""}, "the name of a contact must be text"),
+        ({"frame": 3}, "the frame of a contact must be text"),
     ],
 )
 def test_bad_numbers(options: dict[str, Any], message: str) -> None:

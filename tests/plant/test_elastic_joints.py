@@ -94,10 +94,10 @@ def test_without_motor_inertia_there_is_nothing_to_move() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stiffness": 0.0}, "stiffness must be finite and above zero"),
-        ({"stiffness": np.inf}, "stiffness must be finite"),
-        ({"rotor_inertia": 0.0}, "rotor_inertia must be finite and above zero"),
-        ({"damping": -1.0}, "damping must be finite and at least 0"),
+        ({"stiffness": 0.0}, r"stiffness\[0\] is 0.0; it must be positive"),
+        ({"stiffness": np.inf}, r"stiffness\[0\] is inf; it must be finite"),
+        ({"rotor_inertia": 0.0}, r"rotor_inertia\[0\] is 0.0; it must be positive"),
+        ({"damping": -1.0}, r"damping\[0\] is -1.0; it must be at least 0"),
     ],
 )
 def test_bad_numbers(options: dict[str, Any], message: str) -> None:

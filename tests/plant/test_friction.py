@@ -125,14 +125,14 @@ def test_a_joint_coasts_to_rest_and_loses_exactly_its_energy() -> None:
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"coulomb": -1.0}, "coulomb must be finite and at least 0"),
-        ({"viscous": [1.0, np.nan]}, "viscous must be finite"),
-        ({"viscous": [1.0, 2.0, 3.0]}, r"viscous must be one number or an array of shape \(2,\)"),
-        ({"coulomb": 2.0, "breakaway": 1.0}, "at least the Coulomb friction"),
-        ({"stribeck_velocity": 0.0}, "stribeck_velocity must be finite and above zero"),
-        ({"position_amplitude": [[0.6, 0.5], [0.0, 0.0]]}, "sum up to 1"),
-        ({"position_amplitude": [[0.1], [0.1], [0.1]]}, "position_amplitude must be"),
-        ({"smoothing_velocity": np.inf}, "smoothing_velocity must be finite"),
+        ({"coulomb": -1.0}, r"coulomb\[0\] is -1.0; it must be at least 0"),
+        ({"viscous": [1.0, np.nan]}, r"viscous\[1\] is nan; it must be finite"),
+        ({"viscous": [1.0, 2.0, 3.0]}, r"viscous has shape \(3,\); expected \(2,\) or one number"),
+        ({"coulomb": 2.0, "breakaway": 1.0}, "breakaway must be at least coulomb"),
+        ({"stribeck_velocity": 0.0}, r"stribeck_velocity\[0\] is 0.0; it must be positive"),
+        ({"position_amplitude": [[0.6, 0.5], [0.0, 0.0]]}, "sum to at most 1"),
+        ({"position_amplitude": [[0.1], [0.1], [0.1]]}, r"position_amplitude has shape \(3, 1\); expected \(2, 1\)"),
+        ({"smoothing_velocity": np.inf}, r"smoothing_velocity\[0\] is inf; it must be finite"),
         ({"coulomb": "much"}, "coulomb must be"),
     ],
 )
@@ -143,7 +143,7 @@ def test_bad_numbers(numbers: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("robot", [0, -1, True, 2.0, "arm", None])
 def test_bad_robots(robot: Any) -> None:
-    with pytest.raises(ch.ChaslesError, match="a robot or a number of joints"):
+    with pytest.raises(ch.ChaslesError, match="robot must be a Robot or a number of joints"):
         Friction(robot)
 
 

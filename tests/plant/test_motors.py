@@ -174,17 +174,17 @@ def test_currents_at_the_start() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resistance": -1.0}, "resistance must be finite and at least 0"),
-        ({"torque_constant": 0.0}, "torque_constant must be finite and above zero"),
+        ({"resistance": -1.0}, r"resistance\[0\] is -1.0; it must be at least 0"),
+        ({"torque_constant": 0.0}, r"torque_constant\[0\] is 0.0; it must be positive"),
         ({"gear_ratio": 0.0}, "gear_ratio must not be zero"),
-        ({"mode": "voltage"}, "need a resistance"),
-        ({"max_voltage": 24.0}, "need a resistance"),
-        ({"max_voltage": 0.0, "resistance": 1.0}, "max_voltage must be a number and above zero"),
-        ({"max_torque": np.nan}, "max_torque must be a number"),
+        ({"mode": "voltage"}, "resistance is zero"),
+        ({"max_voltage": 24.0}, "resistance is zero"),
+        ({"max_voltage": 0.0, "resistance": 1.0}, r"max_voltage\[0\] is 0.0; it must be positive"),
+        ({"max_torque": np.nan}, r"max_torque\[0\] is nan; it must be a number"),
         ({"mode": "speed"}, "there is no mode of motors 'speed'"),
-        ({"mode": "voltage", "resistance": 1.0, "time_constant": 1e-3}, "no time_constant"),
+        ({"mode": "voltage", "resistance": 1.0, "time_constant": 1e-3}, "time_constant is of the current loop"),
         ({"compensate_back_emf": True}, "leave compensate_back_emf out"),
-        ({"inductance": [1.0, 2.0, 3.0]}, "inductance must be one number or an array"),
+        ({"inductance": [1.0, 2.0, 3.0]}, r"inductance has shape \(3,\); expected \(2,\) or one number"),
     ],
 )
 def test_bad_numbers(options: dict[str, Any], message: str) -> None:

@@ -205,9 +205,9 @@ def test_stiff_effects_are_announced() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"friction": ch.Motors(ARM)}, ArgumentError, "friction of a plant is a Friction, not Motors"),
+        ({"friction": ch.Motors(ARM)}, ArgumentError, "friction must be a Friction, not Motors"),
         ({"friction": ch.Friction(3)}, ArgumentError, "friction is made for 3 joints, but robot 'planar2r' has 2"),
-        ({"payloads": [ch.Friction(2)]}, ArgumentError, "payloads of a plant is a PickedPayload"),
+        ({"payloads": [ch.Friction(2)]}, ArgumentError, "payloads must be a PickedPayload"),
         (
             {"payloads": [ch.PickedPayload("a", 1.0), ch.PickedPayload("a", 2.0)]},
             ArgumentError,
@@ -226,9 +226,9 @@ def test_bad_plants_are_refused(arguments: dict[str, Any], error: type[Exception
 
 
 def test_what_is_no_plant_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="a plant is made of a robot"):
+    with pytest.raises(ArgumentError, match="robot must be a Robot"):
         ch.Plant("planar2r")
-    with pytest.raises(ArgumentError, match="what is simulated is a Robot or a Plant"):
+    with pytest.raises(ArgumentError, match="plant must be a Robot or a Plant"):
         ch.simulate("planar2r", CONTROL, MOTION)
     with pytest.raises(UnknownNameError, match=r"'friction\.colomb'. Did you mean 'friction\.coulomb'"):
         ch.simulate(ch.Plant(ARM, friction=ch.Friction(ARM)), CONTROL, MOTION, vary={"friction.colomb": 1.0})

@@ -165,7 +165,7 @@ def test_sensors_on_the_side_of_the_motor() -> None:
         np.testing.assert_array_equal(run.q_measured, run[names[0]])
         np.testing.assert_array_equal(run.qd_measured, run[names[1]])
         assert float(np.abs(run.motor_position - run.q).max()) > 1e-3
-    with pytest.raises(ArgumentError, match="sensors on the side of the motor need elastic_joints"):
+    with pytest.raises(ArgumentError, match="sensors with side='motor' need elastic_joints"):
         ch.Plant(ROBOT, sensors=ch.Sensors(ROBOT, side="motor"))
 
 
@@ -182,15 +182,15 @@ def test_numbers_of_sensors_vary() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"position_noise": -1.0}, ArgumentError, "position_noise must be finite and at least 0"),
-        ({"position_resolution": [1.0, 2.0, 3.0]}, ArgumentError, "position_resolution must be one number or"),
+        ({"position_noise": -1.0}, ArgumentError, r"position_noise\[0\] is -1.0; it must be at least 0"),
+        ({"position_resolution": [1.0, 2.0, 3.0]}, ArgumentError, r"position_resolution has shape \(3,\); expected"),
         ({"velocity": "guessed"}, UnknownNameError, "kind of velocity 'guessed'"),
         ({"side": "left"}, UnknownNameError, "side of a joint 'left'"),
-        ({"filter_time": 0.1}, ArgumentError, "filter_time is for 'differentiated'"),
-        ({"velocity": "differentiated", "velocity_noise": 0.1}, ArgumentError, "no noise and no resolution of its own"),
-        ({"seed": -1}, ArgumentError, "seed of sensors must be a whole number"),
-        ({"seed": 0.5}, ArgumentError, "seed of sensors must be a whole number"),
-        ({"delay": np.inf}, ArgumentError, "delay must be finite"),
+        ({"filter_time": 0.1}, ArgumentError, "filter_time is for velocity='differentiated'"),
+        ({"velocity": "differentiated", "velocity_noise": 0.1}, ArgumentError, "are for velocity='measured'"),
+        ({"seed": -1}, ArgumentError, "seed of sensors is -1.0; it must be at least 0"),
+        ({"seed": 0.5}, ArgumentError, "seed of sensors is 0.5; it must be a whole number"),
+        ({"delay": np.inf}, ArgumentError, "delay is inf; it must be finite"),
     ],
 )
 def test_bad_sensors_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -199,9 +199,9 @@ def test_bad_sensors_are_refused(arguments: dict[str, Any], error: type[Exceptio
 
 
 def test_what_does_not_fit_the_simulation_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"must be a whole number of periods of 0\.01 s"):
+    with pytest.raises(ArgumentError, match=r"is not a whole number of periods of 0\.01 s"):
         measured(ch.Sensors(ROBOT, delay=0.015))
-    with pytest.raises(ArgumentError, match="seed of sensors must be a whole number"):
+    with pytest.raises(ArgumentError, match=r"seed of sensors is 0\.5; it must be a whole number"):
         measured(ch.Sensors(ROBOT, position_noise=1.0), vary={"sensors.seed": [0.5]})
     with pytest.raises(ArgumentError, match="sensors is made for 3 joints, but robot 'sliders' has 2"):
         ch.Plant(ROBOT, sensors=ch.Sensors(3))

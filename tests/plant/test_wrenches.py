@@ -181,17 +181,17 @@ def test_bad_wrenches_are_refused() -> None:
         ({}, "needs either a function, or times and samples"),
         ({"function": free, "times": [0.0], "samples": good}, "needs either"),
         ({"samples": good}, "needs either"),
-        ({"times": [0.0, 1.0, 2.0], "samples": good}, r"times \(k,\) and samples \(k, 6\), not \(3,\), \(2, 6\)"),
-        ({"times": [1.0, 0.0], "samples": good}, "finite, at increasing times"),
-        ({"times": [0.0, 1.0], "samples": good + np.nan}, "finite"),
-        ({"times": [0.0, 1.0], "samples": good, "parameters": {"a": 1.0}}, "no other parameter"),
+        ({"times": [0.0, 1.0, 2.0], "samples": good}, r"samples of wrench 'w' has shape \(2, 6\); expected \(3, 6\)"),
+        ({"times": [1.0, 0.0], "samples": good}, r"times of wrench 'w' must increase, not \[1.0, 0.0\]"),
+        ({"times": [0.0, 1.0], "samples": good + np.nan}, "it must be finite"),
+        ({"times": [0.0, 1.0], "samples": good, "parameters": {"a": 1.0}}, "whose one parameter is 'scale'"),
     ):
         with pytest.raises(ArgumentError, match=message):
             ch.ExternalWrench("w", **arguments)
     with pytest.raises(UnknownNameError, match="axes of a wrench 'tool'"):
         ch.ExternalWrench("w", times=[0.0], samples=good[:1], axes="tool")
     short = ch.Plant(slider(), wrenches=[ch.ExternalWrench("w", lambda t, p: np.zeros(3))])
-    with pytest.raises(ArgumentError, match=r"the function of wrench 'w' gave shape \(3,\) instead of \(6,\)"):
+    with pytest.raises(ArgumentError, match=r"the function of wrench 'w' returns shape \(3,\); expected \(6,\)"):
         ch.simulate(short, free, STAY)
     late = ch.ExternalWrench("w", lambda t, p: np.zeros(6) + float(t) * p["a"], parameters={"a": 1.0})
     with pytest.raises(ArgumentError, match=r"'wrenches\.w\.a' cannot be varied"):

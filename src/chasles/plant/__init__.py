@@ -1,4 +1,4 @@
-"""Plants: a robot with friction, motors, elastic joints, payloads, contacts, wrenches from outside and sensors."""
+"""Plants: a robot with friction, motors, elastic joints, payloads, contacts, external wrenches and sensors."""
 
 from chasles.plant.base_motion import BaseMotion
 from chasles.plant.contacts import ContactPlane

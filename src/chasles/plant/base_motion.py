@@ -1,4 +1,4 @@
-"""A robot on a base that moves as it is told: a ship, a vehicle, another robot."""
+"""Prescribed motion of a robot's base: a ship, a vehicle, another robot."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chasles.trajectories import CartesianTrajectory
 
 Floats = NDArray[np.float64]
 
-#: Numbers of a base's way through one period: six for each element of a quaternion and a position.
-WAY_SIZE = 6 * 7
-#: Numbers of a `BaseState`.
+#: Coefficients of the base's motion through one period: six for each element of a quaternion and a position.
+PATH_SIZE = 6 * 7
+#: Elements of a `BaseState`.
 STATE_SIZE = 7 + 6 + 6
 #: The polynomial of degree 5 in s = 0 … 1 with values, rates and second derivatives (h times, h² times) at both ends.
 _HERMITE = np.array(
@@ -42,7 +42,7 @@ class BaseState(NamedTuple):
     q
         Quaternion and position of the base in the world, (7,).
     v, v_dot
-        Angular velocity and velocity of its origin in its own axes (6,), rad/s and m/s, and the rates of these numbers.
+        Angular velocity and velocity of the base's origin in its own axes, (6,), rad/s and m/s, and their rates.
     """
 
     q: Any
@@ -51,13 +51,13 @@ class BaseState(NamedTuple):
 
 
 class BaseMotion(Effect):
-    """Prescribed motion of the robot's base, whatever forces that takes.
+    """Prescribed motion of the robot's base, regardless of the forces that it takes.
 
-    The trajectory is the pose of the robot's root link in the world; it takes the place of ``T_world_base`` of the
-    description. The robot feels it as inertia, and gravity turns against the base. Controllers are not told.
+    The trajectory is the pose of the robot's root link in the world and replaces ``T_world_base`` of the description.
+    It acts on the robot through inertia and the direction of gravity. Controllers do not know of it.
 
-    Between two calls of the controller the simulation follows polynomials of degree 5 that agree with the trajectory,
-    its velocity and its acceleration at the calls.
+    Between two calls of the controller, the simulation interpolates the trajectory by polynomials of degree 5 that
+    match its pose, velocity and acceleration at the calls.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class BaseMotion(Effect):
     Raises
     ------
     ArgumentError
-        It is no Cartesian trajectory.
+        `trajectory` is not a Cartesian trajectory.
 
     Examples
     --------
-    An arm whose base moves to and fro: it swings.
+    An arm that swings because its base moves:
 
     >>> import chasles as ch
     >>> line = ch.StraightLine(np.eye(4), [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], duration=1.0)
@@ -88,12 +88,12 @@ class BaseMotion(Effect):
 
     def __init__(self, trajectory: CartesianTrajectory) -> None:
         if not isinstance(trajectory, CartesianTrajectory):
-            raise ArgumentError(f"the motion of a base is a Cartesian trajectory, not {trajectory!r}")
+            raise ArgumentError(f"trajectory must be a CartesianTrajectory of the base, not {trajectory!r}")
         super().__init__("base", {})
         self.trajectory = trajectory
 
     def floating(self, description: Description) -> Description:
-        """The robot on a free joint, which comes first in its coordinates."""
+        """Return the robot on a free joint, whose coordinates come first."""
         joint = Joint(self.ground, "free", self.ground, description.root)
         return description.replace(
             links=(Link(self.ground), *description.links),
@@ -102,44 +102,47 @@ class BaseMotion(Effect):
             home=np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], description.home]),
         )
 
-    def ways(self, times: Floats, period: float) -> Floats:
-        """Numbers (*batch, k, `WAY_SIZE`) of the way through the periods that begin at times (k,)."""
+    def paths(self, times: Floats, period: float) -> Floats:
+        """Return coefficients (*batch, k, `PATH_SIZE`) of the motion through the periods that begin at `times` (k,)."""
         batch = self.trajectory.batch
         ends = []
         for t in (times, times + period):
             motion = self.trajectory(t.reshape(-1, *(1,) * len(batch)))
             pose, twist, rate = (np.moveaxis(np.asarray(part), 0, len(batch)) for part in motion)
-            turn = np.asarray(quaternion_from_rotation(pose[..., :3, :3]))
+            rotation = np.asarray(quaternion_from_rotation(pose[..., :3, :3]))
             omega, omega_dot = _pure(twist[..., :3]), _pure(rate[..., :3])
-            turn_rate = 0.5 * multiply_quaternions(omega, turn)
-            turn_second = 0.5 * (multiply_quaternions(omega_dot, turn) + multiply_quaternions(omega, turn_rate))
-            place = (pose[..., :3, 3], twist[..., 3:], rate[..., 3:])
-            pairs = zip((turn, turn_rate, turn_second), place, strict=True)
+            rotation_rate = 0.5 * multiply_quaternions(omega, rotation)
+            rotation_second = 0.5 * (
+                multiply_quaternions(omega_dot, rotation) + multiply_quaternions(omega, rotation_rate)
+            )
+            position = (pose[..., :3, 3], twist[..., 3:], rate[..., 3:])
+            pairs = zip((rotation, rotation_rate, rotation_second), position, strict=True)
             ends.append([np.concatenate(pair, axis=-1) for pair in pairs])
         same = np.sign(np.sum(ends[0][0][..., :4] * ends[1][0][..., :4], axis=-1, keepdims=True))
         for part in ends[1]:
-            part[..., :4] *= same  # q and -q are the same turn: no way round
+            part[..., :4] *= same  # q and -q are the same rotation: take the short way
         scales = (1.0, period, period**2)
         known = np.stack([scale * part for end in ends for scale, part in zip(scales, end, strict=True)], axis=-2)
-        return np.asarray((_HERMITE @ known).reshape(*known.shape[:-2], WAY_SIZE))
+        return np.asarray((_HERMITE @ known).reshape(*known.shape[:-2], PATH_SIZE))
 
     @staticmethod
-    def state(way: Any, share: Any, period: float) -> BaseState:
-        """Motion at a share of a period, from the numbers of its way."""
-        coefficients = way.reshape(6, 7)
+    def state(path: Any, share: Any, period: float) -> BaseState:
+        """Return the motion at a share (0 to 1) of a period, from the coefficients of its path."""
+        coefficients = path.reshape(6, 7)
         x, rate, second = coefficients[5], 0.0 * coefficients[5], 0.0 * coefficients[5]
         for coefficient in coefficients[4::-1]:
             second = second * share + 2.0 * rate
             rate = rate * share + x
             x = x * share + coefficient
         rate, second = rate / period, second / period**2
-        # The polynomial's quaternion is not quite of unit length: its turn is that of the unit one.
-        turn, turn_rate, turn_second = x[:4], rate[:4], second[:4]
-        back = conjugate_quaternion(turn)
-        square = turn @ turn
-        omega = 2.0 * multiply_quaternions(back, turn_rate)[1:] / square
-        omega_dot = (2.0 * multiply_quaternions(back, turn_second)[1:] - 2.0 * (turn @ turn_rate) * omega) / square
-        unit = normalize_quaternion(turn)
+        # The interpolated quaternion is not quite of unit length; the base rotates by the normalized one.
+        quaternion, quaternion_rate, quaternion_second = x[:4], rate[:4], second[:4]
+        inverse = conjugate_quaternion(quaternion)
+        square = quaternion @ quaternion
+        omega = 2.0 * multiply_quaternions(inverse, quaternion_rate)[1:] / square
+        growth = 2.0 * (quaternion @ quaternion_rate)
+        omega_dot = (2.0 * multiply_quaternions(inverse, quaternion_second)[1:] - growth * omega) / square
+        unit = normalize_quaternion(quaternion)
         to_base = conjugate_quaternion(unit)
         velocity = rotate_by_quaternion(to_base, rate[4:])
         acceleration = rotate_by_quaternion(to_base, second[4:]) - cross(omega, velocity)

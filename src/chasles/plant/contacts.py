@@ -8,60 +8,61 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import real, reals
 from chasles.engine import maximum, sqrt, where
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import cross
-from chasles.plant.effect import Effect, checked
+from chasles.plant.effect import Effect
 
 LAWS = ("spring-damper", "hunt-crossley")
 
 
 class ContactPlane(Effect):
-    """A plane that a point, or a ball, of the robot can press on: an elastic one that never pulls.
+    """Elastic contact of a point or a ball of the robot with a plane, which pushes and never pulls.
 
-    The depth δ of the ball's lowest point below the plane gives a normal force, for δ > 0 and by law
+    A ball that penetrates the plane to the depth δ > 0 feels a normal force, which is, by law,
 
     ``"spring-damper"``
-        max(0, k δ + d δ̇). A body that arrives at speed feels the damper at once.
+        max(0, k δ + d δ̇). The damping force jumps when a moving body touches the plane.
     ``"hunt-crossley"``
-        max(0, δᵖ (k + d δ̇)), which begins and ends at zero, as impacts do.
+        max(0, δᵖ (k + d δ̇)), which starts and ends at zero, as in an impact.
 
-    With a friction coefficient μ, the plane also holds back the sliding of that point at the velocity v_t by
-    the force μ f_n v_t / sqrt(v_t² + v_s²): Coulomb's friction, made smooth below the slip velocity v_s.
+    With a friction coefficient μ, a point that slides at the velocity v_t feels the friction force
+    μ f_n v_t / √(v_t² + v_s²): Coulomb friction, smooth below the slip velocity v_s.
 
-    The contact stores the energy k δᵖ⁺¹ / (p + 1) and creates none: what else the robot gives is lost.
+    The contact stores the energy k δᵖ⁺¹ / (p + 1). The rest of the robot's work on it is lost.
 
     Parameters
     ----------
     name
-        Of the contact, in the plant's parameters and in messages.
+        Name of the contact in the plant's parameters and in messages.
     frame
-        Frame of the robot whose origin is the ball's middle, such as ``"tool"``.
+        Frame of the robot whose origin is the centre of the ball, such as ``"tool"``.
     point
-        A point on the plane, shape (3,), m, in the world frame.
+        Point on the plane, shape (3,), m, in the world frame.
     normal
-        Normal of the plane, out of the material, shape (3,), in the world frame; of any length above zero.
+        Normal of the plane, pointing out of the material, shape (3,), in the world frame; any length above zero.
     stiffness
-        k, N/m, or N/mᵖ.
+        k, N/m; N/mᵖ with an exponent.
     damping
-        d, N s/m; in Hunt and Crossley's law N s/mᵖ⁺¹.
+        d, N·s/m; N·s/mᵖ⁺¹ in Hunt and Crossley's law.
     friction_coefficient
-        μ.
+        μ; default 0.
     slip_velocity
         v_s, m/s, above zero.
     radius
-        Of the ball, m; 0 for a point.
+        Radius of the ball, m; default 0, a point.
     exponent
-        p, at least 1: 1.5 for Hertz's contact of a ball; 1 in the law ``"spring-damper"``.
+        p, at least 1: 1.5 for Hertzian contact of a ball; must be 1 in the law ``"spring-damper"``.
     law
         ``"spring-damper"`` or ``"hunt-crossley"``.
 
     Raises
     ------
     ArgumentError
-        A number is impossible: the message says which.
+        A value is out of bounds; the message names it.
     UnknownNameError
-        There is no such law.
+        The law does not exist.
 
     Notes
     -----
@@ -98,30 +99,29 @@ class ContactPlane(Effect):
             raise UnknownNameError("law of contact", law, LAWS)
         for what, text in (("name", name), ("frame", frame)):
             if not isinstance(text, str) or not text:
-                raise ArgumentError(f"the {what} of a contact must be a name, not {text!r}")
-        for what, vector in (("point", point), ("normal", normal)):
-            if np.shape(vector) != (3,):
-                raise ArgumentError(f"the {what} of a plane has shape (3,), not {np.shape(vector)}")
+                raise ArgumentError(f"the {what} of a contact must be text, not {text!r}")
         parameters = {
-            "point": checked(point, (3,), "point"),
-            "normal": checked(normal, (3,), "normal"),
-            "stiffness": checked(stiffness, (), "stiffness", least=0.0),
-            "damping": checked(damping, (), "damping", least=0.0),
-            "friction_coefficient": checked(friction_coefficient, (), "friction_coefficient", least=0.0),
-            "slip_velocity": checked(slip_velocity, (), "slip_velocity", positive=True),
-            "radius": checked(radius, (), "radius", least=0.0),
+            "point": reals(point, "point", (3,)),
+            "normal": reals(normal, "normal", (3,)),
+            "stiffness": reals(stiffness, "stiffness", (), at_least=0.0),
+            "damping": reals(damping, "damping", (), at_least=0.0),
+            "friction_coefficient": reals(friction_coefficient, "friction_coefficient", (), at_least=0.0),
+            "slip_velocity": reals(slip_velocity, "slip_velocity", (), above=0.0),
+            "radius": reals(radius, "radius", (), at_least=0.0),
         }
         if not np.linalg.norm(parameters["normal"]) > 0.0:
-            raise ArgumentError("the normal of a plane must not be zero")
+            raise ArgumentError("normal is zero; give a vector that points out of the plane")
         self.frame = frame
         self.law = law
-        self.exponent = float(checked(exponent, (), "exponent", least=1.0))
+        self.exponent = real(exponent, "exponent", at_least=1.0)
         if law == "spring-damper" and self.exponent != 1.0:
-            raise ArgumentError("the exponent of the law 'spring-damper' is 1; 'hunt-crossley' takes others")
+            raise ArgumentError(
+                f"exponent is {self.exponent:g}, but the law 'spring-damper' is linear; choose law='hunt-crossley'"
+            )
         super().__init__(name, parameters)
 
     def wrench(self, T_world_frame: Any, twist: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Wrench of the plane on the robot, about the frame's origin.
+        """Return the wrench of the plane on the robot, about the frame's origin.
 
         Parameters
         ----------
@@ -130,12 +130,12 @@ class ContactPlane(Effect):
         twist
             Angular velocity of the frame and velocity of its origin in world axes, shape (6,), rad/s and m/s.
         parameters
-            Numbers of the formulas by name; default the object's own.
+            Values by name; default `parameters` of this object.
 
         Returns
         -------
         ndarray
-            Moment and force (m, f) in world axes, shape (6,), N m and N.
+            Moment and force (m, f) in world axes, shape (6,), N·m and N.
         """
         own = self.parameters if parameters is None else parameters
         normal, arm = self._normal_and_arm(own)
@@ -148,12 +148,12 @@ class ContactPlane(Effect):
         return np.concatenate([cross(arm, force), force])
 
     def normal_force(self, depth: Any, approach: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Force of the plane on the robot along its normal, N: never negative, and zero for depth <= 0.
+        """Return the normal force of the plane on the robot, N: never negative, and zero for depth <= 0.
 
         Parameters
         ----------
         depth, approach
-            δ, m, and its rate, m/s.
+            Penetration depth δ, m, and its rate, m/s.
         parameters
             As for `wrench`.
 
@@ -167,27 +167,27 @@ class ContactPlane(Effect):
         if self.law == "spring-damper":
             force = own["stiffness"] * depth + own["damping"] * approach
         else:
-            # Above the plane the power takes a depth that is possible, for derivatives to be finite.
+            # Above the plane the power is taken of a positive depth, so that derivatives stay finite.
             inside = where(depth > 0.0, depth, 1.0)
             force = inside**self.exponent * (own["stiffness"] + own["damping"] * approach)
         return where(depth > 0.0, maximum(force, 0.0), 0.0)
 
     def gap(self, T_world_frame: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Distance between ball and plane, m, negative where the ball is pressed in; arguments as for `wrench`."""
+        """Return the distance between ball and plane, m, negative in contact; arguments as for `wrench`."""
         own = self.parameters if parameters is None else parameters
         normal, _ = self._normal_and_arm(own)
         return normal @ (T_world_frame[:3, 3] - own["point"]) - own["radius"]
 
     def elastic_energy(self, T_world_frame: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Energy stored in the contact, J; arguments as for `wrench`."""
+        """Return the energy stored in the contact, J; arguments as for `wrench`."""
         own = self.parameters if parameters is None else parameters
         depth = maximum(-self.gap(T_world_frame, own), 0.0)
         return own["stiffness"] * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)
 
     def loss(self, T_world_frame: Any, twist: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Power lost in the contact, W, by damping and friction; arguments as for `wrench`.
+        """Return the power lost to damping and friction, W; arguments as for `wrench`.
 
-        The power that the robot gives is this and the rate of `elastic_energy`.
+        The robot's power on the contact is the sum of this loss and the rate of `elastic_energy`.
         """
         own = self.parameters if parameters is None else parameters
         normal, arm = self._normal_and_arm(own)
@@ -198,10 +198,10 @@ class ContactPlane(Effect):
 
     @staticmethod
     def _normal_and_arm(own: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Unit normal, and the way from the ball's middle to its lowest point."""
+        """Return the unit normal, and the vector from the centre of the ball to its lowest point."""
         normal = own["normal"] / sqrt(own["normal"] @ own["normal"])
         return normal, -own["radius"] * normal
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
-        return f"ContactPlane({self.name!r}, {self.frame!r}, {numbers}, law={self.law!r})"
+        values = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
+        return f"ContactPlane({self.name!r}, {self.frame!r}, {values}, law={self.law!r})"

@@ -1,4 +1,4 @@
-"""What all effects on a plant share: a name, numbers that may be varied, and how bad numbers are refused."""
+"""Base of all effects on a plant: a name, and parameters that can be varied."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from chasles.engine import where
 from chasles.engine.scalar import boxed
@@ -17,19 +17,19 @@ from chasles.sealed import Sealed
 class Effect(Sealed):
     """An effect beyond the mechanics of rigid bodies; a part of a `chasles.Plant`.
 
-    Its formulas are methods of plain arithmetic that can be traced. They take their numbers as an argument, a mapping
-    like `parameters`, so that a simulation can replace some of them by values that vary from run to run.
+    Formulas are methods in plain arithmetic that can be traced. They receive their values as an argument, a mapping
+    like `parameters`, so that a simulation can vary them from run to run.
 
     Attributes
     ----------
     name
-        What the plant's parameters and messages call it.
+        Name in messages and in the names of the plant's parameters.
     parameters
-        Numbers that may be varied, by name; their arrays are read-only.
+        Values that can be varied, by name; read-only arrays.
     n
-        Number of joints that it is made for; default None, any.
+        Number of joints; default None, any.
     frame
-        Frame at which it acts, which the robot must have; default the tool.
+        Frame of the robot on which the effect acts; default the tool.
     """
 
     n: int | None = None
@@ -42,73 +42,24 @@ class Effect(Sealed):
             array.flags.writeable = False
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
-        return f"{type(self).__name__}({numbers})"
+        values = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({values})"
 
 
 def joint_count(robot: Any) -> int:
-    """Number of joints that a robot, or a number of joints, has.
+    """Return the number of joints of a robot; a number is returned as it is.
 
     >>> joint_count(2)
     2
     """
     count = getattr(robot, "n", robot)
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ArgumentError(f"an effect on joints takes a robot or a number of joints, not {robot!r}")
+        raise ArgumentError(f"robot must be a Robot or a number of joints, not {robot!r}")
     return int(count)
 
 
-def checked(
-    value: ArrayLike,
-    shape: tuple[int, ...],
-    name: str,
-    *,
-    least: float = -np.inf,
-    positive: bool = False,
-    infinite: bool = False,
-) -> NDArray[np.float64]:
-    """Array of a parameter, if it is possible.
-
-    Parameters
-    ----------
-    value
-        A number, or an array that broadcasts to the shape.
-    shape
-        Of the parameter.
-    name
-        What error messages call it.
-    least
-        The least that is possible.
-    positive
-        Whether it must be above zero.
-    infinite
-        Whether it may be infinite, which means that there is no bound.
-
-    Raises
-    ------
-    ArgumentError
-        The value has another shape, is no number or out of bounds.
-
-    Examples
-    --------
-    >>> checked(0.5, (2,), "viscous", least=0.0)
-    array([0.5, 0.5])
-    """
-    try:
-        array = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
-    except (TypeError, ValueError):
-        wanted = f"one number or an array of shape {shape}" if shape else "one number"
-        raise ArgumentError(f"{name} must be {wanted}, not {value!r}") from None
-    low = array > 0.0 if positive else array >= least
-    if not low.all() or not (infinite or np.isfinite(array).all()):
-        bound = " and above zero" if positive else f" and at least {least:g}" if np.isfinite(least) else ""
-        kind = "a number" if infinite else "finite"
-        raise ArgumentError(f"{name} must be {kind}{bound}, not {array.tolist()}")
-    return array
-
-
 def where_positive(x: Any, a: Any, b: Any) -> Any:
-    """Elementwise a where x > 0, else b; for arrays of numbers and of traced scalars, which broadcast.
+    """Return a where x > 0, else b, elementwise; numbers and traced scalars, which broadcast.
 
     >>> where_positive(np.array([2.0, 0.0]), 1.0, -1.0)
     array([ 1., -1.])

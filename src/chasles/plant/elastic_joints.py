@@ -1,56 +1,58 @@
-"""Joints with a spring between motor and link."""
+"""Elastic joints: a spring between motor and link."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.engine.scalar import boxed
 from chasles.errors import ArgumentError
-from chasles.plant.effect import Effect, checked, joint_count
+from chasles.plant.effect import Effect, joint_count
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
 
 
 class ElasticJoints(Effect):
-    """A spring and a damper in every joint, between the motor with its gear and the link.
+    """A spring and a damper in every joint, between the geared motor and the link.
 
-    With the motors' angles θ, turned by the gear to the joints' side, the robot obeys
+    With the motor angles θ, divided by the gear ratio, the equations of motion are
 
         M(q) q̈ + c(q, q̇) + g(q) = K (θ - q) + D (θ̇ - q̇) + Jᵀ w
         B θ̈ + K (θ - q) + D (θ̇ - q̇) = τ.
 
-    Harmonic drives and long belts yield like this. The torque of the motor and the encoder on its shaft are on one
-    side of the spring, and the tool on the other: they are not collocated, which limits the gains of any controller.
-    As K grows the joints become rigid, with M + B for the mass matrix.
+    Harmonic drives and long belts are elastic in this way. Motor torque and motor encoder act on one side of the
+    spring, the tool on the other: actuator and output are not collocated, which limits the gains of any controller.
+    As K grows the joints become rigid and the mass matrix becomes M + B.
 
-    The motor inertia of the robot's own description stays on the links' side of the spring. To move it to the motors'
-    side, where it mostly belongs, use `of_robot`.
+    The motor inertia of the robot's description stays on the link side of the spring. `of_robot` moves it to the motor
+    side.
 
     Parameters
     ----------
     robot
-        A robot, or the number n of its joints.
+        Robot, or its number of joints n.
     stiffness
-        K, N m/rad. All numbers are one for all joints, or one for each; for sliding joints read m for rad, N for N m.
+        K, N·m/rad (prismatic joints N/m). Each parameter is one value for all joints, or one per joint, shape (n,).
     damping
-        D, N m s/rad.
+        D, N·m·s/rad.
     rotor_inertia
-        B, kg m², at the joint: N² times the inertia at the motor's shaft behind a gear of N. Above zero.
+        B, kg·m², reflected to the joint: the inertia at the motor shaft times the gear ratio squared. Above zero.
 
     Raises
     ------
     ArgumentError
-        A number is impossible: the message says which.
+        A value is out of bounds; the message names it.
 
     Notes
     -----
     Spong, "Modeling and control of elastic joint robots", Journal of Dynamic Systems, Measurement, and Control 109,
-    1987: the rotors' kinetic energy is that of their own spin alone, as it is behind large gear ratios.
+    1987. The kinetic energy of a rotor is that of its own spin alone, a good approximation for large gear ratios.
 
     Examples
     --------
@@ -63,28 +65,29 @@ class ElasticJoints(Effect):
 
     def __init__(self, robot: Any, *, stiffness: ArrayLike, rotor_inertia: ArrayLike, damping: ArrayLike = 0.0) -> None:
         self.n = n = joint_count(robot)
+        each = partial(reals, shape=(n,), broadcast=True)
         parameters = {
-            "stiffness": checked(stiffness, (n,), "stiffness", positive=True),
-            "damping": checked(damping, (n,), "damping", least=0.0),
-            "rotor_inertia": checked(rotor_inertia, (n,), "rotor_inertia", positive=True),
+            "stiffness": each(stiffness, "stiffness", above=0.0),
+            "damping": each(damping, "damping", at_least=0.0),
+            "rotor_inertia": each(rotor_inertia, "rotor_inertia", above=0.0),
         }
         super().__init__("elastic_joints", parameters)
 
     @classmethod
     def of_robot(cls, robot: Robot, *, stiffness: ArrayLike, damping: ArrayLike = 0.0) -> tuple[Robot, Self]:
-        """Move the motors of a robot to the other side of springs.
+        """Split a robot into links without motor inertia, and elastic joints that have it.
 
         Returns
         -------
         robot
-            The same without motor inertia at its joints.
+            Robot without motor inertia at its joints.
         elastic_joints
-            With that inertia on the motors' side.
+            Elastic joints with that inertia on the motor side.
 
         Raises
         ------
         ArgumentError
-            A joint has no motor inertia, or one that another joint drives has some.
+            A moving joint has no motor inertia, or a joint that follows another one has some.
 
         Examples
         --------
@@ -99,8 +102,9 @@ class ElasticJoints(Effect):
         extra = [name for name, inertia in own.items() if inertia and name not in robot.joint_names]
         if missing or extra:
             raise ArgumentError(
-                f"every joint that moves by itself, and no other, needs a motor inertia; of robot '{robot.name}' "
-                f"without: {', '.join(missing) or 'none'}; other joints with: {', '.join(extra) or 'none'}"
+                f"robot '{robot.name}': each moving joint needs a motor inertia, and joints that follow another one "
+                f"must have none; without: {', '.join(missing) or 'none'}; following, but with: "
+                f"{', '.join(extra) or 'none'}"
             )
         links = robot.with_values({f"joints.{name}.motor_inertia": 0.0 for name in robot.joint_names})
         inertia = [own[name] for name in robot.joint_names]
@@ -108,34 +112,34 @@ class ElasticJoints(Effect):
 
     @property
     def state_size(self) -> int:
-        """Numbers in the state: the motors' angles θ and speeds θ̇, 2 n."""
+        """Size 2 n of the state: motor angles θ and speeds θ̇."""
         return 2 * self.n
 
     def initial_state(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike = 0.0) -> NDArray[np.float64]:
-        """State (..., 2 n) in which the springs carry the torques tau (..., n) and stretch no further.
+        """Return the state (..., 2 n) in which the springs carry the torques tau (..., n) at constant deflection.
 
         >>> ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2).initial_state([0.5], [0.1], [10.0])
         array([0.51, 0.1 ])
         """
-        angles = np.asarray(q, dtype=float) + np.asarray(tau, dtype=float) / self.parameters["stiffness"]
-        return np.concatenate(np.broadcast_arrays(angles, np.asarray(qd, dtype=float)), axis=-1)
+        angles = reals(q, "q") + reals(tau, "tau") / self.parameters["stiffness"]
+        return np.concatenate(np.broadcast_arrays(angles, reals(qd, "qd")), axis=-1)
 
     def torque(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Torques of springs and dampers on the links.
+        """Return the torques of springs and dampers on the links.
 
         Parameters
         ----------
         q, qd
             Positions and velocities of the links, shape (..., n), rad and rad/s.
         state
-            Angles and speeds of the motors, shape (..., 2 n), rad and rad/s.
+            Motor angles and speeds, shape (..., 2 n), rad and rad/s.
         parameters
-            Numbers of the formula by name; default the object's own.
+            Values by name; default `parameters` of this object.
 
         Returns
         -------
         ndarray
-            Shape (..., n), N m; their opposite acts on the motors.
+            Shape (..., n), N·m; the opposite torques act on the motors.
         """
         own = self.parameters if parameters is None else parameters
         angle, speed = self.split(state)
@@ -144,14 +148,14 @@ class ElasticJoints(Effect):
     def derivative(
         self, state: Any, q: Any, qd: Any, motor_torque: Any, parameters: Mapping[str, Any] | None = None
     ) -> Any:
-        """Rates of the state, shape (..., 2 n).
+        """Return the rates of the state, shape (..., 2 n).
 
         Parameters
         ----------
         state, q, qd, parameters
             As for `torque`.
         motor_torque
-            Torques on the motors' side, less friction there, shape (..., n), N m.
+            Torques on the motor side, less friction there, shape (..., n), N·m.
         """
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
@@ -159,24 +163,24 @@ class ElasticJoints(Effect):
         return np.concatenate([speed, acceleration], axis=-1)
 
     def elastic_energy(self, q: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Energy in the springs, shape (..., n), J; arguments as for `torque`."""
+        """Return the energy in the springs, shape (..., n), J; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         angle, _ = self.split(state)
         return 0.5 * own["stiffness"] * (angle - q) ** 2
 
     def rotor_energy(self, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Kinetic energy of the motors, shape (..., n), J; arguments as for `torque`."""
+        """Return the kinetic energy of the motors, shape (..., n), J; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
         return 0.5 * own["rotor_inertia"] * speed**2
 
     def loss(self, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Power lost in the dampers, shape (..., n), W; arguments as for `torque`."""
+        """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
         return own["damping"] * (speed - qd) ** 2
 
     def split(self, state: Any) -> tuple[Any, Any]:
-        """Angles and speeds of the motors, each of shape (..., n)."""
+        """Return motor angles and speeds, each (..., n)."""
         array = boxed(state)
         return array[..., : self.n], array[..., self.n :]

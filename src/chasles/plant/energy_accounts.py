@@ -1,4 +1,4 @@
-"""Where a plant's energy comes from, where it stays and where it goes."""
+"""Energy accounts of a plant: work done on it, energy stored in it, and losses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chasles.plant.equations import Equations, Instant, Values
 
 @dataclass(frozen=True, eq=False)
 class EnergyAccounts:
-    """Powers and energies of a plant, as plain arithmetic that can be traced.
+    """Powers and energies of a plant, in plain arithmetic that can be traced.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class EnergyAccounts:
 
     @cached_property
     def audited(self) -> tuple[str, ...]:
-        """Names of the energies that are integrated: works of what drives the robot, losses, and electrical ones."""
+        """Names of the integrated energies: work on the robot, losses, and the motors' electrical work and losses."""
         plant = self.equations.plant
         works = ["motors", *plant.wrenches, *(["payloads"] if plant.payloads else [])]
         works += ["base"] if plant.base is not None else []
@@ -34,7 +34,7 @@ class EnergyAccounts:
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
-        """Names of the energies that the plant stores."""
+        """Names of the stored energies."""
         plant = self.equations.plant
         single = {"elastic_joints": plant.elastic_joints, "motors": plant.motors}
         effects = [name for name, effect in single.items() if effect is not None]
@@ -42,33 +42,33 @@ class EnergyAccounts:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the energies that are integrated along with the state."""
+        """Names and shapes of the energies that are integrated with the state."""
         return dict.fromkeys(self.audited, ())
 
     def energies(self, x: Any, instant: Instant, values: Values) -> dict[str, Any]:
-        """Stored energies, J, by the names of `stored`."""
+        """Return the stored energies, J, by the names of `stored`."""
         equations, plant = self.equations, self.equations.plant
         varied = equations.robot_values(instant.clock, values)
-        robot, q, qd = equations.whole(x.q, x.qd, instant)
+        robot, q, qd = equations.with_base(x.q, x.qd, instant)
         found = {
             "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, qd, *varied.values()),
             "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
         }
         if plant.elastic_joints is not None:
-            numbers = equations.elastic_numbers(values)
+            numbers = equations.elastic_values(values)
             found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
             springs = plant.elastic_joints.elastic_energy(x.q, x.elastic_joints, numbers)
             found["energy.elastic_joints"] = springs.sum()
         if plant.motors is not None:
-            windings = plant.motors.magnetic_energy(x.motors, equations.numbers("motors", values))
+            windings = plant.motors.magnetic_energy(x.motors, equations.values_of("motors", values))
             found["energy.motors"] = windings.sum()
         for name, contact in plant.contacts.items():
             T, _ = equations.motion(contact.frame, x.q, x.qd, instant)
-            found[f"energy.{name}"] = contact.elastic_energy(T, equations.numbers(name, values))
+            found[f"energy.{name}"] = contact.elastic_energy(T, equations.values_of(name, values))
         return found
 
     def powers(self, x: Any, qdd: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
-        """Powers, W, by the names of `audited`; payloads change energy only at events."""
+        """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
         equations, plant = self.equations, self.equations.plant
         speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
         varied = equations.robot_values(instant.clock, values)
@@ -81,13 +81,13 @@ class EnergyAccounts:
         }
         found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
         for name, contact in plant.contacts.items():
-            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.numbers(name, values))
+            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.values_of(name, values))
             found[f"loss.{name}"] = contact.loss(*of_contact)
         if plant.elastic_joints is not None:
-            dampers = plant.elastic_joints.loss(x.qd, x.elastic_joints, equations.elastic_numbers(values))
+            dampers = plant.elastic_joints.loss(x.qd, x.elastic_joints, equations.elastic_values(values))
             found["loss.elastic_joints"] = dampers.sum()
         if plant.motors is not None:
-            electrical = (x.motors, speed, command, equations.numbers("motors", values))
+            electrical = (x.motors, speed, command, equations.values_of("motors", values))
             found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
             found["electrical.loss"] = plant.motors.loss(*electrical).sum()
         if instant.base is not None:
@@ -97,7 +97,7 @@ class EnergyAccounts:
         return {name: found[name] for name in self.audited}
 
     def after_events(self, x: Any, audit: Any, before: Any, instant: Instant, values: Values) -> dict[str, Any]:
-        """Integrated energies as a step begins, with the energy of payloads that came or went since the last step."""
+        """Return the integrated energies at the start of a step, with the work of payloads since the last step."""
         if not self.equations.plant.payloads:
             return {**audit}
         now = sum(self.energies(x, instant, values).values())

@@ -1,4 +1,4 @@
-"""The equations of motion of a plant: how its state changes."""
+"""The equations of motion of a plant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.model import Description
-from chasles.plant.base_motion import WAY_SIZE, BaseState
+from chasles.plant.base_motion import PATH_SIZE, BaseState
 from chasles.plant.effect import where_positive
 from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
@@ -21,18 +21,18 @@ Values = Mapping[str, Any]
 
 
 class Instant(NamedTuple):
-    """What the plant feels besides its own state.
+    """Time and external conditions of the plant at one evaluation of its equations.
 
     Attributes
     ----------
     t
         Time, s.
     clock
-        A time inside the present step, s, which decides what is carried: so that no step sees a payload come or go.
+        Time inside the present step, s, that decides which payloads are carried: they change between steps only.
     wrenches
-        External wrenches that are evaluated beforehand, (w, 6), in the order of `Equations.sampled_wrenches`.
+        Sampled external wrenches, (w, 6), in the order of `Equations.sampled_wrenches`.
     base
-        State of a base that moves; None for one at rest.
+        State of a moving base; None for a base at rest.
     """
 
     t: Any
@@ -42,7 +42,7 @@ class Instant(NamedTuple):
 
 
 class Acting(NamedTuple):
-    """A wrench of the environment on a frame: its components in the frame's and in world axes, pose and twist."""
+    """Wrench of the environment on a frame, in the frame's and in world axes, with the frame's pose and twist."""
 
     frame: str
     own: Any
@@ -58,12 +58,12 @@ class Equations:
     Attributes
     ----------
     plant
-        Whose motion it is.
+        Plant whose motion is computed.
     varied
         Names of the plant's parameters that are arguments; all others are constants.
     rest_velocity
-        Speed, rad/s or m/s, below which a joint counts as at rest, for integrators that need smooth friction: where the
-        direction of dry friction would jump at rest it is tanh(qd / rest_velocity). Default 0: it jumps.
+        Speed, rad/s or m/s, below which a joint counts as at rest, for integrators that need smooth friction: a
+        direction of dry friction that jumps at rest becomes tanh(qd / rest_velocity). Default 0, not smoothed.
     """
 
     plant: Plant
@@ -72,7 +72,7 @@ class Equations:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with a link for each payload, and with the rotors of the motors where these do not vary."""
+        """Robot with a link per payload, and with the rotors of motors that do not vary."""
         description: Description = self.plant.robot.description
         for payload in self.plant.payloads.values():
             description = payload.attached(description)
@@ -83,7 +83,7 @@ class Equations:
 
     @cached_property
     def _jumping(self) -> tuple[str, ...]:
-        """Names of the smoothing velocities, zero, of joints whose own friction jumps at rest but must not."""
+        """Names of the smoothing velocities to replace: those of joints whose own dry friction jumps at rest."""
         description = self.plant.robot.description
         joints = {f"joints.{name}": description.joint(name) for name in description.mimics}
         return tuple(
@@ -95,12 +95,12 @@ class Equations:
         )
 
     def _smoothed(self, velocity: Any) -> Any:
-        """Smoothing velocity of a dry friction, where it is zero the one at which a joint counts as at rest."""
+        """Return a smoothing velocity of dry friction; zero is replaced by `rest_velocity`."""
         return velocity if self.rest_velocity == 0.0 else where_positive(velocity, velocity, self.rest_velocity)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Parts of the state: joints, currents of the motors, and what elastic joints add; empty without these."""
+        """Shapes of the state's parts: joints, motor currents, motors behind elastic joints; size 0 where absent."""
         plant, robot = self.plant, self.plant.robot
         return {
             "q": (robot.nq,),
@@ -111,22 +111,22 @@ class Equations:
 
     @cached_property
     def sampled_wrenches(self) -> tuple[str, ...]:
-        """Names of the external wrenches that are evaluated beforehand."""
+        """Names of the external wrenches that are evaluated before the simulation."""
         return tuple(name for name, wrench in self.plant.wrenches.items() if wrench.sampled)
 
     @cached_property
     def floating(self) -> Robot | None:
-        """The robot on a free joint, if its base moves."""
+        """Robot on a free joint, if its base moves."""
         return None if self.plant.base is None else Robot(self.plant.base.floating(self.robot.description))
 
     @cached_property
     def outside(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what is evaluated beforehand for each period: wrenches at both ends, and the way of the base."""
-        way = (0 if self.plant.base is None else WAY_SIZE,)
-        return {"wrenches": (2, len(self.sampled_wrenches), 6), "base": way}
+        """Shapes of each period's inputs that are evaluated beforehand: wrenches at both ends, path of the base."""
+        path = (0 if self.plant.base is None else PATH_SIZE,)
+        return {"wrenches": (2, len(self.sampled_wrenches), 6), "base": path}
 
     def instant(self, t: Any, offset: Any, period: float, outside: Any, clock: Any) -> Instant:
-        """What the plant feels at a time after a call at t; sampled wrenches are linear in between."""
+        """Return the conditions at an offset (s) after a call at t; sampled wrenches are interpolated linearly."""
         share = offset / period
         wrenches = (1.0 - share) * outside.wrenches[0] + share * outside.wrenches[1]
         base = None if self.plant.base is None else self.plant.base.state(outside.base, share, period)
@@ -134,29 +134,29 @@ class Equations:
 
     @cached_property
     def is_rigid(self) -> bool:
-        """Whether it is a robot alone, whose torques are those of the controller."""
+        """Whether the plant is a robot alone, driven by the controller's torques."""
         plant = self.plant
         effects = (plant.friction, plant.motors, plant.elastic_joints, plant.payloads, plant.wrenches, plant.contacts)
         return not any(effects) and plant.base is None
 
-    def numbers(self, effect: str, values: Values) -> dict[str, Any]:
-        """Parameters of an effect, by the effect's own names."""
+    def values_of(self, effect: str, values: Values) -> dict[str, Any]:
+        """Return an effect's parameters by the effect's own names."""
         own = self.plant.effects[effect].parameters
-        numbers = {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
+        chosen = {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
         if effect == "friction":
-            numbers["smoothing_velocity"] = self._smoothed(numbers["smoothing_velocity"])
-        return numbers
+            chosen["smoothing_velocity"] = self._smoothed(chosen["smoothing_velocity"])
+        return chosen
 
-    def elastic_numbers(self, values: Values) -> dict[str, Any]:
-        """Parameters of the elastic joints, whose rotors have the inertia of the motors' too."""
-        numbers, motors = self.numbers("elastic_joints", values), self.plant.motors
+    def elastic_values(self, values: Values) -> dict[str, Any]:
+        """Return the elastic joints' parameters, with the inertia of the motors' rotors added."""
+        numbers, motors = self.values_of("elastic_joints", values), self.plant.motors
         if motors is not None:
-            reflected = motors.reflected_inertia(self.numbers("motors", values))
+            reflected = motors.reflected_inertia(self.values_of("motors", values))
             numbers["rotor_inertia"] = numbers["rotor_inertia"] + reflected
         return numbers
 
     def derivative(self, x: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
-        """Rates of the state's parts under the torques (n,) that the controller commands."""
+        """Return the rates of the state's parts under commanded torques (n,)."""
         rates = {"q": self.rates_of_positions(x.q, x.qd), "motors": x.motors, "elastic_joints": x.elastic_joints}
         if self.is_rigid:
             robot_values = self.robot_values(instant.clock, values)
@@ -166,21 +166,23 @@ class Equations:
         torque = self.motor_torque(x, command, values) - self.friction(x, values)
         on_joints = torque
         if elastic is not None:
-            numbers = self.elastic_numbers(values)
+            numbers = self.elastic_values(values)
             on_joints = elastic.torque(x.q, x.qd, x.elastic_joints, numbers)
             rates["elastic_joints"] = elastic.derivative(x.elastic_joints, x.q, x.qd, torque, numbers)
         if motors is not None and motors.state_size:
-            rates["motors"] = motors.derivative(x.motors, self.motor_speed(x), command, self.numbers("motors", values))
+            rates["motors"] = motors.derivative(
+                x.motors, self.motor_speed(x), command, self.values_of("motors", values)
+            )
         rates["qd"] = self._accelerations(x.q, x.qd, on_joints, self.environment(x, instant, values), instant, values)
         return rates
 
     def rates_of_positions(self, q: Any, qd: Any) -> Any:
-        """Rates of the numbers of the configuration, of which there may be more than velocities."""
+        """Return the rates of the configuration, which may have more elements than the velocity."""
         robot = self.plant.robot
         return qd if robot.nq == robot.n else robot.configuration_rate(q, qd)
 
     def with_new_rates(self, rates: Any, x: Any, x_next: Any) -> dict[str, Any]:
-        """Rates with those of all positions at the velocities of another state."""
+        """Return `rates` with those of all positions replaced by the ones at the velocities of `x_next`."""
         new = {**rates, "q": self.rates_of_positions(x.q, x_next.qd)}
         if self.plant.elastic_joints is not None:
             n = self.plant.n
@@ -188,63 +190,65 @@ class Equations:
         return new
 
     def normalized(self, x: Any) -> dict[str, Any]:
-        """The state with unit quaternions, where its configuration has some."""
+        """Return the state with its quaternions, if any, normalized."""
         robot = self.plant.robot
         return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
 
     def motor_torque(self, x: Any, command: Any, values: Values) -> Any:
-        """Torques (n,) of the motors on the joints, or on the motors' side of elastic ones."""
+        """Return the motor torques (n,) on the joints; with elastic joints on the motor side."""
         if self.plant.motors is None:
             return command
-        numbers = self.numbers("motors", values)
+        numbers = self.values_of("motors", values)
         return self.plant.motors.torque(x.motors, self.motor_speed(x), command, numbers)
 
     def motor_current(self, x: Any, command: Any, values: Values) -> Any:
-        """Currents (n,) of the motors, A."""
+        """Return the motor currents (n,), A."""
         assert self.plant.motors is not None
-        numbers = self.numbers("motors", values)
+        numbers = self.values_of("motors", values)
         return self.plant.motors.current(x.motors, self.motor_speed(x), command, numbers)
 
     def friction(self, x: Any, values: Values) -> Any:
-        """Torques (n,) of the friction effect, in the direction of motion."""
+        """Return the torques (n,) of the friction effect, in the direction of motion."""
         if self.plant.friction is None:
             return np.zeros(self.plant.n)
-        return self.plant.friction.torque(self.motor_position(x), self.motor_speed(x), self.numbers("friction", values))
+        return self.plant.friction.torque(
+            self.motor_position(x), self.motor_speed(x), self.values_of("friction", values)
+        )
 
     def environment(self, x: Any, instant: Instant, values: Values) -> dict[str, Acting]:
-        """Wrenches of contacts and from outside, by name."""
+        """Return the external wrenches and those of contacts, by name."""
         acting: dict[str, Acting] = {}
         q, qd = x.q, x.qd
         for name, wrench in self.plant.wrenches.items():
             given = self._given_wrench(name, instant, values)
             T, twist = self.motion(wrench.frame, q, qd, instant)
-            own, world = (given, turned(T, given)) if wrench.axes == "frame" else (turned(T, given, back=True), given)
+            own, world = (given, rotated(T, given)) if wrench.axes == "frame" else (rotated(T, given, back=True), given)
             acting[name] = Acting(wrench.frame, own, world, T, twist)
         for name, contact in self.plant.contacts.items():
             T, twist = self.motion(contact.frame, q, qd, instant)
-            world = contact.wrench(T, twist, self.numbers(name, values))
-            acting[name] = Acting(contact.frame, turned(T, world, back=True), world, T, twist)
+            world = contact.wrench(T, twist, self.values_of(name, values))
+            acting[name] = Acting(contact.frame, rotated(T, world, back=True), world, T, twist)
         return acting
 
     def switch_times(self, values: Values) -> list[Any]:
-        """Times at which payloads come and go and wrenches jump, s, of one run."""
+        """Return the times at which payloads change and wrenches jump in one run, s."""
         changing: dict[str, PickedPayload | ExternalWrench] = {**self.plant.payloads, **self.plant.wrenches}
-        return [time for name, effect in changing.items() for time in effect.switch_times(self.numbers(name, values))]
+        return [time for name, effect in changing.items() for time in effect.switch_times(self.values_of(name, values))]
 
     def _given_wrench(self, name: str, instant: Instant, values: Values) -> Any:
-        wrench, numbers = self.plant.wrenches[name], self.numbers(name, values)
+        wrench, numbers = self.plant.wrenches[name], self.values_of(name, values)
         if name not in self.sampled_wrenches:
             return wrench.at(instant.t, numbers)
         return numbers.get("scale", 1.0) * instant.wrenches[self.sampled_wrenches.index(name)]
 
     def motion(self, frame: str, q: Any, qd: Any, instant: Instant) -> tuple[Any, Any]:
-        """Pose of a frame, and its twist in world axes."""
-        robot, q, qd = self.whole(q, qd, instant) if self.plant.base is not None else (self.plant.robot, q, qd)
+        """Return the pose of a frame, and its twist in world axes."""
+        robot, q, qd = self.with_base(q, qd, instant) if self.plant.base is not None else (self.plant.robot, q, qd)
         T, J = robot.pose_and_jacobian.specialize(frame="world-aligned", target=frame)(q)
         return T, J @ qd
 
-    def whole(self, q: Any, qd: Any, instant: Instant) -> tuple[Robot, Any, Any]:
-        """The robot with its base, and positions and velocities of both."""
+    def with_base(self, q: Any, qd: Any, instant: Instant) -> tuple[Robot, Any, Any]:
+        """Return the robot with its moving base, and positions and velocities of both."""
         base = instant.base
         if self.floating is None or base is None:
             return self.robot, q, qd
@@ -266,15 +270,15 @@ class Equations:
     def inverse_dynamics(
         self, q: Any, qd: Any, qdd: Any, wrenches: Mapping[str, Any], instant: Instant, values: Values
     ) -> Any:
-        """Wrench on the base, about its origin in its axes, and torques of the joints, (6 + n,), of a moving base."""
+        """Return the wrench on a moving base, about its origin in its axes, and the joint torques, (6 + n,)."""
         robot_values = self.robot_values(instant.clock, values)
-        robot, whole_q, whole_qd = self.whole(q, qd, instant)
-        whole_qdd = qdd if instant.base is None else np.concatenate([instant.base.v_dot, qdd])
+        robot, all_q, all_qd = self.with_base(q, qd, instant)
+        all_qdd = qdd if instant.base is None else np.concatenate([instant.base.v_dot, qdd])
         dynamics = robot.inverse_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
-        return dynamics(whole_q, whole_qd, whole_qdd, *robot_values.values(), *wrenches.values())
+        return dynamics(all_q, all_qd, all_qdd, *robot_values.values(), *wrenches.values())
 
     def by_frame(self, acting: Mapping[str, Acting]) -> dict[str, Any]:
-        """Sums of the wrenches on each frame, in its axes."""
+        """Return the sum of the wrenches on each frame, in its axes."""
         wrenches: dict[str, Any] = {}
         for wrench in acting.values():
             frame = self.robot.description.tool if wrench.frame == "tool" else wrench.frame
@@ -282,29 +286,29 @@ class Equations:
         return wrenches
 
     def motor_position(self, x: Any) -> Any:
-        """Positions (n,) of the motors, on the joints' side; those of the joints where these are stiff."""
+        """Return the motor positions (n,) divided by the gear ratio; joint positions where joints are rigid."""
         joints = self.plant.elastic_joints
         return x.q if joints is None else joints.split(x.elastic_joints)[0]
 
     def motor_speed(self, x: Any) -> Any:
-        """Velocities (n,) of the motors, on the joints' side."""
+        """Return the motor velocities (n,) divided by the gear ratio; joint velocities where joints are rigid."""
         joints = self.plant.elastic_joints
         return x.qd if joints is None else joints.split(x.elastic_joints)[1]
 
     def robot_values(self, clock: Any, values: Values) -> dict[str, Any]:
-        """Parameters of the robot that are not constants."""
+        """Return the parameters of the robot that are not constants."""
         own = self.plant.robot.parameters if self.varied else {}
         chosen = {name: values[name] for name in self.varied if name in own}
         for name in chosen:
             if name.endswith(".coulomb_velocity"):
                 chosen[name] = self._smoothed(chosen[name])
         for name, payload in self.plant.payloads.items():
-            chosen |= payload.carried(clock, self.numbers(name, values))
+            chosen |= payload.carried(clock, self.values_of(name, values))
         return chosen | self._rotor_values(values) if self._has_rotors and self._rotors_vary else chosen
 
     @cached_property
     def _has_rotors(self) -> bool:
-        """Whether motors add inertia to the joints themselves; that behind springs is of the elastic joints."""
+        """Whether rotors add inertia to the joints; behind springs they add it to the elastic joints instead."""
         motors = self.plant.motors
         return (
             motors is not None
@@ -319,9 +323,9 @@ class Equations:
         return any(name in self.varied for name in names)
 
     def _rotor_values(self, values: Values) -> dict[str, Any]:
-        """Motor inertias of the joints with the rotors of the motors."""
+        """Return the joints' motor inertias with the rotors added."""
         assert self.plant.motors is not None
-        reflected = self.plant.motors.reflected_inertia(self.numbers("motors", values))
+        reflected = self.plant.motors.reflected_inertia(self.values_of("motors", values))
         chosen = {}
         for k, name in enumerate(self.plant.robot.joint_names):
             joint = self.plant.robot.description.joint(name)
@@ -331,7 +335,7 @@ class Equations:
         return chosen
 
 
-def turned(T_world_frame: Any, wrench: Any, *, back: bool = False) -> Any:
-    """A wrench in world axes from one in a frame's axes, or ``back``; about the same point."""
+def rotated(T_world_frame: Any, wrench: Any, *, back: bool = False) -> Any:
+    """Rotate a wrench from a frame's axes to world axes, or ``back``; its point stays the same."""
     R = T_world_frame[:3, :3].T if back else T_world_frame[:3, :3]
     return np.concatenate([R @ wrench[:3], R @ wrench[3:]])

@@ -1,68 +1,69 @@
-"""Joint friction beyond the robot's own: Stribeck's curve, and friction that depends on the joint's position."""
+"""Joint friction beyond the robot's own: the Stribeck curve, and friction that depends on the joint position."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import reals
 from chasles.engine import absolute, exp, sign, sin, tanh
 from chasles.errors import ArgumentError
-from chasles.plant.effect import Effect, checked, joint_count, where_positive
+from chasles.plant.effect import Effect, joint_count, where_positive
 
 
 class Friction(Effect):
-    """Friction of the joints, a static function of speed and position.
+    """Joint friction as a static function of velocity and position.
 
-    At a speed v the torque
+    At the velocity v, the torque
 
         F(q, v) = (Fc + (Fs - Fc) exp(-|v / vs|^δ)) · p(q) · direction(v) + Fv v
 
-    opposes the motion: from breakaway Fs at rest down to Coulomb's Fc as a film of lubricant builds up (Stribeck's
-    effect), and viscous above. Its dry part may vary along the joint's way, as gears' teeth, rotor poles and bent
-    shafts make it, with
+    opposes the motion. It falls from breakaway friction Fs at rest to Coulomb friction Fc as a lubricant film builds up
+    (the Stribeck effect), and grows with viscous friction above. Gear teeth, rotor poles and bent shafts make the dry
+    part depend on the position:
 
         p(q) = 1 + Σₖ aₖ sin(hₖ q + φₖ).
 
-    The direction is sign(v), or tanh(v / v₀) with a smoothing velocity v₀ > 0. Friction of this kind never creates
-    energy: F v >= 0. A static function of speed lets a joint creep under a load below breakaway, with at most v₀ or so;
-    v₀ should be well below vs.
+    The direction is sign(v), or tanh(v / v₀) with a smoothing velocity v₀ > 0. This friction never creates energy:
+    F v >= 0. Under a load below breakaway, a joint with a smoothing velocity creeps at up to about v₀; choose v₀ well
+    below vs.
 
-    It adds to the viscous and Coulomb friction of the robot's own description.
+    This friction adds to the viscous and Coulomb friction of the robot's description.
 
     Parameters
     ----------
     robot
-        A robot, or the number n of its joints.
+        Robot, or its number of joints n.
     viscous
-        Fv, N m s/rad. All parameters are one number, or one for each joint; for sliding joints read m for rad, N for
-        N m.
+        Fv, N·m·s/rad (prismatic joints N·s/m). Each parameter is one value for all joints, or one per joint, (n,).
     coulomb
-        Fc, N m.
+        Fc, N·m.
     breakaway
-        Fs, N m, at least Fc; default Fc, without a Stribeck effect.
+        Fs, N·m, at least Fc; default Fc, no Stribeck effect.
     stribeck_velocity
-        vs, rad/s: the speed at which the excess has fallen to 1/e.
+        vs, rad/s: velocity at which the excess Fs - Fc has fallen to 1/e.
     stribeck_exponent
         δ: 2 for a Gaussian curve, 1 for Tustin's exponential; Armstrong found values from 0.5 to 1, and large ones for
         good boundary lubricants.
     smoothing_velocity
-        v₀, rad/s; with 0 the direction jumps at rest, which costs integrators their order there.
+        v₀, rad/s; default 0: the direction jumps at rest, where integrators lose their order.
     position_amplitude
-        aₖ, as shares of the dry friction: one for each joint, or of shape (n, k) for k harmonics; their sizes sum up to
-        1 at most.
+        aₖ, relative to the dry friction: one per joint, or shape (n, k) for k harmonics. The absolute values of a joint
+        sum to at most 1.
     position_harmonic
-        hₖ, periods in a turn of the joint (rad/m for a sliding joint), of the amplitude's shape or one for all; 1 is
-        once a turn, the gear ratio once a turn of the motor. Default 1, 2, …, k.
+        hₖ, periods per revolution of the joint (rad/m for prismatic joints), one for all or in the amplitude's shape: 1
+        is once per joint revolution, the gear ratio once per motor revolution. Default 1, 2, …, k.
     position_phase
         φₖ, rad.
 
     Raises
     ------
     ArgumentError
-        A number is negative or a shape does not fit.
+        A value is negative, or a shape differs.
 
     Notes
     -----
@@ -91,46 +92,51 @@ class Friction(Effect):
         position_phase: ArrayLike = 0.0,
     ) -> None:
         self.n = n = joint_count(robot)
+        each = partial(reals, shape=(n,), broadcast=True)
         count = np.shape(position_amplitude)[1] if np.ndim(position_amplitude) == 2 else 1
         harmonics = np.arange(1.0, count + 1.0) if position_harmonic is None else position_harmonic
         parameters = {
-            "viscous": checked(viscous, (n,), "viscous", least=0.0),
-            "coulomb": checked(coulomb, (n,), "coulomb", least=0.0),
-            "breakaway": checked(coulomb if breakaway is None else breakaway, (n,), "breakaway", least=0.0),
-            "stribeck_velocity": checked(stribeck_velocity, (n,), "stribeck_velocity", positive=True),
-            "stribeck_exponent": checked(stribeck_exponent, (n,), "stribeck_exponent", positive=True),
-            "smoothing_velocity": checked(smoothing_velocity, (n,), "smoothing_velocity", least=0.0),
+            "viscous": each(viscous, "viscous", at_least=0.0),
+            "coulomb": each(coulomb, "coulomb", at_least=0.0),
+            "breakaway": each(coulomb if breakaway is None else breakaway, "breakaway", at_least=0.0),
+            "stribeck_velocity": each(stribeck_velocity, "stribeck_velocity", above=0.0),
+            "stribeck_exponent": each(stribeck_exponent, "stribeck_exponent", above=0.0),
+            "smoothing_velocity": each(smoothing_velocity, "smoothing_velocity", at_least=0.0),
         }
         for name, value in (
             ("position_amplitude", position_amplitude),
             ("position_harmonic", harmonics),
             ("position_phase", position_phase),
         ):
-            column = np.asarray(value, dtype=float)
+            column = reals(value, name)
             each = column[:, None] if column.shape == (n,) and np.ndim(position_amplitude) < 2 else column
-            parameters[name] = checked(each, (n, count), name)
+            parameters[name] = reals(each, name, (n, count), broadcast=True)
         if (parameters["breakaway"] < parameters["coulomb"]).any():
-            raise ArgumentError("the breakaway friction must be at least the Coulomb friction")
+            raise ArgumentError(
+                f"breakaway must be at least coulomb, but is {parameters['breakaway'].tolist()} with coulomb "
+                f"{parameters['coulomb'].tolist()}"
+            )
         if (absolute(parameters["position_amplitude"]).sum(axis=-1) > 1.0).any():
             raise ArgumentError(
-                "the sizes of position_amplitude must sum up to 1 at most for each joint, else friction would push"
+                "position_amplitude: the absolute values of a joint must sum to at most 1; with more, friction would "
+                "drive the joint"
             )
         super().__init__("friction", parameters)
 
     def torque(self, q: Any, qd: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Torques that oppose the motion.
+        """Return the friction torques.
 
         Parameters
         ----------
         q, qd
             Joint positions and velocities, shape (..., n), rad and rad/s.
         parameters
-            Numbers of the formula by name; default the object's own.
+            Values by name; default `parameters` of this object.
 
         Returns
         -------
         ndarray
-            Shape (..., n), N m, in the direction of the velocity: it stands on the left of the equation of motion.
+            Shape (..., n), N·m, in the direction of the velocity; it stands on the left of the equation of motion.
 
         Examples
         --------
@@ -147,7 +153,7 @@ class Friction(Effect):
 
     @staticmethod
     def _position_factor(q: Any, own: Mapping[str, Any]) -> Any:
-        """The dry friction at a position relative to its mean."""
+        """Return the dry friction at a position, relative to its mean."""
         angle = own["position_harmonic"] * np.asarray(q)[..., None] + own["position_phase"]
         return 1.0 + (own["position_amplitude"] * sin(angle)).sum(axis=-1)
 

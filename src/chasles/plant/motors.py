@@ -1,69 +1,72 @@
-"""Direct-current motors with gears and drives: what becomes of the torque that a controller asks for."""
+"""Direct-current motors with gears and drives, which turn torque commands into joint torques."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.engine import clip
 from chasles.engine.scalar import boxed
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.plant.effect import Effect, checked, joint_count, where_positive
+from chasles.plant.effect import Effect, joint_count, where_positive
 
 MODES = ("torque", "voltage")
 
 
 class Motors(Effect):
-    """A direct-current motor, its gear and its drive at every joint.
+    """A direct-current motor with its gear and its drive at every joint.
 
-    With the voltage u, the current i and the joint's speed v
+    With the voltage u, the current i and the joint velocity v
 
         L di/dt + R i + ke N v = u,        tau = N kt i,        |u| <= u_max,
 
     and the rotor adds N² J to the inertia of its joint. A brushless motor under field-oriented control obeys the same
-    equations in its quadrature axis. What the controller asks for, a torque at the joint, goes to a drive that turns it
-    into a current i* = tau* / (N kt), within its limits of torque and current, and then, by mode:
+    equations in its quadrature axis. The drive converts the controller's command, a joint torque tau*, into a current
+    i* = tau* / (N kt), limits it to the largest torque and current, and then, by mode,
 
     ``"torque"``
-        The drive controls the current: di/dt = (i* - i) / T with the time constant T of its loop, as far as the voltage
-        reaches. With T = 0 the current follows at once (L is then neglected), within
+        controls the current, di/dt = (i* - i) / T with the time constant T of the current loop, within the limits of
+        the voltage. With T = 0 the current follows at once (L is neglected), within
 
             (-u_max - ke N v) / R <= i <= (u_max - ke N v) / R,
 
-        the line of torque and speed of the motor's data sheet.
+        the torque-speed line of the motor's data sheet;
     ``"voltage"``
-        The drive has no sensor of current and sets u = R i*, plus ke N v if it compensates the back-EMF, within the
-        limits of the voltage. The current follows with the electrical time constant L / R; with L = 0 at once. The
-        limits of torque and current hold for i*, not for i.
+        has no current sensor and sets u = R i*, plus ke N v if it compensates the back-EMF, within the limits of the
+        voltage. The current follows with the electrical time constant L / R; with L = 0 at once. The limits of torque
+        and current hold for i*, not for i.
 
-    A drive converts with the numbers that are given here. If a simulation varies them, the drive does not know.
+    The drive converts with the nominal values given here. A simulation that varies them changes the motor, not what the
+    drive believes.
 
     Parameters
     ----------
     robot
-        A robot, or the number n of its joints.
+        Robot, or its number of joints n.
     resistance
-        R, Ω. All numbers are one for all joints, or one for each, shape (n,).
+        R, Ω. Each parameter is one value for all joints, or one per joint, shape (n,).
     inductance
         L, H.
     torque_constant
-        kt, N m/A at the motor's shaft (N/A of a linear motor).
+        kt, N·m/A at the motor shaft (linear motors N/A).
     back_emf_constant
-        ke, V s/rad at the motor's shaft; default kt, to which it is equal in SI units where no energy is lost.
+        ke, V·s/rad at the motor shaft; default kt, the value without electromagnetic losses in SI units.
     gear_ratio
-        N, motor turns per joint turn (for sliding joints rad/m). May be negative.
+        N, motor revolutions per joint revolution (prismatic joints rad/m). May be negative.
     rotor_inertia
-        J, kg m², at the motor's shaft. It adds to the ``motor_inertia`` of the robot's own description; do not give it
-        twice.
+        J, kg·m², at the motor shaft. It adds to the ``motor_inertia`` of the robot's description; state it in one place
+        only.
     max_voltage
-        u_max, V.
+        u_max, V; default unlimited.
     max_torque
-        Largest torque at the joint that the drive asks of the motor, N m.
+        Torque limit of the drive at the joint, N·m; default unlimited.
     max_current
-        Largest current that the drive asks for, A.
+        Current limit of the drive, A; default unlimited.
     time_constant
         T of the current loop, s; only in mode ``"torque"``.
     mode
@@ -74,9 +77,9 @@ class Motors(Effect):
     Raises
     ------
     ArgumentError
-        A number is impossible: the message says which.
+        A value is out of bounds, or contradicts the mode; the message names it.
     UnknownNameError
-        There is no such mode.
+        The mode does not exist.
 
     Notes
     -----
@@ -85,8 +88,8 @@ class Motors(Effect):
 
     Examples
     --------
-    A motor that turns freely at 24 V / 0.05 V s/rad = 480 rad/s, here at half that speed behind a gear of 100. It has
-    half its stall torque of 100 · 0.05 N m/A · 24 V / 1.2 Ω left, whatever is asked for:
+    A motor with the no-load speed 24 V / 0.05 V·s/rad = 480 rad/s runs at half that speed behind a gear of ratio 100.
+    It can give half its stall torque of 100 · 0.05 N·m/A · 24 V / 1.2 Ω, whatever the command:
 
     >>> motors = Motors(1, resistance=1.2, torque_constant=0.05, gear_ratio=100.0, max_voltage=24.0)
     >>> motors.torque(motors.initial_state(), np.array([2.4]), np.array([1000.0]))
@@ -115,46 +118,49 @@ class Motors(Effect):
         if mode not in MODES:
             raise UnknownNameError("mode of motors", mode, MODES)
         self.n = n = joint_count(robot)
+        each = partial(reals, shape=(n,), broadcast=True)
         self.mode = mode
         self.compensate_back_emf = bool(compensate_back_emf)
         constant = torque_constant if back_emf_constant is None else back_emf_constant
         parameters = {
-            "resistance": checked(resistance, (n,), "resistance", least=0.0),
-            "inductance": checked(inductance, (n,), "inductance", least=0.0),
-            "torque_constant": checked(torque_constant, (n,), "torque_constant", positive=True),
-            "back_emf_constant": checked(constant, (n,), "back_emf_constant", least=0.0),
-            "gear_ratio": checked(gear_ratio, (n,), "gear_ratio"),
-            "rotor_inertia": checked(rotor_inertia, (n,), "rotor_inertia", least=0.0),
-            "max_voltage": checked(max_voltage, (n,), "max_voltage", positive=True, infinite=True),
-            "max_torque": checked(max_torque, (n,), "max_torque", positive=True, infinite=True),
-            "max_current": checked(max_current, (n,), "max_current", positive=True, infinite=True),
-            "time_constant": checked(time_constant, (n,), "time_constant", least=0.0),
+            "resistance": each(resistance, "resistance", at_least=0.0),
+            "inductance": each(inductance, "inductance", at_least=0.0),
+            "torque_constant": each(torque_constant, "torque_constant", above=0.0),
+            "back_emf_constant": each(constant, "back_emf_constant", at_least=0.0),
+            "gear_ratio": each(gear_ratio, "gear_ratio"),
+            "rotor_inertia": each(rotor_inertia, "rotor_inertia", at_least=0.0),
+            "max_voltage": each(max_voltage, "max_voltage", above=0.0, infinite=True),
+            "max_torque": each(max_torque, "max_torque", above=0.0, infinite=True),
+            "max_current": each(max_current, "max_current", above=0.0, infinite=True),
+            "time_constant": each(time_constant, "time_constant", at_least=0.0),
         }
         if (parameters["gear_ratio"] == 0.0).any():
-            raise ArgumentError("a gear_ratio must not be zero")
+            raise ArgumentError("gear_ratio must not be zero")
         limited = np.isfinite(parameters["max_voltage"]) | (mode == "voltage")
         if (limited & (parameters["resistance"] == 0.0)).any():
-            raise ArgumentError("motors in mode 'voltage', and those with a max_voltage, need a resistance above zero")
+            raise ArgumentError("resistance is zero; with mode='voltage' or a max_voltage it must be positive")
         if mode == "voltage" and parameters["time_constant"].any():
-            raise ArgumentError("motors in mode 'voltage' have no current loop, hence no time_constant")
+            raise ArgumentError(
+                "time_constant is of the current loop, which mode='voltage' does not have; leave it out"
+            )
         if mode == "torque" and compensate_back_emf:
-            raise ArgumentError("motors in mode 'torque' always compensate the back-EMF: leave compensate_back_emf out")
+            raise ArgumentError("mode='torque' always compensates the back-EMF; leave compensate_back_emf out")
         super().__init__("motors", parameters)
 
     @property
     def state_size(self) -> int:
-        """Numbers in the state: the motors' currents (n), or none if all follow at once."""
+        """Size of the state: n motor currents, or 0 if all follow at once."""
         return self.n if self._lags(self.parameters).any() else 0
 
     def initial_state(self, tau: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Currents (state_size,) at the start, A: none, or those that give the torques tau (n,), N m."""
+        """Return currents (state_size,) at the start, A: zero, or those that give the torques tau (n,), N·m."""
         if self.state_size == 0 or tau is None:
             return np.zeros(self.state_size)
         own = self.parameters
-        return np.asarray(tau, dtype=float) / (own["gear_ratio"] * own["torque_constant"])
+        return reals(tau, "tau") / (own["gear_ratio"] * own["torque_constant"])
 
     def reflected_inertia(self, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Inertia (n,) that the rotors add at their joints, kg m²: N² J.
+        """Return the inertia (n,) that the rotors add at their joints, kg·m²: N² J.
 
         >>> Motors(1, gear_ratio=100.0, rotor_inertia=2e-5).reflected_inertia()
         array([0.2])
@@ -163,41 +169,41 @@ class Motors(Effect):
         return own["gear_ratio"] * own["gear_ratio"] * own["rotor_inertia"]
 
     def torque(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Torques of the motors at their joints.
+        """Return the torques of the motors at their joints.
 
         Parameters
         ----------
         state
             Currents, shape (..., state_size), A.
         joint_speed
-            Shape (..., n), rad/s.
+            Joint velocities, shape (..., n), rad/s.
         command
-            Torques that the controller asks for, shape (..., n), N m.
+            Commanded joint torques, shape (..., n), N·m.
         parameters
-            Numbers of the formulas by name; default the object's own.
+            Values by name; default `parameters` of this object.
 
         Returns
         -------
         ndarray
-            Shape (..., n), N m.
+            Shape (..., n), N·m.
         """
         own = self.parameters if parameters is None else parameters
         return own["gear_ratio"] * own["torque_constant"] * self.current(state, joint_speed, command, own)
 
     def current(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Currents of the motors, shape (..., n), A; arguments as for `torque`."""
+        """Return motor currents, shape (..., n), A; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         at_once = self._current_at_once(joint_speed, command, own)
         if self.state_size == 0:
             return at_once
         current = np.asarray(state)
         if self.mode == "torque":
-            # A lag without inductance is of the drive alone: the voltage bounds the current itself.
+            # Without inductance the lag is that of the drive, and the voltage bounds the current itself.
             current = where_positive(own["inductance"], current, self._reachable(current, joint_speed, own))
         return where_positive(self._lags(own), current, at_once)
 
     def voltage(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Voltages at the motors, shape (..., n), V; arguments as for `torque`."""
+        """Return motor voltages, shape (..., n), V; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
         if self.mode == "voltage":
@@ -213,7 +219,7 @@ class Motors(Effect):
     def derivative(
         self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None
     ) -> Any:
-        """Rates of the currents, shape (..., state_size), A/s; arguments as for `torque`."""
+        """Return the rates of the currents, shape (..., state_size), A/s; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         if self.state_size == 0:
             return np.zeros_like(np.asarray(joint_speed)[..., :0])
@@ -230,36 +236,36 @@ class Motors(Effect):
     def electrical_power(
         self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None
     ) -> Any:
-        """Power u i that flows from the drives into the motors, shape (..., n), W; arguments as for `torque`.
+        """Return the electrical power u i into the motors, shape (..., n), W; arguments as for `torque`.
 
-        It becomes mechanical power tau v, a loss (see `loss`) and magnetic energy (see `magnetic_energy`).
+        It becomes mechanical power tau v, heat (see `loss`) and magnetic energy (see `magnetic_energy`).
         """
         own = self.parameters if parameters is None else parameters
         return self.voltage(state, joint_speed, command, own) * self.current(state, joint_speed, command, own)
 
     def loss(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Power lost in the motors, shape (..., n), W: R i² + (ke - kt) N v i; arguments as for `torque`."""
+        """Return the power lost in the motors, shape (..., n), W: R i² + (ke - kt) N v i; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         current = self.current(state, joint_speed, command, own)
         difference = (own["back_emf_constant"] - own["torque_constant"]) * own["gear_ratio"]
         return (own["resistance"] * current + difference * joint_speed) * current
 
     def magnetic_energy(self, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Energy L i² / 2 in the windings whose current is a state, shape (..., n), J; 0 for the others."""
+        """Return the energy L i² / 2 of windings whose current is a state, shape (..., n), J; 0 for the others."""
         own = self.parameters if parameters is None else parameters
         if self.state_size == 0:
             return np.zeros(self.n)
         return where_positive(self._lags(own), 0.5 * own["inductance"] * np.asarray(state) ** 2, 0.0)
 
     def fastest_rate(self, parameters: Mapping[str, Any] | None = None) -> float:
-        """Rate of the fastest current, 1/s: what limits the steps of explicit integrators; 0 without a state."""
+        """Return the rate of the fastest current, 1/s, which limits explicit integrators' steps; 0 without state."""
         own = self.parameters if parameters is None else parameters
         lags = self._lags(own)
         slow = np.where(lags > 0.0, lags, np.inf)
         return float(np.max(1.0 / slow)) if self.mode == "torque" else float(np.max(own["resistance"] / slow))
 
     def _lags(self, own: Mapping[str, Any]) -> Any:
-        """What makes each current a state where it is positive: the time constant, or in mode "voltage" inductance."""
+        """Return what makes a current a state where positive: time constant, or inductance in mode "voltage"."""
         return own["time_constant"] if self.mode == "torque" else own["inductance"]
 
     def _wanted_current(self, command: Any, own: Mapping[str, Any]) -> Any:
@@ -274,7 +280,7 @@ class Motors(Effect):
 
     @staticmethod
     def _reachable(current: Any, joint_speed: Any, own: Mapping[str, Any]) -> Any:
-        """The current as far as the voltage lets it stay constant."""
+        """Return the current within the bounds that the voltage can sustain."""
         if _is_infinite(own["max_voltage"]):
             return current
         back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
@@ -300,6 +306,6 @@ def _bounded(x: Any, bound: Any) -> Any:
 
 
 def _is_infinite(bound: Any) -> bool:
-    """Whether all bounds are known to be none."""
+    """Whether all bounds are known to be infinite."""
     array = boxed(bound)
     return array.dtype != object and bool(np.isinf(array).all())

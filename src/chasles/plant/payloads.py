@@ -1,4 +1,4 @@
-"""Bodies that the robot picks up and puts down on its way."""
+"""Bodies that the robot picks up and puts down during a motion."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import reals
 from chasles.engine import where
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.model.description import Frame
 from chasles.model.inertia import impossibility
-from chasles.plant.effect import Effect, checked
+from chasles.plant.effect import Effect
 
 
 class PickedPayload(Effect):
     """A body that moves with a frame of the robot between two times.
 
-    It is taken up and given away without a jolt: velocities do not jump, the body has the velocity of the frame at that
-    moment. Between the two times it weighs and has inertia like any link; controllers know nothing of it.
+    There is no impact: at both times the body has the velocity of the frame, and joint velocities are continuous. In
+    between, the body has weight and inertia like any link. Controllers do not know of it.
 
-    Fixed-step integrators pick up and put down between two of their steps, at the boundary nearest to the time;
-    variable-step integrators exactly at the time.
+    Variable-step integrators pick up and put down exactly at the given times; fixed-step integrators at the nearest
+    boundary between two steps.
 
     Parameters
     ----------
     name
-        For parameters: ``"payloads.NAME.mass"``, ….
+        Name in parameters: ``"payloads.NAME.mass"``, ….
     mass
-        kg.
+        Mass, kg.
     center_of_mass
-        In the axes of the frame, shape (3,), m.
+        Centre of mass in the axes of the frame, shape (3,), m.
     inertia
-        About the centre of mass in the axes of the frame, shape (3, 3), kg m²; default zero (a point mass).
+        Inertia about the centre of mass in the axes of the frame, shape (3, 3), kg·m²; default zero, a point mass.
     frame
-        Frame or link that carries it; default the tool.
+        Frame or link that carries the body; default the tool.
     pick_time, put_time
-        When it is picked up and put down, s; default from the beginning and for ever.
+        Times of picking up and putting down, s; default always carried.
 
     Raises
     ------
     ArgumentError
-        A number is impossible.
+        A value is physically impossible; the message names it.
 
     Examples
     --------
@@ -69,14 +70,16 @@ class PickedPayload(Effect):
         put_time: float = np.inf,
     ) -> None:
         parameters = {
-            "mass": checked(mass, (), "mass", least=0.0),
-            "center_of_mass": checked(center_of_mass, (3,), "center_of_mass"),
-            "inertia": checked(np.zeros((3, 3)) if inertia is None else inertia, (3, 3), "inertia"),
-            "pick_time": checked(pick_time, (), "pick_time", infinite=True),
-            "put_time": checked(put_time, (), "put_time", infinite=True),
+            "mass": reals(mass, "mass", (), at_least=0.0),
+            "center_of_mass": reals(center_of_mass, "center_of_mass", (3,)),
+            "inertia": reals(np.zeros((3, 3)) if inertia is None else inertia, "inertia", (3, 3)),
+            "pick_time": reals(pick_time, "pick_time", (), infinite=True),
+            "put_time": reals(put_time, "put_time", (), infinite=True),
         }
         if not parameters["pick_time"] < parameters["put_time"]:
-            raise ArgumentError(f"payload '{name}' is put down at {put_time:g} s, before it is picked up")
+            raise ArgumentError(
+                f"payload '{name}': put_time {put_time:g} s must be later than pick_time {pick_time:g} s"
+            )
         wrong = impossibility(Inertia(float(mass), parameters["center_of_mass"], parameters["inertia"]))
         if wrong:
             raise ArgumentError(f"payload '{name}': {wrong}")
@@ -85,18 +88,18 @@ class PickedPayload(Effect):
 
     @property
     def link(self) -> str:
-        """Name of the link that it is while it is carried."""
+        """Name of the link that represents the payload."""
         return f"payloads.{self.name}"
 
     def attached(self, description: Description) -> Description:
-        """The robot with a massless link in the place of the payload."""
+        """Return the robot with a massless link at the place of the payload."""
         frame = description.tool if self.frame == "tool" else self.frame
         place = next((place for place in description.frames if place.name == frame), Frame(frame, frame))
         holder = Joint(self.link, "fixed", place.link, self.link, T_parent_joint=place.T_link_frame)
         return description.replace(links=(*description.links, Link(self.link)), joints=(*description.joints, holder))
 
     def carried(self, t: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of the link at a time: those of the payload, or zero."""
+        """Return the parameters of the link at a time: those of the payload, or zero."""
         present = where((parameters["pick_time"] <= t) & (t < parameters["put_time"]), 1.0, 0.0)
         link = f"links.{self.link}"
         return {
@@ -106,5 +109,5 @@ class PickedPayload(Effect):
         }
 
     def switch_times(self, parameters: Mapping[str, Any]) -> list[Any]:
-        """Times at which it is picked up and put down."""
+        """Return the times at which the payload is picked up and put down."""
         return [parameters["pick_time"], parameters["put_time"]]

@@ -1,4 +1,4 @@
-"""The plant: a robot with everything that makes it differ from ideal rigid bodies under ideal torques."""
+"""The plant: a robot with the effects that distinguish it from rigid bodies under ideal torques."""
 
 from __future__ import annotations
 
@@ -24,40 +24,39 @@ from chasles.sealed import Sealed
 
 
 class Plant(Sealed):
-    """What a controller controls: a robot and effects, each of which may be left out.
+    """The system under control: a robot with effects, all of them optional.
 
-    The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves as the robot
-    does, and `chasles.simulate` takes either. Every number of an effect can be varied from run to run, by the name that
-    `parameters` lists.
+    The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves like its
+    robot, and `chasles.simulate` takes either. Every value of an effect can be varied from run to run, under the name
+    that `parameters` lists.
 
     Parameters
     ----------
     robot
-        Links, joints, and what its description says of payload, viscous and Coulomb friction and armature.
+        Links and joints, with the payload, friction and motor inertia of the robot's description.
     friction
-        Joint friction that adds to the robot's own. With elastic joints it is that of motors and gears.
+        Joint friction, added to the robot's own. With elastic joints it acts on the motor side.
     motors
-        Motors, gears and drives between the controller's torques and those of the joints; default ideal ones.
+        Motors, gears and drives between commanded and actual joint torques; default ideal torques.
     elastic_joints
-        Springs between the motors and the joints; default stiff ones. The inertia of the motors' rotors then adds to
-        that of the elastic joints, on the motors' side.
+        Springs between motors and joints; default rigid joints. Rotor inertias of `motors` then act on the motor side.
     payloads
-        Bodies that are picked up and put down on the way.
+        Bodies that are picked up and put down during the motion.
     wrenches
-        Wrenches from outside as functions of time.
+        External wrenches as functions of time.
     contacts
         Planes of the environment that frames of the robot touch.
     sensors
-        What the controller sees; default everything as it is.
+        Sensors of the controller; default ideal measurements.
     base
         Prescribed motion of the robot's base; default at rest.
 
     Raises
     ------
     ArgumentError
-        Effects are not of their kind, are made for another number of joints, or have the same name.
+        An effect has the wrong type or number of joints, or two effects have the same name.
     UnknownNameError
-        An effect acts at a frame that the robot has not.
+        An effect acts on a frame that the robot does not have.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class Plant(Sealed):
         base: BaseMotion | None = None,
     ) -> None:
         if not isinstance(robot, Robot):
-            raise ArgumentError(f"a plant is made of a robot, not {robot!r}")
+            raise ArgumentError(f"robot must be a Robot, not {robot!r}")
         self.robot = robot
         self.friction = _of_kind(friction, Friction, "friction")
         self.motors = _of_kind(motors, Motors, "motors")
@@ -100,7 +99,7 @@ class Plant(Sealed):
             if effect.frame not in ("tool", *robot.frame_names):
                 raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
         if sensors is not None and sensors.side == "motor" and elastic_joints is None:
-            raise ArgumentError("sensors on the side of the motor need elastic_joints: stiff joints have but one side")
+            raise ArgumentError("sensors with side='motor' need elastic_joints: a rigid joint has one side only")
         has_quaternions, has_several = robot.nq != robot.n, len(robot.joint_names) != robot.n
         for name, given, cannot in (
             ("friction", friction, has_quaternions),
@@ -110,7 +109,7 @@ class Plant(Sealed):
         ):
             if given is not None and cannot:
                 raise ArgumentError(
-                    f"robot '{robot.name}' has joints with several degrees of freedom: they cannot have {name}"
+                    f"robot '{robot.name}' has joints with several degrees of freedom, which {name} do not support"
                 )
 
     @property
@@ -125,7 +124,7 @@ class Plant(Sealed):
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:
-        """The effects by the names under which their parameters are listed."""
+        """Effects by the prefix of their parameters' names."""
         single = {
             "friction": self.friction,
             "motors": self.motors,
@@ -138,12 +137,12 @@ class Plant(Sealed):
 
     @cached_property
     def values(self) -> Mapping[str, NDArray[np.float64]]:
-        """Numbers of the effects by their full names."""
+        """Parameter values of all effects, by full name."""
         return {f"{name}.{key}": value for name, e in self.effects.items() for key, value in e.parameters.items()}
 
     @cached_property
     def parameters(self) -> Mapping[str, tuple[int, ...]]:
-        """Names and shapes of the parameters that simulations can vary: the robot's and those of the effects."""
+        """Names and shapes of the parameters of robot and effects that simulations can vary."""
         shapes = {name: value.shape for name, value in self.values.items()}
         if self.sensors is not None:
             shapes["sensors.seed"] = ()
@@ -151,7 +150,7 @@ class Plant(Sealed):
 
     @property
     def is_robot(self) -> bool:
-        """Whether it is its robot alone."""
+        """Whether the plant is a robot without effects."""
         return not self.effects
 
     def __repr__(self) -> str:
@@ -159,28 +158,28 @@ class Plant(Sealed):
 
 
 def as_plant(plant: Robot | Plant) -> Plant:
-    """A robot as the plant without effects, and a plant as it is.
+    """Return a plant; a robot becomes a plant without effects.
 
     Raises
     ------
     ArgumentError
-        It is neither.
+        `plant` is neither a Robot nor a Plant.
     """
     if isinstance(plant, Plant):
         return plant
     if isinstance(plant, Robot):
         return Plant(plant)
-    raise ArgumentError(f"what is simulated is a Robot or a Plant, not {plant!r}")
+    raise ArgumentError(f"plant must be a Robot or a Plant, not {plant!r}")
 
 
 def _of_kind(effect: Any, kind: type, name: str) -> Any:
     if effect is not None and not isinstance(effect, kind):
-        raise ArgumentError(f"{name} of a plant is a {kind.__name__}, not {effect!r}")
+        raise ArgumentError(f"{name} must be a {kind.__name__}, not {effect!r}")
     return effect
 
 
 def _by_name(effects: Any, kind: type, name: str) -> dict[str, Any]:
-    """Effects of one kind by the names under which their parameters are listed."""
+    """Return effects of one kind by the prefix of their parameters' names."""
     listed: list[Any] = [effects] if isinstance(effects, kind) else list(effects)
     for effect in listed:
         _of_kind(effect, kind, name)

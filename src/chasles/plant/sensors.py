@@ -1,16 +1,18 @@
-"""What the controller sees: encoders with steps, noise and delay, and velocities measured or differentiated."""
+"""Sensors: encoders with resolution, noise and delay; velocities measured or differentiated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import real, reals
 from chasles.engine import floor
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.plant.effect import Effect, checked, joint_count, where_positive
+from chasles.plant.effect import Effect, joint_count, where_positive
 
 VELOCITIES = ("measured", "differentiated")
 SIDES = ("link", "motor")
@@ -19,50 +21,51 @@ _LARGEST_SEED = 2.0**53
 
 
 class Sensors(Effect):
-    """Sensors of joint positions and velocities, read once at every call of the controller.
+    """Sensors of joint positions and velocities, read once per call of the controller.
 
-    A position is read as q + σ ξ, with ξ normally distributed and independent from joint to joint and call to call, and
-    rounded to whole steps of the encoder. A velocity is measured in the same way by a sensor of its own, or
-    differentiated from the positions read,
+    A position is read as q + σ ξ and rounded to whole encoder steps; the noise ξ is normally distributed, independent
+    between joints and calls. A velocity is measured in the same way by a sensor of its own, or differentiated from the
+    position readings,
 
         v[k] = v[k-1] + T / (T + T_f) ((q[k] - q[k-1]) / T - v[k-1]),
 
-    with the period T and the time constant T_f of a filter of first order (T_f = 0: the bare difference). What was read
-    reaches the controller after the delay; before the first reading does, it sees the start extrapolated backwards.
+    with the period T and the time constant T_f of a first-order filter (T_f = 0: plain difference). Readings reach the
+    controller after the delay; until the first one arrives, the controller sees the start extrapolated backwards.
 
     Parameters
     ----------
     robot
-        A robot, or the number n of its joints.
+        Robot, or its number of joints n.
     position_resolution
-        Step of the encoder, rad; 0 for none. All numbers are one for all joints, or one for each, shape (n,).
+        Encoder step, rad; default 0, no rounding. Each parameter is one value for all joints, or one per joint, (n,).
     position_noise
-        Standard deviation σ of the position, rad.
+        Standard deviation σ of position readings, rad.
     velocity_resolution, velocity_noise
-        The same of a measured velocity, rad/s.
+        Resolution and standard deviation of measured velocities, rad/s.
     velocity
         ``"measured"`` or ``"differentiated"``.
     filter_time
-        T_f, s.
+        Time constant T_f of the filter of differentiated velocities, s.
     delay
-        From reading to controller, s, a whole number of periods; for the time that the controller takes, see ``delay``
+        Time from reading to controller, s, a whole number of periods. The controller's own computing time is ``delay``
         of `chasles.simulate`.
     side
-        Of elastic joints: ``"link"``, the joint itself, or ``"motor"``, the motor's angle divided by the gear ratio.
+        Measured side of elastic joints: ``"link"``, the joint itself, or ``"motor"``, the motor angle divided by the
+        gear ratio.
     seed
-        Of the noise, a whole number. The same seed gives the same noise, whatever else changes; runs of a batch have
-        the same noise unless their seeds are varied, ``vary={"sensors.seed": range(100)}``.
+        Seed of the noise, a whole number. Equal seeds give equal noise, whatever else changes. All runs of a batch have
+        the same noise unless the seed is varied: ``vary={"sensors.seed": range(100)}``.
 
     Raises
     ------
     ArgumentError
-        A number is impossible.
+        A value is out of bounds, or contradicts `velocity`; the message names it.
     UnknownNameError
-        There is no such kind of velocity or side.
+        The kind of velocity or the side does not exist.
 
     Examples
     --------
-    An encoder of 4096 steps and nothing else:
+    An encoder with 4096 steps per revolution, otherwise ideal:
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
@@ -94,46 +97,51 @@ class Sensors(Effect):
         if side not in SIDES:
             raise UnknownNameError("side of a joint", side, SIDES)
         self.n = n = joint_count(robot)
+        each = partial(reals, shape=(n,), broadcast=True)
         parameters = {
-            "position_resolution": checked(position_resolution, (n,), "position_resolution", least=0.0),
-            "position_noise": checked(position_noise, (n,), "position_noise", least=0.0),
+            "position_resolution": each(position_resolution, "position_resolution", at_least=0.0),
+            "position_noise": each(position_noise, "position_noise", at_least=0.0),
         }
         if velocity == "measured":
-            parameters["velocity_resolution"] = checked(velocity_resolution, (n,), "velocity_resolution", least=0.0)
-            parameters["velocity_noise"] = checked(velocity_noise, (n,), "velocity_noise", least=0.0)
-            if np.any(np.asarray(filter_time) != 0.0):
-                raise ArgumentError("a measured velocity is not filtered: filter_time is for 'differentiated'")
+            parameters["velocity_resolution"] = each(velocity_resolution, "velocity_resolution", at_least=0.0)
+            parameters["velocity_noise"] = each(velocity_noise, "velocity_noise", at_least=0.0)
+            if each(filter_time, "filter_time").any():
+                raise ArgumentError(
+                    "filter_time is for velocity='differentiated'; measured velocities are not filtered"
+                )
         else:
-            parameters["filter_time"] = checked(filter_time, (n,), "filter_time", least=0.0)
-            if np.any(np.asarray(velocity_noise) != 0.0) or np.any(np.asarray(velocity_resolution) != 0.0):
-                raise ArgumentError("a differentiated velocity has no noise and no resolution of its own")
+            parameters["filter_time"] = each(filter_time, "filter_time", at_least=0.0)
+            if each(velocity_noise, "velocity_noise").any() or each(velocity_resolution, "velocity_resolution").any():
+                raise ArgumentError(
+                    "velocity_noise and velocity_resolution are for velocity='measured'; leave them out"
+                )
         super().__init__("sensors", parameters)
         self.velocity = velocity
         self.side = side
-        self.delay = float(checked(delay, (), "delay", least=0.0))
+        self.delay = real(delay, "delay", at_least=0.0)
         self.seed = int(checked_seeds(seed))
 
     @property
     def noises(self) -> tuple[str, ...]:
-        """Names of the parameters that are standard deviations of noise."""
+        """Names of the parameters that are standard deviations of noise, in the order of drawing."""
         return tuple(name for name in ("position_noise", "velocity_noise") if name in self.parameters)
 
     def delay_periods(self, period: float) -> int:
-        """The delay in whole periods."""
+        """Return the delay as a number of periods."""
         count = round(self.delay / period)
         if abs(count * period - self.delay) > 1e-6 * period:
             raise ArgumentError(
-                f"the delay of the sensors, {self.delay:g} s, must be a whole number of periods of {period:g} s"
+                f"the sensors' delay of {self.delay:g} s is not a whole number of periods of {period:g} s"
             )
         return count
 
     def memory_size(self, period: float) -> int:
-        """Numbers that they remember from call to call."""
+        """Return the size of the memory between calls."""
         late = self.delay_periods(period)
         return (late + 2) * self.n if self.velocity == "differentiated" else 2 * late * self.n
 
     def initial_memory(self, q: Any, qd: Any, period: float) -> Any:
-        """Memory (..., size) at a start with positions and velocities (..., n): what they would have read before."""
+        """Return the memory (..., size) at the start: readings extrapolated backwards from q and qd, (..., n)."""
         late = self.delay_periods(period)
         past = [q - k * period * qd for k in range(late, 0, -1)]
         if self.velocity == "differentiated":
@@ -148,20 +156,20 @@ class Sensors(Effect):
         Parameters
         ----------
         q, qd
-            What is there, (n,).
+            True positions and velocities, (n,).
         noise
-            Numbers (n,) with the standard normal distribution for some of `noises`.
+            Samples (n,) of the standard normal distribution, for some of `noises`.
         memory
-            (memory_size,).
+            Memory of the last call, (memory_size,).
         parameters
-            As `parameters`.
+            Values of `parameters`.
         period
-            Time from call to call, s.
+            Time between two calls, s.
 
         Returns
         -------
         q, qd, memory
-            What the controller sees, and the memory for the next call.
+            Readings for the controller, and the memory for the next call.
         """
         n, late = self.n, self.delay_periods(period)
         position = _quantised(_noisy(q, "position_noise", noise, parameters), parameters["position_resolution"])
@@ -178,10 +186,16 @@ class Sensors(Effect):
 
 
 def checked_seeds(seeds: Any) -> Any:
-    """Seeds as whole numbers in an array of any shape, if they are such."""
-    array = np.asarray(seeds, dtype=float)
-    if not ((array >= 0.0) & (array < _LARGEST_SEED) & (array == np.floor(array))).all():
-        raise ArgumentError("the seed of sensors must be a whole number, not negative")
+    """Return seeds, an array of any shape, as whole numbers.
+
+    >>> checked_seeds(0.5)
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: the seed of sensors is 0.5; it must be a whole number
+    """
+    array = reals(seeds, "the seed of sensors", at_least=0.0, at_most=_LARGEST_SEED)
+    if (array != np.floor(array)).any():
+        raise ArgumentError(f"the seed of sensors is {array[array != np.floor(array)][0]}; it must be a whole number")
     return array.astype(np.int64)
 
 
@@ -190,6 +204,6 @@ def _noisy(value: Any, name: str, noise: Mapping[str, Any], parameters: Mapping[
 
 
 def _quantised(value: Any, resolution: Any) -> Any:
-    """The nearest whole number of steps."""
+    """Round a value to whole steps; without a resolution return it as it is."""
     step = where_positive(resolution, resolution, 1.0)
     return where_positive(resolution, step * floor(value / step + 0.5), value)

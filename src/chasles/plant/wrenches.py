@@ -1,4 +1,4 @@
-"""Forces and torques from outside, as functions of time."""
+"""External wrenches as functions of time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.cached import cached_property
 from chasles.engine import trace
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.plant.effect import Effect, checked
+from chasles.plant.effect import Effect
 
 Axes = Literal["frame", "world"]
 AXES = ("frame", "world")
@@ -20,33 +21,32 @@ _ROUNDING = 1e-12
 
 
 class ExternalWrench(Effect):
-    """A wrench (m, f) that acts on a frame of the robot, as a function of time.
+    """A wrench (m, f) on a frame of the robot, as a function of time.
 
     Parameters
     ----------
     name
-        For parameters: ``"wrenches.NAME.…"``.
+        Name in parameters: ``"wrenches.NAME.…"``.
     function
-        ``function(t, parameters) -> (6,)``, in N m and N about the frame's origin. It is compiled with the plant if it
-        can be traced; otherwise it is evaluated at the controller's calls and taken for linear in between.
+        ``function(t, parameters) -> (6,)``, in N·m and N about the frame's origin. It is compiled with the plant if it
+        can be traced; otherwise it is evaluated at the controller's calls and interpolated linearly in between.
     times, samples
-        Instead of a function: wrenches of shape (k, 6) at increasing times (k,), s. Between them the wrench is linear,
-        outside of them zero. The simulation looks at it at the controller's calls.
+        Wrenches (k, 6) at increasing times (k,), s, in place of a function. They are interpolated linearly, are zero
+        outside, and are evaluated at the controller's calls.
     frame
-        Frame or link on which it acts; default the tool.
+        Frame or link on which the wrench acts; default the tool.
     axes
-        ``"frame"``: its components are in the frame's axes and turn with it; ``"world"``: in world axes.
+        Axes of the components: ``"frame"``, which rotate with the frame, or ``"world"``.
     parameters
-        Numbers of the function that may be varied, by name. Samples have one, ``"scale"``, by which they are
-        multiplied.
+        Parameters of the function that can be varied, by name. Samples have one, their factor ``"scale"``.
     switch_times
-        Times at which the function jumps, s: variable-step integrators are restarted there. Fixed steps see a jump that
-        falls on the boundary of two steps as it is.
+        Times at which the function jumps, s. Variable-step integrators restart there; fixed-step integrators resolve
+        jumps at the boundaries of their steps.
 
     Raises
     ------
     ArgumentError
-        There is neither a function nor samples, or both, or a shape does not fit.
+        Both a function and samples are given, or neither, or a shape differs.
 
     Examples
     --------
@@ -83,27 +83,24 @@ class ExternalWrench(Effect):
         if (function is None) == (samples is None) or (samples is None) != (times is None):
             raise ArgumentError(f"wrench '{name}' needs either a function, or times and samples")
         if samples is not None and parameters:
-            raise ArgumentError(f"samples of wrench '{name}' have no other parameter than 'scale'")
-        own = {key: np.array(value, dtype=float) for key, value in (parameters or {}).items()}
+            raise ArgumentError(
+                f"wrench '{name}' is made of samples, whose one parameter is 'scale'; leave parameters out"
+            )
+        own = {key: reals(value, f"parameters['{key}']") for key, value in (parameters or {}).items()}
         super().__init__(name, {"scale": np.ones(())} if samples is not None else own)
         self.function = function
         self.frame = frame
         self.axes: Axes = axes
-        self._switches = [float(time) for time in checked(list(switch_times), (len(switch_times),), "switch_times")]
+        self._switches = [float(time) for time in reals(switch_times, "switch_times", ("k",))]
         if samples is not None:
-            self.samples = np.array(samples, dtype=float)
-            self.times = np.array(times, dtype=float)
-            if self.times.ndim != 1 or self.times.size < 1 or self.samples.shape != (self.times.size, 6):
-                raise ArgumentError(
-                    f"wrench '{name}' needs times (k,) and samples (k, 6), not {self.times.shape}, {self.samples.shape}"
-                )
-            finite = np.isfinite(self.samples).all() and np.isfinite(self.times).all()
-            if not (finite and (np.diff(self.times) > 0.0).all()):
-                raise ArgumentError(f"the samples of wrench '{name}' must be finite, at increasing times")
+            self.times = reals(times, f"times of wrench '{name}'", ("k",))
+            self.samples = reals(samples, f"samples of wrench '{name}'", (self.times.size, 6))
+            if not self.times.size or (np.diff(self.times) <= 0.0).any():
+                raise ArgumentError(f"the times of wrench '{name}' must increase, not {self.times.tolist()}")
 
     @cached_property
     def sampled(self) -> bool:
-        """Whether the simulation evaluates it beforehand, at the controller's calls."""
+        """Whether the wrench is evaluated before the simulation, at the controller's calls."""
         if self.function is None:
             return True
         try:
@@ -115,16 +112,16 @@ class ExternalWrench(Effect):
         return False
 
     def at(self, t: Any, parameters: Mapping[str, Any]) -> Any:
-        """Wrench (6,) at a time, of a function that can be traced."""
+        """Return the wrench (6,) of a function at a time."""
         if self.function is None:
             raise ArgumentError(f"wrench '{self.name}' is made of samples")
         wrench = np.asarray(self.function(t, parameters))
         if wrench.shape != (6,):
-            raise ArgumentError(f"the function of wrench '{self.name}' gave shape {wrench.shape} instead of (6,)")
+            raise ArgumentError(f"the function of wrench '{self.name}' returns shape {wrench.shape}; expected (6,)")
         return wrench
 
     def at_calls(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Wrenches (..., 6) at times (...), of one that is evaluated beforehand; without its scale."""
+        """Return wrenches (..., 6) at times (...), before they are scaled."""
         if self.function is None:
             first, last = self.times[0], self.times[-1]
             near = _ROUNDING * max(1.0, abs(first), abs(last))
@@ -135,7 +132,7 @@ class ExternalWrench(Effect):
         return np.reshape(flat, (*t.shape, 6))
 
     def switch_times(self, parameters: Mapping[str, Any]) -> list[Any]:
-        """Times at which it jumps."""
+        """Return the times at which the wrench jumps."""
         return self._switches
 
     def _flat(self, t: Any, *values: Any) -> Any:

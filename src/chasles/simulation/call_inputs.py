@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chasles.cached import cached_property
 from chasles.engine import Layout
 from chasles.engine.records import Shapes
-from chasles.plant.base_motion import WAY_SIZE, BaseMotion
+from chasles.plant.base_motion import PATH_SIZE, BaseMotion
 from chasles.plant.wrenches import ExternalWrench
 from chasles.simulation.references import LoopReference
 
@@ -115,7 +115,7 @@ class BaseWays:
 
     base: BaseMotion
     period: float
-    shapes = (WAY_SIZE,)
+    shapes = (PATH_SIZE,)
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class BaseWays:
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
         """Values of the ways."""
-        return self.base.ways(times, self.period)
+        return self.base.paths(times, self.period)
 
 
 @dataclass(frozen=True)

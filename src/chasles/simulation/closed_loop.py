@@ -382,7 +382,7 @@ class ClosedLoop:
         if sensors.side == "motor" and self.plant.elastic_joints is not None:
             q, qd = self.plant.elastic_joints.split(x.elastic_joints)
         drawn = {} if noise is None else dict(zip(sensors.noises, noise, strict=True))
-        numbers = self.equations.numbers("sensors", values)
+        numbers = self.equations.values_of("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
         return q, qd, memory
 

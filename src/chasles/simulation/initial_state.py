@@ -36,7 +36,7 @@ def initial_state(
     holding = np.asarray(robot.gravity_torque(q, vary=described)) if needs_holding else np.zeros(robot.n)
     springs, seen = np.zeros(0), q
     if elastic is not None:
-        angles = q + holding / equations.elastic_numbers(values)["stiffness"]
+        angles = q + holding / equations.elastic_values(values)["stiffness"]
         springs = np.concatenate(np.broadcast_arrays(angles, qd), axis=-1)
         seen = angles if sensors is not None and sensors.side == "motor" else q
     read = np.zeros(0)
