@@ -12,7 +12,7 @@ from chasles.errors import ChaslesError
 from chasles.verbs import check, peaks, plot, report, view
 
 if TYPE_CHECKING:
-    from chasles import control, geometry, identification, integrators, studies
+    from chasles import control, geometry, identification, integrators, parallel, studies
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
@@ -107,6 +107,7 @@ __all__ = [
     "integrators",
     "load",
     "online_trajectory",
+    "parallel",
     "peaks",
     "plot",
     "report",
@@ -121,7 +122,7 @@ __all__ = [
 
 _PACKAGES = (
     "algorithms", "control", "engine", "geometry", "identification", "integrators", "interop", "inverse_kinematics",
-    "mechanics", "mobile", "model", "plant", "robot", "simulation", "studies", "trajectories", "visual",
+    "mechanics", "mobile", "model", "parallel", "plant", "robot", "simulation", "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),

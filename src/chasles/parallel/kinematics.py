@@ -1,0 +1,98 @@
+"""Leg lengths of a Stewart-Gough platform, their rates and accelerations, and the Jacobian between legs and platform.
+
+Leg i runs from the base joint a_i (base axes) to the platform joint b_i (platform axes). The platform's frame has the
+pose T_base_platform = (R, p); its twist (omega, v) and the rate of that twist are world-aligned: v is the velocity of
+the platform's origin, and all components are in base axes. Source: Merlet, Parallel Robots (2nd ed., 2006), chapters 3
+and 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.engine import sqrt
+from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
+
+
+class Geometry(NamedTuple):
+    """Joint centres: `base` in base axes and `platform` in platform axes, both (6, 3), m."""
+
+    base: Array
+    platform: Array
+
+
+class LegMotion(NamedTuple):
+    """Motion of one leg, in base axes."""
+
+    arm: Array
+    """Vector (3,) from the platform's origin to the platform joint."""
+    direction: Array
+    """Unit vector (3,) from the base joint to the platform joint."""
+    length: Any
+    """Distance between the two joints."""
+    rate: Any
+    """Rate of the length."""
+    acceleration: Any
+    """Acceleration of the length."""
+    joint_velocity: Array
+    """Velocity (3,) of the platform joint."""
+    joint_acceleration: Array
+    """Acceleration (3,) of the platform joint."""
+
+
+def leg_vectors(geometry: Geometry, T_base_platform: Array) -> Array:
+    """Vectors (6, 3) from the base joints to the platform joints, in base axes."""
+    R, p = rotation_of(T_base_platform), translation_of(T_base_platform)
+    return np.array([p + R @ b - a for a, b in zip(*geometry, strict=True)])
+
+
+def leg_lengths(geometry: Geometry, T_base_platform: Array) -> Array:
+    """Distances (6,) between the joints of each leg."""
+    return np.array([sqrt(d @ d) for d in leg_vectors(geometry, T_base_platform)])
+
+
+def leg_motions(geometry: Geometry, T_base_platform: Array, twist: Array, acceleration: Array) -> list[LegMotion]:
+    """Motion of every leg for the platform's pose, twist (6,) and rate of the twist (6,).
+
+    The derivatives of l² = d · d give l l' = d · d' and l l'' + l'² = d · d'' + d' · d'.
+    """
+    omega, v, omega_dot, v_dot = twist[:3], twist[3:], acceleration[:3], acceleration[3:]
+    R = rotation_of(T_base_platform)
+    motions = []
+    for d, b in zip(leg_vectors(geometry, T_base_platform), geometry.platform, strict=True):
+        r = R @ b
+        swing = cross(omega, r)
+        velocity = v + swing
+        joint_acceleration = v_dot + cross(omega_dot, r) + cross(omega, swing)
+        length = sqrt(d @ d)
+        n = d / length
+        rate = n @ velocity
+        second = n @ joint_acceleration + (velocity @ velocity - rate * rate) / length
+        motions.append(LegMotion(r, n, length, rate, second, velocity, joint_acceleration))
+    return motions
+
+
+def jacobian(geometry: Geometry, T_base_platform: Array) -> Array:
+    """Matrix (6, 6) from the twist of the platform to the rates of the legs: rows (r_i x n_i, n_i).
+
+    Each row holds the Plücker coordinates of a leg's axis about the platform's origin, so forces of the legs make the
+    wrench Jᵀ f about it.
+    """
+    R = rotation_of(T_base_platform)
+    rows = []
+    for d, b in zip(leg_vectors(geometry, T_base_platform), geometry.platform, strict=True):
+        n = d / sqrt(d @ d)
+        rows.append(np.concatenate([cross(R @ b, n), n]))
+    return np.array(rows)
+
+
+def leg_rates(geometry: Geometry, T_base_platform: Array, twist: Array) -> Array:
+    """Rates (6,) of the leg lengths."""
+    return jacobian(geometry, T_base_platform) @ twist
+
+
+def leg_accelerations(geometry: Geometry, T_base_platform: Array, twist: Array, acceleration: Array) -> Array:
+    """Accelerations (6,) of the leg lengths: J acceleration + J' twist."""
+    return np.array([leg.acceleration for leg in leg_motions(geometry, T_base_platform, twist, acceleration)])

@@ -1,0 +1,396 @@
+"""`StewartPlatform`: a body on six legs whose lengths place it in space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import choice, real, reals
+from chasles.cached import cached_property
+from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.geometry.elementary import Array, pose
+from chasles.geometry.projections import pose_distance
+from chasles.parallel import dynamics, kinematics
+from chasles.parallel.compiled import compiled
+from chasles.parallel.dynamics import Architecture, Mechanism
+from chasles.parallel.elimination import solve
+from chasles.parallel.forward import PoseSolution, nearest_pose
+from chasles.parallel.kinematics import Geometry
+from chasles.parallel.legs import Leg
+from chasles.sealed import Sealed
+
+_ARCHITECTURES = ("UPS", "SPU", "SPS")
+#: Joints closer than this, relative to the size of their body, are one point.
+_COINCIDENT = 1e-9
+_ROTATION_TOLERANCE = 1e-6
+
+
+class StewartPlatform(Sealed):
+    """A Stewart-Gough platform: a moving platform on six legs of variable length.
+
+    Poses are those of the platform's frame in the base frame, T_base_platform (..., 4, 4). Twists (omega, v) and their
+    rates are world-aligned: v is the velocity of the platform's origin, components are in base axes. Wrenches (m, f)
+    are about the platform's origin in base axes. All computations take any leading batch axes; each is a
+    `chasles.engine.Function` with its program, derivatives and exports.
+
+    Parameters
+    ----------
+    base
+        Centres of the base joints in the base frame, (6, 3), m.
+    platform
+        Centres of the platform joints in the platform frame, (6, 3), m. Leg i connects base[i] and platform[i].
+    legs
+        Masses of the legs: one `Leg` for all, or six; default massless.
+    mass
+        Mass of the platform with its load, kg; default 0: kinematics only.
+    center_of_mass
+        Its centre of mass in the platform frame, (3,), m.
+    inertia
+        Its rotational inertia about the centre of mass in platform axes, (3, 3), or (3,) for a diagonal one, kg·m².
+    architecture
+        Joints of a leg from base to platform: ``"UPS"`` (universal, prismatic, spherical), ``"SPU"`` or ``"SPS"``.
+    axes
+        First axes of the universal joints, fixed in the base (UPS) or in the platform (SPU), (6, 3); default
+        perpendicular to the leg and to the base's or platform's normal at `home`.
+    home
+        Reference pose, (4, 4): default guess of `forward_kinematics`. Default: platform parallel to the base and above
+        it by the base's radius.
+    leg_limits
+        Smallest and largest leg length, (2,) or (6, 2), m; default none.
+    gravity
+        Acceleration of gravity in base axes, (3,), m/s².
+    name
+        Name for messages and pictures.
+
+    Raises
+    ------
+    ArgumentError
+        A value has a wrong shape or sign or is not finite; two legs coincide; the joints of the base or of the platform
+        lie on a line or in a point.
+
+    Examples
+    --------
+    >>> import chasles as ch, numpy as np
+    >>> angles = np.deg2rad([-10, 10, 110, 130, 230, 250])
+    >>> base = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=-1)
+    >>> stewart = ch.parallel.StewartPlatform(base, 0.6 * np.roll(base, 1, axis=0), mass=10.0, inertia=(1.0, 1.0, 2.0))
+    >>> T = np.eye(4)
+    >>> T[:3, 3] = [0.1, 0.0, 0.9]
+    >>> lengths = stewart.leg_lengths(T)
+    >>> found = stewart.forward_kinematics(lengths)
+    >>> bool(found.success), bool(np.allclose(found.T, T))
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        base: ArrayLike,
+        platform: ArrayLike,
+        *,
+        legs: Leg | Sequence[Leg] = Leg(),  # noqa: B008  (never changes)
+        mass: float = 0.0,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike = (0.0, 0.0, 0.0),
+        architecture: Architecture = "UPS",
+        axes: ArrayLike | None = None,
+        home: ArrayLike | None = None,
+        leg_limits: ArrayLike = (0.0, np.inf),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        name: str = "stewart platform",
+    ) -> None:
+        self.name = str(name)
+        self.base = _frozen(reals(base, "base", (6, 3)))
+        self.platform = _frozen(reals(platform, "platform", (6, 3)))
+        self._require_distinct_joints()
+        self.legs = _six_legs(legs)
+        self.mass = real(mass, "mass", at_least=0.0)
+        self.center_of_mass = _frozen(reals(center_of_mass, "center_of_mass", (3,)))
+        self.inertia = _frozen(_inertia(inertia))
+        self.architecture = choice(architecture, "architecture of the legs", _ARCHITECTURES)
+        self.home = _frozen(self._default_home() if home is None else _one_pose(home))
+        self.axes = _frozen(self._default_axes() if axes is None else _unit_vectors(axes))
+        self.leg_limits = _frozen(_limits(leg_limits))
+        self.gravity = _frozen(reals(gravity, "gravity", (3,)))
+
+    @property
+    def geometry(self) -> Geometry:
+        """Centres of the joints of base and platform."""
+        return Geometry(self.base, self.platform)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What the equations of motion are written for."""
+        return Mechanism(
+            self.geometry, self.architecture, self.axes, self.legs, self.mass, self.center_of_mass, self.inertia,
+            self.gravity,
+        )  # fmt: skip
+
+    @cached_property
+    def size(self) -> float:
+        """Characteristic length, m: the mean distance of the platform's joints from their centroid.
+
+        Rotations are compared with translations in this unit.
+        """
+        return _radius(self.platform)
+
+    # Kinematics
+
+    @compiled(T=(4, 4))
+    def leg_lengths(self, T: Array) -> Array:
+        """Leg lengths (..., 6), m, at poses T (..., 4, 4): the inverse kinematics."""
+        return kinematics.leg_lengths(self.geometry, T)
+
+    @compiled(T=(4, 4))
+    def jacobian(self, T: Array) -> Array:
+        """Matrix (..., 6, 6) from the platform's twist to the rates of the legs.
+
+        Its rows (r x n, n) are the Plücker coordinates of the legs' axes about the platform's origin; it is singular
+        where six of them depend on each other.
+        """
+        return kinematics.jacobian(self.geometry, T)
+
+    @compiled(T=(4, 4), twist=(6,))
+    def leg_rates(self, T: Array, twist: Array) -> Array:
+        """Rates of the leg lengths (..., 6), m/s, for a twist of the platform."""
+        return kinematics.leg_rates(self.geometry, T, twist)
+
+    @compiled(T=(4, 4), twist=(6,), acceleration=(6,))
+    def leg_accelerations(self, T: Array, twist: Array, acceleration: Array) -> Array:
+        """Accelerations of the leg lengths (..., 6), m/s², for a twist of the platform and its rate."""
+        return kinematics.leg_accelerations(self.geometry, T, twist, acceleration)
+
+    @compiled(T=(4, 4), rates=(6,))
+    def twist_from_leg_rates(self, T: Array, rates: Array) -> Array:
+        """Twist of the platform (..., 6) for rates of the legs; infinite or NaN at singular poses."""
+        return solve(kinematics.jacobian(self.geometry, T), rates)
+
+    @compiled(T=(4, 4), twist=(6,), leg_accelerations=(6,))
+    def acceleration_from_leg_accelerations(self, T: Array, twist: Array, leg_accelerations: Array) -> Array:
+        """Rate of the platform's twist (..., 6) for accelerations of the legs; infinite or NaN at singular poses."""
+        remaining = leg_accelerations - kinematics.leg_accelerations(self.geometry, T, twist, np.zeros(6))
+        return solve(kinematics.jacobian(self.geometry, T), remaining)
+
+    @overload
+    def forward_kinematics(
+        self, lengths: ArrayLike, guess: ArrayLike | None = ..., *, select: Literal["nearest"] = ...,
+        tolerance: float | None = ..., max_iterations: int = ...,
+    ) -> PoseSolution: ...  # fmt: skip
+    @overload
+    def forward_kinematics(self, lengths: ArrayLike, *, select: Literal["all"]) -> Any: ...
+    def forward_kinematics(
+        self,
+        lengths: ArrayLike,
+        guess: ArrayLike | None = None,
+        *,
+        select: Literal["nearest", "all"] = "nearest",
+        tolerance: float | None = None,
+        max_iterations: int = 50,
+    ) -> Any:
+        """Find the pose for leg lengths that damped Newton steps reach from a guess.
+
+        Parameters
+        ----------
+        lengths
+            Leg lengths, (..., 6), m.
+        guess
+            Poses to start from, (..., 4, 4); default `home`. A rotation part that is slightly off is orthonormalised.
+        tolerance
+            Largest error of a leg length, m; default 1e-12 times the sum of size and leg lengths.
+        max_iterations
+            Most steps.
+
+        Returns
+        -------
+        PoseSolution
+            With `T`, `success`, `residual`, `iterations` and `status`. Failures keep the pose that the search ended at.
+
+        Raises
+        ------
+        ArgumentError
+            Arguments have wrong shapes, or the tolerance is not positive. Lengths that are NaN, negative or out of
+            reach are no errors: the status says so.
+        """
+        start = self.home if guess is None else guess
+        return nearest_pose(self.geometry, self.size, lengths, start, tolerance, max_iterations)
+
+    # Dynamics
+
+    @compiled(T=(4, 4), wrench=(6,))
+    def leg_forces(self, T: Array, wrench: Array) -> Array:
+        """Forces of the actuators (..., 6), N, that together exert a wrench on the platform: Jᵀ f = wrench.
+
+        A force is positive if it lengthens the leg. Forces that hold the platform against an external wrench w are
+        ``leg_forces(T, -w)`` on top of `inverse_dynamics`.
+        """
+        return dynamics.leg_forces_for_wrench(self.geometry, T, wrench)
+
+    @compiled(T=(4, 4), twist=(6,), acceleration=(6,))
+    def required_wrench(self, T: Array, twist: Array, acceleration: Array) -> Array:
+        """Wrench on the platform (..., 6), N·m and N, that moves platform and legs; it is regular at every pose."""
+        return dynamics.required_wrench(self.mechanism, T, twist, acceleration)
+
+    @compiled(T=(4, 4), twist=(6,), acceleration=(6,))
+    def inverse_dynamics(self, T: Array, twist: Array, acceleration: Array) -> Array:
+        """Forces of the actuators (..., 6), N, for a motion: Jᵀ f = required wrench."""
+        return dynamics.inverse_dynamics(self.mechanism, T, twist, acceleration)
+
+    @compiled(T=(4, 4))
+    def mass_matrix(self, T: Array) -> Array:
+        """Mass matrix of platform and legs (..., 6, 6): the kinetic energy is twistᵀ M twist / 2."""
+        return dynamics.mass_matrix(self.mechanism, T)
+
+    @compiled(T=(4, 4), twist=(6,))
+    def bias_wrench(self, T: Array, twist: Array) -> Array:
+        """Wrench (..., 6) of centrifugal, Coriolis and gravity forces."""
+        return dynamics.bias_wrench(self.mechanism, T, twist)
+
+    @compiled(T=(4, 4), twist=(6,), forces=(6,))
+    def forward_dynamics(self, T: Array, twist: Array, forces: Array) -> Array:
+        """Rate of the platform's twist (..., 6) under forces of the actuators (..., 6), N."""
+        return dynamics.forward_dynamics(self.moving_mechanism, T, twist, forces)
+
+    @compiled(T=(4, 4), twist=(6,))
+    def kinetic_energy(self, T: Array, twist: Array) -> Any:
+        """Kinetic energy of platform and legs (...), J."""
+        return dynamics.kinetic_energy(self.mechanism, T, twist)
+
+    @compiled(T=(4, 4))
+    def potential_energy(self, T: Array) -> Any:
+        """Potential energy of platform and legs (...), J, zero for mass at the base's origin."""
+        return dynamics.potential_energy(self.mechanism, T)
+
+    @cached_property
+    def moving_mechanism(self) -> Mechanism:
+        """`mechanism`, for forward dynamics.
+
+        Raises
+        ------
+        ArgumentError
+            Some motion of the platform moves no mass.
+        """
+        scale = np.array([self.size] * 3 + [1.0] * 3)
+        M = dynamics.mass_matrix(self.mechanism, self.home) / np.outer(scale, scale)
+        least, largest = np.linalg.eigvalsh(M)[[0, -1]]
+        if not least > 1e-12 * largest:
+            raise ArgumentError(
+                f"{self.name}: the mass matrix is singular, so forward dynamics is undefined; give the platform "
+                "mass= and inertia=, or its legs masses"
+            )
+        return self.mechanism
+
+    # Construction
+
+    def _require_distinct_joints(self) -> None:
+        for joints, of_body in ((self.base, "base"), (self.platform, "platform")):
+            spread = np.linalg.svd(joints - joints.mean(axis=0), compute_uv=False)
+            if not spread[1] > _COINCIDENT * spread[0]:
+                shape = "on a line" if spread[0] > _COINCIDENT * np.abs(joints).max() else "in one point"
+                raise ArgumentError(
+                    f"{of_body}: all joints lie {shape}, so the legs cannot hold the platform; give at least three "
+                    "joints that span a triangle"
+                )
+        near_base, near_platform = (
+            np.linalg.norm(joints[:, None] - joints, axis=-1) <= _COINCIDENT * _radius(joints)
+            for joints in (self.base, self.platform)
+        )
+        for i, j in np.argwhere(np.triu(near_base & near_platform, 1)):
+            raise ArgumentError(
+                f"legs {i} and {j} connect the same two points, base {self.base[i]} and platform {self.platform[i]}; "
+                "six different legs are needed"
+            )
+
+    def _default_home(self) -> NDArray[np.float64]:
+        height = np.array([0.0, 0.0, _radius(self.base)])
+        return pose(np.eye(3), self.base.mean(axis=0) + height - self.platform.mean(axis=0))
+
+    def _default_axes(self) -> NDArray[np.float64]:
+        """First axes of the universal joints: perpendicular to the leg at home and to the normal of their body."""
+        legs = kinematics.leg_vectors(self.geometry, self.home)
+        joints = self.base
+        if self.architecture == "SPU":
+            legs, joints = legs @ self.home[:3, :3], self.platform
+        normal = np.linalg.svd(joints - joints.mean(axis=0))[2][2]
+        length = np.linalg.norm(legs, axis=1, keepdims=True)
+        if not np.all(length > _COINCIDENT * self.size):
+            raise ArgumentError(
+                f"leg {int(np.argmin(length))} has no length at the home pose; give another home= or axes= of the "
+                "universal joints"
+            )
+        directions = legs / length
+        tangent = np.cross(normal, directions)
+        along_normal = np.linalg.norm(tangent, axis=1) < 1e-3
+        helper = np.linalg.svd(joints - joints.mean(axis=0))[2][0]
+        tangent[along_normal] = np.cross(helper, directions[along_normal])
+        return np.asarray(tangent / np.linalg.norm(tangent, axis=1, keepdims=True))
+
+    def __repr__(self) -> str:
+        kind = f"{len(_distinct(self.base))}-{len(_distinct(self.platform))}"
+        return f"<StewartPlatform '{self.name}': {kind}, legs {self.architecture}, platform {self.mass:g} kg>"
+
+
+def _distinct(joints: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.unique(np.round(joints / (_COINCIDENT * _radius(joints))), axis=0)
+
+
+def _radius(joints: NDArray[np.float64]) -> float:
+    """Mean distance of points from their centroid."""
+    return float(np.linalg.norm(joints - joints.mean(axis=0), axis=1).mean())
+
+
+def _frozen(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    values = np.asarray(values, dtype=np.float64)
+    values.flags.writeable = False
+    return values
+
+
+def _six_legs(legs: Leg | Sequence[Leg]) -> tuple[Leg, ...]:
+    six = (legs,) * 6 if isinstance(legs, Leg) else tuple(legs)
+    if len(six) != 6:
+        raise ArgumentError(f"legs has {len(six)} legs; give one Leg for all, or six")
+    for leg in six:
+        if not isinstance(leg, Leg):
+            raise ArgumentTypeError(f"legs must hold Leg objects, not {type(leg).__name__}")
+    return six
+
+
+def _inertia(inertia: ArrayLike) -> NDArray[np.float64]:
+    values = reals(inertia, "inertia")
+    matrix = np.diag(values) if values.shape == (3,) else reals(values, "inertia", (3, 3))
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
+        raise ArgumentError("inertia is not symmetric; give the full matrix about the centre of mass")
+    least = np.linalg.eigvalsh(matrix)[0]
+    if least < -1e-12 * np.abs(matrix).max(initial=0.0):
+        raise ArgumentError(f"inertia has the negative principal moment {least:g} kg·m²")
+    return matrix
+
+
+def _one_pose(home: ArrayLike) -> NDArray[np.float64]:
+    T = reals(home, "home", (4, 4))
+    distance = float(pose_distance(T))
+    if not distance <= _ROTATION_TOLERANCE:
+        raise ArgumentError(f"home is not a pose: it is {distance:.3g} away from one")
+    return T
+
+
+def _unit_vectors(axes: ArrayLike) -> NDArray[np.float64]:
+    vectors = reals(axes, "axes", (6, 3))
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.all(lengths > 0.0):
+        raise ArgumentError(f"axes[{int(np.argmin(lengths))}] is zero; it must be the direction of a joint axis")
+    return np.asarray(vectors / lengths)
+
+
+def _limits(leg_limits: ArrayLike) -> NDArray[np.float64]:
+    limits = reals(leg_limits, "leg_limits", infinite=True, at_least=0.0)
+    if limits.shape not in ((2,), (6, 2)):
+        raise ArgumentError(
+            f"leg_limits has shape {limits.shape}; expected (2,) or (6, 2): smallest and largest length"
+        )
+    limits = np.broadcast_to(limits, (6, 2)).copy()
+    for leg, (low, high) in enumerate(limits):
+        if not low < high:
+            raise ArgumentError(f"leg_limits of leg {leg} are ({low:g}, {high:g}); the first must be the smaller one")
+    return limits
