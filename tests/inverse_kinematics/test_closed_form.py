@@ -34,6 +34,14 @@ def robots() -> dict[str, ch.Robot]:
     )
     # Axes 1 and 2 meet under an angle, 2 and 3 are not parallel: an arm with a spherical shoulder and a skew elbow.
     found["skew elbow"] = dh_robot([1.1, 0.7, Q, Q, -Q, 0], [0, 0.3, 0.1, 0, 0, 0], [0.3, 0.1, 0.05, 0.4, 0, 0.1])
+    found["stanford"] = ch.load("stanford")
+    sliding = ["revolute", "revolute", "prismatic", *["revolute"] * 3]
+    found["oblique slide"] = dh_robot(
+        [1.1, 0.7, 0.4, Q, -Q, 0], [0, 0.1, 0.2, 0, 0, 0], [0.3, 0.1, 0.05, 0.4, 0, 0.1], kinds=sliding
+    )
+    found["offset slide"] = dh_robot(
+        [-Q, Q, 0, -Q, Q, 0], [0.2, 0.05, 0, 0, 0, 0], [0.4, 0.15, 0, 0.1, 0, 0.26], kinds=sliding
+    )
     found["planar 3R"] = dh_robot(
         [0, 0, 0], [0.5, 0.4, 0.2], [0.1, 0.2, 0.3], base=ch.geometry.exp_pose(rng.normal(size=6))
     )
@@ -106,9 +114,8 @@ def test_seven_joints_with_an_elbow_angle(rng, confirm) -> None:
     assert (ik(T[:5]).iterations > 0).all()  # without an angle the search chooses
 
 
-@pytest.mark.parametrize("name", ["panda", "stanford"])
-def test_other_robots_have_none(name: str) -> None:
-    robot = ch.load(name)
+def test_other_robots_have_none() -> None:
+    robot = ch.load("panda")
     assert robot.inverse_kinematics.family() is None
     assert robot.inverse_kinematics.branches() == ()
     with pytest.raises(ArgumentError, match="no closed form"):

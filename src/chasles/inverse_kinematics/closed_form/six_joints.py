@@ -1,4 +1,4 @@
-"""Six revolute joints: arms with a spherical wrist, and arms with three parallel axes.
+"""Six joints: arms with a spherical wrist, whose third joint may be prismatic, and arms with three parallel axes.
 
 With all axes taken at joint positions zero, R_ij is the product of the turns of joints i + 1 to j, p_ij leads from a
 point of axis i to one of axis j, and the pose is
@@ -10,10 +10,13 @@ Source of both decompositions: Elias and Wen, IK-Geo (2022), sections on a spher
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from chasles.engine import maximum, sqrt
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
+from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.subproblems import (
     Turn,
     orientations,
@@ -25,6 +28,7 @@ from chasles.inverse_kinematics.closed_form.subproblems import (
 )
 
 SHOULDER, ELBOW, WRIST = ("left", "right"), ("up", "down"), ("straight", "flipped")
+SLIDE = ("forward", "backward")
 
 
 class SphericalWrist:
@@ -86,6 +90,75 @@ class SphericalWrist:
             pairs = turns_meeting(p_16, -h[0], self.p23 + third.forth(self.p34), h[1])
             found += [(back.about(h[0]), second, third) for back, second in pairs]
         return [found[0], found[2], found[1], found[3]]
+
+
+class SlidingArm:
+    """Joint 3 is prismatic, axes 4, 5 and 6 meet in a point: the Stanford arm and its like.
+
+    The slide is at right angles to axis 2, or axes 1 and 2 meet. With x the position of joint 3, the wrist is at
+    ``p_16 = R_01 (p_12 + R_12 (p_2W + x h_3))`` (Paul, Robot Manipulators, 1981, section 3.3, solves the Stanford arm).
+    """
+
+    name = "six joints, the third prismatic, with a spherical wrist"
+    names = tuple(f"shoulder {s}, slide {e}, wrist {w}" for s in SHOULDER for e in SLIDE for w in WRIST)
+
+    def __init__(self, chain: Chain, wrist: Array, shoulder: Array | None) -> None:
+        h, P = chain.axes, chain.points
+        self.h, self.shoulder = h, shoulder
+        second = P[1] if shoulder is None else shoulder
+        self.p01 = P[0] if shoulder is None else shoulder
+        self.p12, self.p2W = second - self.p01, wrist - second
+        self.p6T = chain.T_world_target[:3, 3] - wrist
+        self.R_6T = chain.T_world_target[:3, :3]
+
+    @classmethod
+    def recognise(cls, chain: Chain) -> SlidingArm | None:
+        """Return the solver of a chain if it is of this kind."""
+        if len(chain) != 6 or np.flatnonzero(chain.slides).tolist() != [2] or chain.parallel(0, 1):
+            return None
+        wrist = chain.meeting(3, 4, 5)
+        if wrist is None or chain.parallel(3, 4) or chain.parallel(4, 5) or chain.parallel(1, 2):
+            return None
+        if abs(chain.axes[1] @ chain.axes[2]) < PARALLEL:
+            return cls(chain, wrist, None)
+        shoulder = chain.meeting(0, 1)
+        return None if shoulder is None else cls(chain, wrist, shoulder)
+
+    def branches(self, T_world_target: Array, near: Array) -> list[Branch]:
+        """Joint positions of all eight branches; those of ``near`` (6,) where any would do."""
+        h = self.h
+        R_06 = T_world_target[:3, :3] @ self.R_6T.T
+        p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
+        found = []
+        for first, second, slide in self._arm(p_16, near):
+            R_36 = np.array([second.back(first.back(column)) for column in R_06.T]).T
+            for fourth, fifth, sixth in orientations(R_36, h[3], h[4], h[5], near[3]):
+                turns = (first, second, fourth, fifth, sixth)
+                angles = [turn.angle for turn in turns]
+                found.append(Branch((*angles[:2], slide, *angles[2:]), any_of(turn.free for turn in turns)))
+        return found
+
+    def _arm(self, p_16: Array, near: Array) -> list[tuple[Turn, Turn, Any]]:
+        """Turns of joints 1 and 2 and position of joint 3 that bring the wrist to its place."""
+        h, found = self.h, []
+        if self.shoulder is None:
+            for back in turns_reaching(h[1], p_16, -h[0], h[1] @ (self.p12 + self.p2W)):
+                back = back.or_near(near[0])
+                reached = back.forth(p_16) - self.p12
+                for slide in self._slides(reached @ reached):
+                    second = turn_taking(self.p2W + slide * h[2], reached, h[1]).or_near(near[1])
+                    found.append((back.about(h[0]), second, slide))
+            return found
+        for slide in self._slides(p_16 @ p_16):
+            pairs = turns_meeting(p_16, -h[0], self.p2W + slide * h[2], h[1])
+            found += [(back.about(h[0]), second, slide) for back, second in pairs]
+        return [found[0], found[2], found[1], found[3]]
+
+    def _slides(self, squared_distance: Any) -> tuple[Any, Any]:
+        """Both positions of joint 3 at which the wrist has a given distance from the point of axis 2."""
+        along = self.h[2] @ self.p2W
+        half = sqrt(maximum(along * along - self.p2W @ self.p2W + squared_distance, 0.0))
+        return half - along, -half - along
 
 
 class ThreeParallelAxes:

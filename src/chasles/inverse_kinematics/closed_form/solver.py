@@ -14,7 +14,7 @@ from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
 from chasles.inverse_kinematics.closed_form.other_arms import FiveJoints, PlanarArm, ShoulderElbowWrist
-from chasles.inverse_kinematics.closed_form.six_joints import SphericalWrist, ThreeParallelAxes
+from chasles.inverse_kinematics.closed_form.six_joints import SlidingArm, SphericalWrist, ThreeParallelAxes
 from chasles.inverse_kinematics.damped_step import clamped
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Row, Solution
@@ -24,8 +24,15 @@ from chasles.inverse_kinematics.verification import Verification
 #: Lanes of machine code for single targets.
 _SINGLE_LANES = 4
 
-Family = SphericalWrist | ThreeParallelAxes | FiveJoints | PlanarArm | ShoulderElbowWrist
-FAMILIES: tuple[type[Family], ...] = (SphericalWrist, ThreeParallelAxes, FiveJoints, PlanarArm, ShoulderElbowWrist)
+Family = SphericalWrist | SlidingArm | ThreeParallelAxes | FiveJoints | PlanarArm | ShoulderElbowWrist
+FAMILIES: tuple[type[Family], ...] = (
+    SphericalWrist,
+    SlidingArm,
+    ThreeParallelAxes,
+    FiveJoints,
+    PlanarArm,
+    ShoulderElbowWrist,
+)
 
 
 class ClosedFormSolver:
