@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import chasles as ch
 from chasles.errors import ModelError
 from chasles.model import (
     Description,
@@ -14,10 +15,20 @@ from chasles.model import (
     Joint,
     Link,
     build_tree,
+    from_dh,
+    inconsistencies,
     inertial_parameter_names,
     inertial_parameters,
     load,
+    lock_joints,
+    nearest_consistent,
+    parse_toml,
     shipped,
+    to_mjcf,
+    to_modified_dh,
+    to_screws,
+    to_toml,
+    to_urdf,
     with_inertial_parameters,
     with_payload,
     with_values,
@@ -113,7 +124,10 @@ def test_armature_becomes_the_motor() -> None:
         (lambda pi: pi[:-1], r"must be 13 numbers, ten for each of 1 moving bodies .*, not shape \(12,\)"),
         (lambda pi: np.where(np.arange(13) == 3, np.nan, pi), "arm.mz must be finite, not nan"),
         (lambda pi: np.where(np.arange(13) == 0, -1.0, pi), r"link 'arm': its mass is negative \(-1.0 kg\)"),
-        (lambda pi: np.where(np.arange(13) == 0, 0.0, pi), "link 'arm': it has a first moment .* kg m, but no mass"),
+        (
+            lambda pi: np.where(np.arange(13) == 0, 0.0, pi),
+            "link 'arm': it has the first moment .* beside that of its mass",
+        ),
         (lambda pi: np.where(np.arange(13) == 7, 0.0, pi), "link 'arm': a principal moment of inertia is negative"),
         (lambda pi: np.where(np.arange(13) == 10, -0.1, pi), "viscous_friction of joint 'turn' must not be negative"),
         (lambda pi: np.where(np.arange(13) == 12, -0.1, pi), "motor_inertia of joint 'turn' must not be negative"),
@@ -122,6 +136,48 @@ def test_armature_becomes_the_motor() -> None:
 def test_malformed_parameters(change: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         with_inertial_parameters(lamp(), change(parameters(lamp())))
+
+
+def minimal(name: str) -> Description:
+    """The robot with its minimal inertial parameters: first moments without masses."""
+    base = ch.load(name).base_parameters()
+    return with_inertial_parameters(load(name), base.to_inertial @ base.values, check=False)
+
+
+@pytest.mark.parametrize("name", ["puma560", "stanford", "ur5"])
+def test_robots_of_minimal_parameters_move_as_the_robot_does(name: str) -> None:
+    few, rng = minimal(name), np.random.default_rng(0)
+    assert any(link.inertia.mass == 0.0 and link.inertia.first_moment.any() for link in few.links)
+    arm, minimal_arm = ch.load(name), ch.Robot(few)
+    q, qd, qdd = rng.normal(size=(3, 20, arm.n))
+    np.testing.assert_allclose(
+        minimal_arm.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), rtol=1e-9, atol=1e-10
+    )
+    np.testing.assert_allclose(minimal_arm.mass_matrix(q), arm.mass_matrix(q), rtol=1e-9, atol=1e-11)
+    for other in (parse_toml(to_toml(few), check=False), from_dh(**to_modified_dh(few), check=False)):
+        np.testing.assert_allclose(
+            ch.Robot(other).inverse_dynamics(q, qd, qdd),
+            minimal_arm.inverse_dynamics(q, qd, qdd),
+            rtol=1e-9,
+            atol=1e-10,
+        )
+    locked = lock_joints(few, {arm.joint_names[4]: 0.7, arm.joint_names[5]: -0.4})  # two bodies merge with another
+    moving = np.concatenate([q[:, :4], np.tile([0.7, -0.4], (20, 1))], axis=1)
+    zero = np.zeros((20, 2))
+    whole = arm.inverse_dynamics(moving, np.c_[qd[:, :4], zero], np.c_[qdd[:, :4], zero])
+    for other in (locked, from_dh(**to_modified_dh(locked), check=False)):
+        tau = ch.Robot(other).inverse_dynamics(q[:, :4], qd[:, :4], qdd[:, :4])
+        np.testing.assert_allclose(tau, whole[:, :4], rtol=1e-9, atol=1e-10)
+
+
+def test_a_first_moment_without_a_mass_is_refused_where_no_body_can_have_it() -> None:
+    few = minimal("puma560")
+    assert "as no body has" in inconsistencies(few)["link2"]
+    with pytest.raises(ModelError, match="beside that of its mass, as no body has"):
+        nearest_consistent(few)
+    for write, what in ((to_urdf, "URDF file"), (to_mjcf, "MJCF file"), (to_screws, "table of screws")):
+        with pytest.raises(ModelError, match=f"has no {what}: link 'link2' has a first moment without a mass"):
+            write(few)
 
 
 def test_without_check_unreal_bodies_are_made() -> None:

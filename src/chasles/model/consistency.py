@@ -46,7 +46,7 @@ def nearest_consistent(description: Description) -> Description:
     Raises
     ------
     ModelError
-        A mass is negative; the message names the link.
+        A mass is negative, or there is a first moment beside that of a mass; the message names the link.
 
     Examples
     --------
@@ -61,8 +61,19 @@ def nearest_consistent(description: Description) -> Description:
     return description.replace(links=links, payload=_nearest(description.payload, "payload"))
 
 
+def require_no_first_moments(description: Description, what: str) -> None:
+    """Raise a ModelError if a link has a first moment beside that of its mass, which `what` cannot hold."""
+    owners = [(f"link '{link.name}'", link.inertia) for link in description.links] + [("payload", description.payload)]
+    for owner, inertia in owners:
+        if inertia.first_moment.any():
+            raise ModelError(
+                f"robot '{description.name}' has no {what}: {owner} has a first moment without a mass, as minimal "
+                "parameters may; write TOML or a DH table instead"
+            )
+
+
 def _nearest(inertia: Inertia, owner: str) -> Inertia:
-    if inertia.mass < 0.0:
+    if inertia.mass < 0.0 or inertia.first_moment.any():
         raise ModelError(f"{owner}: {impossibility(inertia)}; no possible body is near")
     symmetric = 0.5 * (inertia.matrix + inertia.matrix.T)
     values, axes = np.linalg.eigh(second_moments(symmetric))

@@ -34,6 +34,10 @@ class Inertia(Record):
     matrix
         Inertia matrix about the centre of mass in link axes, shape (3, 3), kg·m². The elements off the diagonal are the
         elements of the matrix (minus the products of inertia).
+    first_moment
+        First moment beside ``mass * center_of_mass``, shape (3,), kg·m, in link axes. Minimal (base) parameters can
+        have a first moment without a mass, as no body has; the matrix is then about the origin of the link frame. The
+        checks of models refuse it; ``check=False`` skips them.
 
     Raises
     ------
@@ -46,23 +50,41 @@ class Inertia(Record):
     2.0
     >>> Inertia().is_massless
     True
+    >>> impossibility(Inertia(first_moment=[0.0, 0.1, 0.0]))
+    'it has the first moment [0.0, 0.1, 0.0] kg·m beside that of its mass, as no body has'
     """
 
     mass: float = 0.0
     center_of_mass: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     matrix: NDArray[np.float64] = field(default_factory=lambda: np.zeros((3, 3)))
+    first_moment: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
         self._set(
             mass=number(self.mass, "mass"),
             center_of_mass=frozen_array(self.center_of_mass, (3,), "center_of_mass"),
             matrix=frozen_array(self.matrix, (3, 3), "inertia matrix"),
+            first_moment=frozen_array(self.first_moment, (3,), "first_moment"),
         )
 
     @property
     def is_massless(self) -> bool:
-        """Whether the mass and the inertia matrix are zero."""
-        return self.mass == 0.0 and not self.matrix.any()
+        """Whether mass, inertia matrix and first moment are zero."""
+        return self.mass == 0.0 and not self.matrix.any() and not self.first_moment.any()
+
+
+def shift_of_first_moment(moment: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a first moment beside that of the mass adds to the inertia about a point, when it is moved by p.
+
+    The second moments gain ``p hᵀ + h pᵀ``, with the first moment h in the axes of p.
+
+    Examples
+    --------
+    >>> shift_of_first_moment(np.array([0.5, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])).diagonal()
+    array([0., 1., 1.])
+    """
+    cross = np.outer(p, moment)
+    return 2.0 * (p @ moment) * np.eye(3) - cross - cross.T
 
 
 def combined(parts: Sequence[tuple[Inertia, NDArray[np.float64]]]) -> Inertia:
@@ -80,11 +102,13 @@ def combined(parts: Sequence[tuple[Inertia, NDArray[np.float64]]]) -> Inertia:
     centers = np.array([T[:3, :3] @ inertia.center_of_mass + T[:3, 3] for inertia, T in parts])
     mass = float(masses.sum())
     center = masses @ centers / mass if mass else np.zeros(3)
-    matrix = np.zeros((3, 3))
+    matrix, first_moment = np.zeros((3, 3)), np.zeros(3)
     for (inertia, T), r in zip(parts, centers - center, strict=True):
-        R = T[:3, :3]
+        R, h = T[:3, :3], T[:3, :3] @ inertia.first_moment
         matrix += R @ inertia.matrix @ R.T + inertia.mass * (r @ r * np.eye(3) - np.outer(r, r))
-    return Inertia(mass, center, 0.5 * (matrix + matrix.T))
+        matrix += shift_of_first_moment(h, T[:3, 3])
+        first_moment += h
+    return Inertia(mass, center, 0.5 * (matrix + matrix.T), first_moment)
 
 
 def impossibility(inertia: Inertia) -> str | None:
@@ -97,6 +121,8 @@ def impossibility(inertia: Inertia) -> str | None:
     """
     if inertia.mass < 0.0:
         return f"its mass is negative ({inertia.mass} kg)"
+    if inertia.first_moment.any():
+        return f"it has the first moment {inertia.first_moment.tolist()} kg·m beside that of its mass, as no body has"
     scale = float(np.abs(inertia.matrix).max())
     if np.abs(inertia.matrix - inertia.matrix.T).max() > 1e-9 * scale:
         return f"its inertia matrix is not symmetric: {inertia.matrix.tolist()}"
@@ -143,7 +169,7 @@ def check_inertia(inertia: Inertia, owner: str) -> str | None:
     Raises
     ------
     ModelError
-        Negative mass, asymmetric matrix or negative principal moment.
+        Negative mass, first moment beside that of the mass, asymmetric matrix or negative principal moment.
 
     Examples
     --------

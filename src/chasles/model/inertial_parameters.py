@@ -91,9 +91,9 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     Raises
     ------
     ModelError
-        The vector has a wrong length or is not finite; a mass or moment of inertia is negative; a body has a first
-        moment but no mass; friction or armature is negative, or differs between the degrees of freedom of one joint.
-        The message names the link or joint.
+        The vector has a wrong length or is not finite; friction or armature is negative, or differs between the degrees
+        of freedom of one joint; or, with `check`, a mass or moment of inertia is negative, or a body has a first moment
+        but no mass, as minimal parameters may. The message names the link or joint.
 
     Examples
     --------
@@ -158,11 +158,10 @@ def _checked_vector(tree: Tree, values: ArrayLike) -> Vector:
 def _inertia(parameters: Vector, link: str, check: bool) -> Inertia:
     J = pseudo_inertia_from_inertial_parameters.formula(parameters)
     mass, first = J[3, 3], J[:3, 3]
-    if mass == 0.0 and first.any():
-        raise ModelError(f"link '{link}': it has a first moment {first.tolist()} kg m, but no mass")
-    center = first / mass if mass else first
+    center = first / mass if mass else np.zeros(3)
     with naming(f"link '{link}'"):
-        inertia = Inertia(mass, center, moments_of_inertia(J[:3, :3] - np.outer(first, center)))
+        matrix = moments_of_inertia(J[:3, :3] - np.outer(first, center))
+        inertia = Inertia(mass, center, matrix, np.zeros(3) if mass else first)
     reason = impossibility(inertia) if check else None
     if reason is not None:
         raise ModelError(f"link '{link}': {reason} (check=False skips this check)")

@@ -23,7 +23,7 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.freedoms import JointKind, has_quaternion
-from chasles.model.inertia import Inertia
+from chasles.model.inertia import Inertia, shift_of_first_moment
 from chasles.model.joint import JOINT_PARAMETERS, Joint
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import replaced_placement, tidy_rotation
@@ -307,6 +307,10 @@ def _composite(
         total_mass = total_mass + mass
         total_moment = total_moment + mass * r
         total_inertia = total_inertia + R @ matrix @ R.T + mass * parallel_axis
+        if own.first_moment.any():
+            h = R @ own.first_moment
+            total_moment = total_moment + h
+            total_inertia = total_inertia + shift_of_first_moment(h, place.p_body_frame)
     return total_mass, total_moment, _mirrored(total_inertia)
 
 

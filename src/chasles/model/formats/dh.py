@@ -31,7 +31,7 @@ from chasles.model.placement import FloatArray, compose, homogeneous
 from chasles.model.record import check_keys, naming, shortened
 
 GEOMETRY_KEYS = ("alpha", "a", "b", "d", "theta", "offset")
-INERTIA_KEYS = ("mass", "center_of_mass", "inertia")
+INERTIA_KEYS = ("mass", "center_of_mass", "inertia", "first_moment")
 ROW_KEYS = (*GEOMETRY_KEYS, "kind", *INERTIA_KEYS, *COLUMNS)
 
 Rows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
@@ -61,7 +61,8 @@ def from_dh(
         `alpha`, `theta` (rad), `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
         "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
         `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg·m²), in the link
-        frame; `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
+        frame; `first_moment` (3,) (kg·m) of minimal parameters, see `Inertia`;
+        `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
         `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
     convention
         "standard" or "modified".
@@ -168,4 +169,5 @@ def inertia_columns(row: Mapping[str, Any]) -> Inertia:
     matrix = row.get("inertia", np.zeros((3, 3)))
     if np.iterable(matrix) and not any(np.iterable(line) for line in matrix):
         matrix = np.diag(frozen_array(matrix, (3,), "the diagonal of inertia"))
-    return Inertia(row.get("mass", 0.0), row.get("center_of_mass", np.zeros(3)), matrix)
+    center, moment = row.get("center_of_mass", np.zeros(3)), row.get("first_moment", np.zeros(3))
+    return Inertia(row.get("mass", 0.0), center, matrix, moment)

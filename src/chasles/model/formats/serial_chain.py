@@ -10,7 +10,7 @@ import numpy as np
 
 from chasles.errors import ModelError
 from chasles.model.description import Description, Frame
-from chasles.model.inertia import Inertia
+from chasles.model.inertia import Inertia, shift_of_first_moment
 from chasles.model.joint import Joint
 from chasles.model.locking import simplified
 from chasles.model.placement import FloatArray, compose, inverse
@@ -98,9 +98,10 @@ def moved(inertia: Inertia, T: FloatArray) -> Inertia:
     >>> moved(Inertia(1.0, [0.1, 0.0, 0.0]), np.eye(4)).center_of_mass
     array([0.1, 0. , 0. ])
     """
-    R = T[:3, :3]
-    matrix = R @ inertia.matrix @ R.T
-    return Inertia(inertia.mass, R @ inertia.center_of_mass + T[:3, 3], (matrix + matrix.T) / 2.0)
+    R, p = T[:3, :3], T[:3, 3]
+    h = R @ inertia.first_moment
+    matrix = R @ inertia.matrix @ R.T + shift_of_first_moment(h, p)
+    return Inertia(inertia.mass, R @ inertia.center_of_mass + p, (matrix + matrix.T) / 2.0, h)
 
 
 def frames_besides_links(chain: SerialChain, T_body_links: Sequence[FloatArray]) -> tuple[str, tuple[Frame, ...]]:

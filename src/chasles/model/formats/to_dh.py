@@ -245,8 +245,11 @@ def _along_axis(joint: Joint, before: CommonNormal, after: CommonNormal) -> tupl
 def _inertia_columns(inertia: Inertia) -> dict[str, Any]:
     if inertia.is_massless:
         return {}
-    return {
+    columns: dict[str, Any] = {
         "mass": inertia.mass,
         "center_of_mass": inertia.center_of_mass.tolist(),
         "inertia": inertia.matrix.tolist(),
     }
+    if inertia.first_moment.any():
+        columns["first_moment"] = inertia.first_moment.tolist()
+    return columns

@@ -9,6 +9,7 @@ import numpy as np
 
 from chasles.errors import ModelError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
+from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import Description, Link
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
@@ -56,6 +57,7 @@ def to_mjcf(description: Description) -> str:
     >>> parse_mjcf(to_mjcf(arm)).joint_names == arm.joint_names
     True
     """
+    require_no_first_moments(description, "MJCF file")
     return _Writer(description).text()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import Description, Frame
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.serial_chain import frames_besides_links, serial_chain
@@ -93,6 +94,7 @@ def to_screws(description: Description) -> ScrewTable:
     joint2          0          0          1          0       -0.5          0
     """
     what = "table of screws"
+    require_no_first_moments(description, what)
     description = with_single_freedoms(description)
     require_kinds(description, ("revolute", "continuous", "prismatic", "helical", "fixed"), what)
     chain = serial_chain(description, what)

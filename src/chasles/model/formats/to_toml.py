@@ -109,7 +109,7 @@ def _frames_and_payload(frames: Iterable[Frame], payload: Inertia) -> list[str]:
 
 
 def _inertia_table(inertia: Inertia) -> dict[str, Any]:
-    values = (inertia.mass, inertia.center_of_mass, inertia.matrix)
+    values = (inertia.mass, inertia.center_of_mass, inertia.matrix, inertia.first_moment)
     return {key: value for key, value in zip(INERTIA_KEYS, values, strict=True) if np.asarray(value).any()}
 
 

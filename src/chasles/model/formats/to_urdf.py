@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import STANDARD_GRAVITY, Description, Link
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
@@ -47,6 +48,7 @@ def to_urdf(description: Description) -> str:
     >>> parse_urdf(to_urdf(door)) == door
     True
     """
+    require_no_first_moments(description, "URDF file")
     description = with_single_freedoms(description, ("universal", "cylindrical", "helical"))
     require_kinds(description, tuple(JOINT_TYPES.values()), "URDF")
     links, joints = _with_urdf_frames(description)
