@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+import chasles as ch
 from chasles.errors import ModelError
 from chasles.model import (
     build_tree,
@@ -99,6 +100,21 @@ def test_a_table_with_shifts_goes_into_every_other_description(convention: str, 
         assert np.abs(found_M - M).max() < 1e-13
         assert np.abs(found_g - g).max() < 1e-12
     assert all("b" not in row for row in to_dh(robot).rows)
+
+
+def test_friction_of_a_motor_comes_through_the_gear_whatever_its_sign() -> None:
+    """PUMA 560, joint 1, with the motor's numbers of ROBOOP's manual (section 5.13.2.2)."""
+    motor = {"motor_inertia": 2e-4, "motor_viscous_friction": 1.48e-3, "motor_coulomb_friction": 0.415}
+    power = []
+    for ratio in (-62.6111, 62.6111):
+        row = motor | {"mass": 1.0, "inertia": [0.1] * 3, "gear_ratio": ratio, "viscous_friction": 0.5}
+        (joint,) = from_dh([row]).joints
+        assert joint.viscous_friction == pytest.approx(0.5 + 62.6111**2 * 1.48e-3, rel=1e-15)
+        assert joint.coulomb_friction == pytest.approx(62.6111 * 0.415, rel=1e-15)
+        arm = ch.Robot(parse_toml(to_toml(from_dh([row]))))
+        friction = arm.inverse_dynamics([0.0], [0.3], [0.0]) - arm.gravity_torque([0.0])
+        power.append(float(0.3 * friction[0]))
+    assert power[0] == power[1] == pytest.approx(0.3 * (62.6111**2 * 1.48e-3 + 0.5) * 0.3 + 0.3 * 62.6111 * 0.415)
 
 
 def test_a_toml_file_may_give_the_shift() -> None:

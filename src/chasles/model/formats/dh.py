@@ -61,9 +61,10 @@ def from_dh(
         `alpha`, `theta` (rad), `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
         "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
         `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg·m²), in the link
-        frame; `first_moment` (3,) (kg·m) of minimal parameters, see `Inertia`;
-        `viscous_friction`, `coulomb_friction`, `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`;
-        `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
+        frame; `first_moment` (3,) (kg·m) of minimal parameters, see `Inertia`; `viscous_friction`, `coulomb_friction`,
+        `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`; `motor_viscous_friction`,
+        `motor_coulomb_friction` on the motor's side, which the joint feels times gear_ratio² and |gear_ratio|, beside
+        its own; `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
     convention
         "standard" or "modified".
     name, gravity, home, payload, source

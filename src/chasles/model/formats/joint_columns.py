@@ -7,9 +7,12 @@ from typing import Any
 
 from chasles.errors import ModelError
 from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.numbers import number
 from chasles.model.record import check_keys, shortened
 
-COLUMNS = ("name", "limits", *JOINT_PARAMETERS, "mimic")
+#: Friction on the motor's side of the gear, in tables only: a `Joint` has it on its own side.
+MOTOR_FRICTION = ("motor_viscous_friction", "motor_coulomb_friction")
+COLUMNS = ("name", "limits", *JOINT_PARAMETERS, *MOTOR_FRICTION, "mimic")
 
 
 def joint_columns(joint: Joint) -> dict[str, Any]:
@@ -44,6 +47,8 @@ def joint_fields(columns: Mapping[str, Any], default_name: str) -> dict[str, Any
     --------
     >>> joint_fields({"limits": (-1.0, 1.0)}, "joint1")["limits"].upper
     1.0
+    >>> joint_fields({"gear_ratio": -50.0, "motor_coulomb_friction": 0.1}, "joint1")["coulomb_friction"]
+    5.0
     """
     name = columns.get("name", default_name)
     if not isinstance(name, str):
@@ -53,6 +58,27 @@ def joint_fields(columns: Mapping[str, Any], default_name: str) -> dict[str, Any
         "limits": as_limits(columns.get("limits", Limits())),
         "mimic": as_mimic(columns.get("mimic")),
         **{key: columns[key] for key in JOINT_PARAMETERS if key in columns},
+        **_with_motor_friction(columns),
+    }
+
+
+def _with_motor_friction(columns: Mapping[str, Any]) -> dict[str, float]:
+    """Friction at the joint and, through the gear, that of its motor.
+
+    A motor that turns r times as fast passes on r² times its viscous and |r| times its Coulomb friction: friction
+    opposes the motion whatever the sign of r.
+    """
+    if not any(name in columns for name in MOTOR_FRICTION):
+        return {}
+    names = ("gear_ratio", "viscous_friction", "coulomb_friction", *MOTOR_FRICTION)
+    values = {name: number(columns.get(name, 1.0 if name == "gear_ratio" else 0.0), name) for name in names}
+    for name in MOTOR_FRICTION:
+        if values[name] < 0.0:
+            raise ModelError(f"{name} must not be negative, but is {values[name]}")
+    ratio, viscous, coulomb, motor_viscous, motor_coulomb = values.values()
+    return {
+        "viscous_friction": viscous + ratio**2 * motor_viscous,
+        "coulomb_friction": coulomb + abs(ratio) * motor_coulomb,
     }
 
 
