@@ -32,6 +32,7 @@ from chasles.model import (
     parse_urdf,
     read,
     shipped_path,
+    to_roboop,
     to_toml,
 )
 
@@ -212,6 +213,8 @@ def sources(suffix: str) -> list[str]:
     if suffix == "dat":
         return [(DATA / name).read_text(encoding="ascii") for name in ("SCARA.DAT", "SMART.DAT")]
     stanford, scara = load("stanford"), load("scara")
+    if suffix == "conf":
+        return [to_roboop(stanford), to_roboop(scara.replace(home=[0.1, -0.2, 0.05, 0.3]), standard=False)]
     return [
         shipped_path("scara").read_text(encoding="utf-8"),
         to_toml(stanford, "screws"),
@@ -297,7 +300,7 @@ def try_mutants(suffix: str, seed: int, first: int, count: int, folder: Path) ->
     return robots
 
 
-FORMATS = ("urdf", "toml", "xml", "dat", "sdf")
+FORMATS = ("urdf", "toml", "xml", "dat", "sdf", "conf")
 PARTS = 10
 
 

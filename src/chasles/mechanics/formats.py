@@ -39,6 +39,11 @@ class Formats(Described):
         return cls(model.from_spacelib(path, **keywords))
 
     @classmethod
+    def from_roboop(cls, path: str | Path, name: str = "", **keywords: Any) -> Self:
+        """Robot of a configuration file of ROBOOP; see `chasles.model.from_roboop`."""
+        return cls(model.from_roboop(path, name, **keywords))
+
+    @classmethod
     def from_mjcf(cls, path: str | Path, **keywords: Any) -> Self:
         """Robot of a MuJoCo model file; see `chasles.model.from_mjcf`."""
         return cls(model.from_mjcf(path, **keywords))
@@ -88,6 +93,10 @@ class Formats(Described):
     def to_mjcf(self) -> str:
         """Text of an MJCF file of this robot for MuJoCo; see `chasles.model.to_mjcf`."""
         return model.to_mjcf(self.description)
+
+    def to_roboop(self, *, standard: bool = True) -> str:
+        """Text of a configuration file of this robot for ROBOOP; see `chasles.model.to_roboop`."""
+        return model.to_roboop(self.description, standard=standard)
 
     def to_toml(self, form: model.TomlForm = "links") -> str:
         """Text of a TOML file from which this robot can be read; see `chasles.model.to_toml`."""

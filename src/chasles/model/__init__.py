@@ -19,6 +19,7 @@ from chasles.model.formats import (
     TomlForm,
     from_dh,
     from_mjcf,
+    from_roboop,
     from_screws,
     from_sdf,
     from_spacelib,
@@ -33,6 +34,7 @@ from chasles.model.formats import (
     to_dh,
     to_mjcf,
     to_modified_dh,
+    to_roboop,
     to_screws,
     to_toml,
     to_urdf,
@@ -76,6 +78,7 @@ __all__ = [
     "check_description",
     "from_dh",
     "from_mjcf",
+    "from_roboop",
     "from_screws",
     "from_sdf",
     "from_spacelib",
@@ -104,6 +107,7 @@ __all__ = [
     "to_dh",
     "to_mjcf",
     "to_modified_dh",
+    "to_roboop",
     "to_screws",
     "to_toml",
     "to_urdf",
@@ -131,7 +135,7 @@ def load(
     Parameters
     ----------
     name_or_path
-        A name of `shipped()`, or the path of a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
+        A name of `shipped()`, or the path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib or ROBOOP file.
     tool
         Default frame: name of a link or frame. Empty: as the file says, or as for a `Description`.
     check
@@ -163,5 +167,5 @@ def load(
     if means_a_file:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
     raise UnknownNameError(
-        "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml or .dat file"]
+        "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file"]
     )

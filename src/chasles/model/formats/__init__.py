@@ -10,11 +10,13 @@ from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.mjcf import MjcfWarning, from_mjcf, parse_mjcf
+from chasles.model.formats.roboop import RoboopTable, from_roboop, parse_roboop_table, read_roboop_table
 from chasles.model.formats.screws import from_screws
 from chasles.model.formats.sdf import from_sdf, parse_sdf
 from chasles.model.formats.spacelib import from_spacelib
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_mjcf import to_mjcf
+from chasles.model.formats.to_roboop import roboop_table, roboop_text, to_roboop
 from chasles.model.formats.to_screws import ScrewTable, to_screws
 from chasles.model.formats.to_toml import TomlForm, to_toml
 from chasles.model.formats.to_urdf import to_urdf
@@ -29,10 +31,12 @@ from chasles.model.tools import with_tool_named
 __all__ = [
     "DHTable",
     "MjcfWarning",
+    "RoboopTable",
     "ScrewTable",
     "TomlForm",
     "from_dh",
     "from_mjcf",
+    "from_roboop",
     "from_screws",
     "from_sdf",
     "from_spacelib",
@@ -40,13 +44,18 @@ __all__ = [
     "from_urdf",
     "from_xacro",
     "parse_mjcf",
+    "parse_roboop_table",
     "parse_sdf",
     "parse_toml",
     "parse_urdf",
     "read",
+    "read_roboop_table",
+    "roboop_table",
+    "roboop_text",
     "to_dh",
     "to_mjcf",
     "to_modified_dh",
+    "to_roboop",
     "to_screws",
     "to_toml",
     "to_urdf",
@@ -64,7 +73,8 @@ def read(
 ) -> Description:
     """Read a robot from a file, its format told by the suffix.
 
-    `.urdf`, `.xacro`, `.sdf`, `.mjcf`, `.toml`, `.dat` (SpaceLib); of an `.xml` file the first element tells.
+    `.urdf`, `.xacro`, `.sdf`, `.mjcf`, `.toml`, `.dat` (SpaceLib), `.conf` (ROBOOP); of an `.xml` file the first
+    element tells.
 
     Parameters
     ----------
@@ -131,6 +141,7 @@ def _format_of_xml(path: str | Path) -> str:
 
 _ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
 _READERS: dict[str, Callable[..., Description]] = {
+    ".conf": from_roboop,
     ".dat": from_spacelib,
     ".sdf": from_sdf,
     ".toml": from_toml,
