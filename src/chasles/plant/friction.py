@@ -109,8 +109,9 @@ class Friction(Effect):
             ("position_phase", position_phase),
         ):
             column = reals(value, name)
-            each = column[:, None] if column.shape == (n,) and np.ndim(position_amplitude) < 2 else column
-            parameters[name] = reals(each, name, (n, count), broadcast=True)
+            if column.shape == (n,) and np.ndim(position_amplitude) < 2:
+                column = column[:, None]
+            parameters[name] = reals(column, name, (n, count), broadcast=True)
         if (parameters["breakaway"] < parameters["coulomb"]).any():
             raise ArgumentError(
                 f"breakaway must be at least coulomb, but is {parameters['breakaway'].tolist()} with coulomb "

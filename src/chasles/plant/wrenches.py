@@ -92,7 +92,7 @@ class ExternalWrench(Effect):
         self.frame = frame
         self.axes: Axes = axes
         self._switches = [float(time) for time in reals(switch_times, "switch_times", ("k",))]
-        if samples is not None:
+        if samples is not None and times is not None:
             self.times = reals(times, f"times of wrench '{name}'", ("k",))
             self.samples = reals(samples, f"samples of wrench '{name}'", (self.times.size, 6))
             if not self.times.size or (np.diff(self.times) <= 0.0).any():
