@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -90,9 +92,9 @@ class Formats(Described):
         """Text of a URDF file of this robot; see `chasles.model.to_urdf`."""
         return model.to_urdf(self.description)
 
-    def to_mjcf(self) -> str:
+    def to_mjcf(self, *, meshes: bool = False, packages: Mapping[str, str | PathLike[str]] | None = None) -> str:
         """Text of an MJCF file of this robot for MuJoCo; see `chasles.model.to_mjcf`."""
-        return model.to_mjcf(self.description)
+        return model.to_mjcf(self.description, meshes=meshes, packages=packages)
 
     def to_roboop(self, *, standard: bool = True) -> str:
         """Text of a configuration file of this robot for ROBOOP; see `chasles.model.to_roboop`."""

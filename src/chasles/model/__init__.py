@@ -26,6 +26,8 @@ from chasles.model.formats import (
     from_toml,
     from_urdf,
     from_xacro,
+    mesh_path,
+    missing_meshes,
     parse_mjcf,
     parse_sdf,
     parse_toml,
@@ -52,25 +54,34 @@ from chasles.model.parameters import parameter_shapes, with_friction, with_paylo
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
+from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
 from chasles.model.tools import with_tool
 from chasles.model.tree import Body, Placement, Tree, build_tree
 
 __all__ = [
     "Body",
+    "Box",
+    "Capsule",
+    "Cylinder",
     "DHTable",
     "Description",
+    "Ellipsoid",
     "Frame",
+    "Geometry",
     "Inertia",
     "InertiaWarning",
     "Joint",
     "JointKind",
     "Limits",
     "Link",
+    "Mesh",
     "Mimic",
     "MjcfWarning",
     "ModelWarning",
     "Placement",
     "ScrewTable",
+    "Shape",
+    "Sphere",
     "TomlForm",
     "Tree",
     "attach",
@@ -90,6 +101,8 @@ __all__ = [
     "inertial_parameters",
     "load",
     "lock_joints",
+    "mesh_path",
+    "missing_meshes",
     "nearest_consistent",
     "parameter_shapes",
     "parse_mjcf",

@@ -21,15 +21,31 @@ from chasles.model.joint import Joint
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, plain, shortened
+from chasles.model.shapes import Shape
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
 
 
 @dataclass(frozen=True, eq=False)
 class Link(Record):
-    """A rigid link: its name is also the name of its frame."""
+    """A rigid link: its name is also the name of its frame.
+
+    Parameters
+    ----------
+    name
+        Name of the link and of its frame.
+    inertia
+        Mass, center of mass and inertia in the frame of the link.
+    visuals, collisions
+        Shapes that are drawn, and shapes that stand for the link where distances are asked.
+    """
 
     name: str
     inertia: Inertia = field(default_factory=Inertia)
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._set(visuals=tuple(self.visuals), collisions=tuple(self.collisions))
 
 
 @dataclass(frozen=True, eq=False)

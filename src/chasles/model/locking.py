@@ -12,8 +12,9 @@ from chasles.model.description import Description, Frame
 from chasles.model.inertia import combined
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import Vector, at_home, checked_position, fixed_at, home_positions
-from chasles.model.placement import compose
+from chasles.model.placement import FloatArray, compose
 from chasles.model.record import shortened
+from chasles.model.shapes import Shape
 
 
 def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[str]) -> Description:
@@ -104,8 +105,8 @@ def simplified(description: Description) -> Description:
     """Make a copy without fixed joints: links that they hold together become one link.
 
     It keeps the name and the frame of the link among them that a moving joint moves (or of the root), and has the
-    inertia of all; the other links become frames. All computations give the same, and all frame names stay. What goes
-    are the parameters of the merged links, such as ``links.hand.mass``.
+    inertia and the shapes of all; the other links become frames. All computations give the same, and all frame names
+    stay. What goes are the parameters of the merged links, such as ``links.hand.mass``.
 
     Parameters
     ----------
@@ -126,12 +127,16 @@ def simplified(description: Description) -> Description:
         else:
             main, T = places[joint.parent]
             places[joint.child] = main, compose(T, joint.T_parent_joint, joint.T_joint_child)
-    inertia = {link.name: link.inertia for link in description.links}
     members: dict[str, list[str]] = {main: [] for main, _ in places.values()}
     for name in description.link_names:
         members[places[name][0]].append(name)
+    by_name = {link.name: link for link in description.links}
     links = tuple(
-        link.replace(inertia=combined([(inertia[name], places[name][1]) for name in members[link.name]]))
+        link.replace(
+            inertia=combined([(by_name[name].inertia, places[name][1]) for name in members[link.name]]),
+            visuals=_placed((by_name[name].visuals, places[name][1]) for name in members[link.name]),
+            collisions=_placed((by_name[name].collisions, places[name][1]) for name in members[link.name]),
+        )
         if len(members[link.name]) > 1
         else link
         for link in description.links
@@ -150,3 +155,10 @@ def simplified(description: Description) -> Description:
         if joint.moves
     )
     return description.replace(links=links, joints=joints, frames=(*merged, *frames))
+
+
+def _placed(shapes: Iterable[tuple[Iterable[Shape], FloatArray]]) -> tuple[Shape, ...]:
+    """All the shapes, moved with their links."""
+    return tuple(
+        shape.replace(T_link_shape=compose(T, shape.T_link_shape)) for together, T in shapes for shape in together
+    )

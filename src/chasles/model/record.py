@@ -37,7 +37,8 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
 def plain(value: Any) -> Any:
     """Return a record, array or container as nested tuples of Python scalars."""
     if isinstance(value, Record):
-        return (type(value).__name__, *(plain(getattr(value, field)) for field in value.field_names()))
+        compared = (field.name for field in dataclasses.fields(value) if field.compare)  # type: ignore[arg-type]
+        return (type(value).__name__, *(plain(getattr(value, name)) for name in compared))
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, (tuple, list)):

@@ -9,6 +9,7 @@ from chasles.errors import ArgumentError, ModelError, warn
 from chasles.model.description import Description
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
+from chasles.model.formats.mesh_files import mesh_path, missing_meshes
 from chasles.model.formats.mjcf import MjcfWarning, from_mjcf, parse_mjcf
 from chasles.model.formats.roboop import RoboopTable, from_roboop, parse_roboop_table, read_roboop_table
 from chasles.model.formats.screws import from_screws
@@ -43,6 +44,8 @@ __all__ = [
     "from_toml",
     "from_urdf",
     "from_xacro",
+    "mesh_path",
+    "missing_meshes",
     "parse_mjcf",
     "parse_roboop_table",
     "parse_sdf",

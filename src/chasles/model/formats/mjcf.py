@@ -10,12 +10,13 @@ and inertias from geoms are what they are there. Taken are
   friction) and `frictionloss` (Coulomb friction; for MuJoCo it is a constraint, which also holds a joint at rest);
 - torque limits: `actuatorfrcrange`, and the range of the only actuator of a joint;
 - equality constraints between two joints that are linear: the first joint mimics the second;
+- geoms as shapes of the links, with meshes as names of files; planes and height fields are not taken;
 - sites as frames, gravity, and as home the key frame "home", else the initial configuration `qpos0`.
 
 The world body is the root link. Coordinates q are those of `qpos`, in the same order, but for free joints, where ours
 are the quaternion first, then the position; `chasles.interop.mujoco` converts states and forces.
 
-Contacts, sensors and looks are not part of a description. What else would change the motion and has no place in a
+Contacts, sensors and textures are not part of a description. What else would change the motion and has no place in a
 description is named in one `MjcfWarning`. Flexible bodies, composites and plugins are errors.
 
 Files that a model names are opened in the model's folder only, unless the user trusts it. Other MJCF files are
@@ -35,8 +36,10 @@ from chasles.model.description import Description
 from chasles.model.formats.files import Folder, read_bytes
 from chasles.model.formats.mjcf_ignored import ignored
 from chasles.model.formats.mjcf_model import describe
+from chasles.model.formats.mjcf_shapes import HEIGHT_FIELD, MESH, meshes
 from chasles.model.formats.mjcf_source import mesh_files, safe_xml, with_includes
 from chasles.model.formats.mujoco_warnings import kept_warnings
+from chasles.model.formats.urdf_shapes import warn_of_shapes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
@@ -100,10 +103,13 @@ def _description(data: bytes, folder: Folder, tool: str, check: bool) -> Descrip
     root = with_includes(root, folder)
     model, complaints = compiled(root, folder)
     with np.errstate(all="ignore"):  # numbers out of bounds are refused where they come to
-        description, followers = describe(model, root.attributes.get("model", "robot"), tool)
+        files = meshes(root, folder.path)
+        description, followers, lost = describe(model, root.attributes.get("model", "robot"), tool, files)
     left_out = ignored(model, followers)
     if left_out:
         warn(f"robot '{description.name}': ignored (not supported): {'; '.join(left_out)}", MjcfWarning)
+    if check:
+        warn_of_shapes(description.name, lost)
     for complaint in dict.fromkeys(complaints):
         warn(f"robot '{description.name}': MuJoCo warns: {complaint[:400]}", MjcfWarning)
     return check_description(description) if check else description
@@ -123,16 +129,17 @@ def compiled(root: Element, folder: Folder) -> tuple[Any, list[str]]:
     )
     heavy = _bodies_that_differ(model, other)
     if not heavy:
+        _forget_fitted_geoms(model, other)
         return model, []
     contents: dict[str, bytes] = {}
-    meshes: dict[str, dict[str, str]] = {}
+    read: dict[str, dict[str, str]] = {}
     for index, (mesh, file) in enumerate(files.items()):
         with naming(f"the inertia of body {shortened(heavy[0])} comes from meshes, but mesh {shortened(mesh)}"):
             path = folder.file(file, "its file")
             name = f"mesh{index}{path.suffix}"
             contents[name] = read_bytes(path, MAX_MESH_BYTES)
-            meshes[mesh] = {"file": name}
-    return _compile(safe_xml(root, meshes), contents)
+            read[mesh] = {"file": name}
+    return _compile(safe_xml(root, read), contents)
 
 
 def _compile(xml: str, files: dict[str, bytes]) -> tuple[Any, list[str]]:
@@ -149,6 +156,12 @@ def _compile(xml: str, files: dict[str, bytes]) -> tuple[Any, list[str]]:
 
 def _tetrahedron(size: float) -> dict[str, str]:
     return {"vertex": f"0 0 0 {size} 0 0 0 {size} 0 0 0 {size}", "scale": "1 1 1"}
+
+
+def _forget_fitted_geoms(model: Any, other: Any) -> None:
+    """Turn geoms whose size comes from a mesh into what is no shape of a link: nobody has read the mesh."""
+    differ = (np.asarray(model.geom_size) != np.asarray(other.geom_size)).any(axis=1)
+    model.geom_type[differ & (np.asarray(model.geom_type) != MESH)] = HEIGHT_FIELD
 
 
 def _bodies_that_differ(model: Any, other: Any) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from chasles.model.description import Description, Frame, Link
+from chasles.model.formats.mjcf_shapes import shapes
 from chasles.model.formats.single_freedoms import unused_name
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
@@ -15,6 +17,7 @@ from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.joint_positions import motion
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, homogeneous
 from chasles.model.record import naming, shortened
+from chasles.model.shapes import Mesh
 
 WORLD = 0
 #: mjtJoint
@@ -24,7 +27,9 @@ EQUALITY_OF_JOINTS = 2
 ACTS_ON_JOINT = (0, 1)
 
 
-def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, int]]:
+def describe(
+    model: Any, name: str, tool: str, meshes: Mapping[str, Mesh]
+) -> tuple[Description, dict[int, int], list[str]]:
     """Return the description of a compiled model.
 
     Parameters
@@ -35,6 +40,8 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
         Name of the robot.
     tool
         Name of the default frame, or empty.
+    meshes
+        The meshes that are files, by name.
 
     Returns
     -------
@@ -42,10 +49,13 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
         The robot.
     followers
         Numbers of the equality constraints that became mimics, by the joints that follow.
+    complaints
+        Sentences about geoms that are left out.
     """
+    complaints: list[str] = []
     names = _Names(model)
     rules, followers = _mimics(model, names.joints)
-    links = [Link(names.bodies[WORLD])]
+    links = [Link(names.bodies[WORLD], Inertia(), *shapes(model, WORLD, meshes, complaints))]
     joints: list[Joint] = []
     for body in range(1, model.nbody):
         parent = names.bodies[int(model.body_parentid[body])]
@@ -61,7 +71,7 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
             if not last:
                 links.append(Link(end))
             parent, T = end, np.eye(4)
-        links.append(Link(child, _inertia(model, body)))
+        links.append(Link(child, _inertia(model, body), *shapes(model, body, meshes, complaints)))
     frames = tuple(
         Frame(
             names.sites[site],
@@ -79,7 +89,7 @@ def describe(model: Any, name: str, tool: str) -> tuple[Description, dict[int, i
         tool=tool,
         home=_home(model, [number for number in range(model.njnt) if number not in rules]),
     )
-    return description, followers
+    return description, followers, complaints
 
 
 class _Names:

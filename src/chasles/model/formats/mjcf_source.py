@@ -73,7 +73,7 @@ def mesh_files(root: Element) -> dict[str, str]:
             file = mesh.attributes.get("file")
             if file is not None:
                 file = Path(file).name if folders["strippath"] == "true" else file
-                files[_mesh_name(mesh)] = str(Path(folder) / file)
+                files[mesh_name(mesh)] = str(Path(folder) / file)
     return files
 
 
@@ -141,7 +141,7 @@ def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]
         if element.tag == "hfield":
             return {**_only(attributes, "name", "size"), "nrow": "2", "ncol": "2"}
         if element.tag == "mesh" and "file" in attributes:
-            name = _mesh_name(element)
+            name = mesh_name(element)
             own = {key: value for key, value in attributes.items() if key not in ("file", "content_type")}
             return {**own, "name": name, **meshes[name]}
     if section == "deformable" and element.tag == "skin":
@@ -156,7 +156,8 @@ def _only(attributes: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: attributes[name] for name in names if name in attributes}
 
 
-def _mesh_name(mesh: Element) -> str:
+def mesh_name(mesh: Element) -> str:
+    """Return the name of a mesh: its own, else that of its file without the suffix."""
     return mesh.attributes.get("name") or Path(mesh.attributes.get("file", "")).stem
 
 

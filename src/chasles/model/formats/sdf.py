@@ -1,8 +1,9 @@
 """Robots from SDF, the model format of Gazebo (http://sdformat.org/spec).
 
-Read: one model with links, frames and joints of type fixed, revolute, continuous, prismatic, ball, universal and screw,
-with poses and axes relative to any frame of the model, inertias, limits, dynamics (damping is viscous and friction is
-Coulomb friction) and mimic. Looks, collisions, sensors and plugins are ignored, springs named in a warning.
+Read: one model with links and their shapes, frames and joints of type fixed, revolute, continuous, prismatic, ball,
+universal and screw, with poses and axes relative to any frame of the model, inertias, limits, dynamics (damping is
+viscous and friction is Coulomb friction) and mimic. Sensors and plugins are ignored, springs and shapes that cannot be
+read are left out with a warning.
 
 - The axis of a joint is in the joint frame; with ``use_parent_model_frame``, and in files of a version before 1.5, it
   is in the frame of the model.
@@ -23,7 +24,9 @@ from chasles.errors import ModelError, UnknownNameError, warn
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.urdf import snapped_angle
+from chasles.model.formats.sdf_shapes import shape
+from chasles.model.formats.urdf_origins import snapped_angle
+from chasles.model.formats.urdf_shapes import warn_of_shapes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, ModelWarning
@@ -37,6 +40,7 @@ from chasles.model.placement import (
     inverse,
 )
 from chasles.model.record import naming, shortened
+from chasles.model.shapes import Shape
 from chasles.model.topology import check_unique
 
 JOINT_TYPES: dict[str, JointKind] = {
@@ -74,13 +78,20 @@ def from_sdf(path: str | Path, *, model: str = "", tool: str = "", check: bool =
     UnknownNameError
         There is no model of this name.
     """
-    return parse_sdf(read_bytes(path, MAX_BYTES), file=str(path), model=model, tool=tool, check=check)
+    text, folder = read_bytes(path, MAX_BYTES), Path(path).absolute().parent
+    return parse_sdf(text, file=str(path), folder=folder, model=model, tool=tool, check=check)
 
 
 def parse_sdf(
-    text: str | bytes, *, file: str = "SDF text", model: str = "", tool: str = "", check: bool = True
+    text: str | bytes,
+    *,
+    file: str = "SDF text",
+    folder: str | Path = "",
+    model: str = "",
+    tool: str = "",
+    check: bool = True,
 ) -> Description:
-    """Read a robot from the text of an SDF file; `file` is its name in messages.
+    """Read a robot from the text of an SDF file; `file` is its name in messages, `folder` where its meshes are.
 
     Examples
     --------
@@ -95,7 +106,10 @@ def parse_sdf(
         root = parse_xml(text.encode() if isinstance(text, str) else text)
         if root.tag != "sdf":
             raise ModelError(f"the root element is {root}, not <sdf>")
-        description, springs = _Model(_chosen(root, model), root.number("version", 1.0)).description(tool)
+        reader = _Model(_chosen(root, model), root.number("version", 1.0), str(folder))
+        description, springs = reader.description(tool)
+        if check:
+            warn_of_shapes(description.name, reader.complaints)
         if springs:
             names = ", ".join(map(shortened, springs))
             warn(f"robot '{description.name}': ignored (not supported): springs of the joints {names}", ModelWarning)
@@ -118,11 +132,13 @@ def _chosen(root: Element, name: str) -> Element:
 class _Model:
     """One model: its frames by name, and what is attached to what."""
 
-    def __init__(self, element: Element, version: float) -> None:
+    def __init__(self, element: Element, version: float, folder: str) -> None:
         for tag in ("include", "model"):
             for nested in element.all(tag):
                 raise ModelError(f"{nested}: models inside a model are not supported; write them as one model")
         self.element = element
+        self.folder = folder
+        self.complaints: list[str] = []
         self.axes_in_model = version < _FIRST_VERSION_WITH_AXES_IN_JOINT_FRAMES
         self.links, self.joints, self.frames = (
             {part.text("name"): part for part in element.all(tag)} for tag in ("link", "joint", "frame")
@@ -135,7 +151,7 @@ class _Model:
         """Return the robot, and the names of the joints that have springs."""
         world = any(_end(joint, "parent") == _WORLD for joint in self.joints.values()) and _WORLD not in self.links
         links = [Link(_WORLD)] if world else []
-        links += [_link(link) for link in self.links.values()]
+        links += [self._link(link) for link in self.links.values()]
         joints = [self._joint(joint) for joint in self.joints.values()]
         children = {joint.child for joint in joints}
         roots = [link.name for link in links if link.name not in children]
@@ -152,6 +168,23 @@ class _Model:
             tool=tool,
         )
         return made, [name for name, joint in self.joints.items() if _has_spring(joint)]
+
+    def _link(self, element: Element) -> Link:
+        inertia = _inertia(element)
+        visuals, collisions = (self._shapes(element, tag) for tag in ("visual", "collision"))
+        return Link(element.text("name"), inertia, visuals, collisions)
+
+    def _shapes(self, link: Element, tag: str) -> tuple[Shape, ...]:
+        shapes, name = [], link.text("name")
+        for element in link.all(tag):
+            try:
+                relative_to, T = self._pose(element, name)
+                if relative_to != name:
+                    T = compose(inverse(self.placement(name, ())), self.placement(relative_to, ()), T)
+                shapes.append(shape(element, T, self.folder))
+            except ModelError as error:
+                self.complaints.append(f"{element} of {link}: {error}")
+        return tuple(shapes)
 
     def _placement(self, name: str, asking: tuple[str, ...]) -> FloatArray:
         """Placement of a frame in the frame of the model."""
@@ -248,12 +281,11 @@ class _Model:
         return np.asarray(T_model_joint[:3, :3].T @ self.placement(frame, ())[:3, :3] @ direction)
 
 
-def _link(element: Element) -> Link:
-    name = element.text("name")
-    inertial = element.one("inertial")
+def _inertia(link: Element) -> Inertia:
+    inertial = link.one("inertial")
     if inertial is None:
-        return Link(name)
-    with naming(str(element)):
+        return Inertia()
+    with naming(str(link)):
         if inertial.attributes.get("auto") == "true":
             raise ModelError("the inertia is to be found from the collision geometry, which is not supported")
         pose, mass, inertia = inertial.one("pose"), inertial.one("mass"), inertial.one("inertia")
@@ -267,7 +299,7 @@ def _link(element: Element) -> Link:
             matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         R = T_link_com[:3, :3]
         rotated = R @ matrix @ R.T
-        return Link(name, Inertia(mass.content_numbers(1)[0], T_link_com[:3, 3], (rotated + rotated.T) / 2.0))
+        return Inertia(mass.content_numbers(1)[0], T_link_com[:3, 3], (rotated + rotated.T) / 2.0)
 
 
 def _end(element: Element, role: str) -> str:

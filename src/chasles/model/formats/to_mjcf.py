@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from chasles.errors import ModelError
-from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import Description, Link
+from chasles.model.formats.mesh_files import Packages
+from chasles.model.formats.mjcf_shapes import geom_lines, named_meshes, pose, quaternion
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.freedoms import JointKind
@@ -18,6 +19,7 @@ from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
 from chasles.model.record import shortened
+from chasles.model.shapes import Mesh
 
 TYPES: dict[JointKind, str] = {
     "revolute": "hinge",
@@ -33,16 +35,27 @@ NO_LIMIT = 1e10
 SMALLEST_MOMENT = 1e-12
 
 
-def to_mjcf(description: Description) -> str:
+def to_mjcf(description: Description, *, meshes: bool = False, packages: Packages | None = None) -> str:
     """Return the text of an MJCF file of a robot, for MuJoCo.
 
     Masses, joints, limits of position and torque, viscous and Coulomb friction, rotor inertias (as armature), mimic
-    joints (as equality constraints, which MuJoCo keeps softly), frames (as sites), gravity and the home configuration
-    (as key frame "home") are written. Universal, cylindrical and planar joints are several joints of one body.
+    joints (as equality constraints, which MuJoCo keeps softly), shapes (as geoms, which touch each other if they are
+    collisions), frames (as sites), gravity and the home configuration (as key frame "home") are written. Universal,
+    cylindrical and planar joints are several joints of one body.
 
     MJCF has no place for limits of velocity, the velocity at which Coulomb friction sets in, the tool and the source.
     The coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below
     1e-12 kg·m², which MuJoCo refuses, are written as 1e-12.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    meshes
+        Whether to write the shapes that are meshes too, with the absolute paths of their files. A file that is not
+        there, or neither STL, OBJ nor MSH, is left out with a warning.
+    packages
+        Folders of packages that meshes name, as for `mesh_path`.
 
     Raises
     ------
@@ -58,13 +71,14 @@ def to_mjcf(description: Description) -> str:
     True
     """
     require_no_first_moments(description, "MJCF file")
-    return _Writer(description).text()
+    return _Writer(description, *(named_meshes(description.links, packages) if meshes else ({}, []))).text()
 
 
 class _Writer:
     """The bodies of a robot, nested; joints in the order in which MuJoCo numbers their coordinates."""
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: Description, meshes: Mapping[Mesh, str], assets: Sequence[str]) -> None:
+        self.meshes, self.assets, self.geoms = meshes, assets, set[str]()
         description = with_single_freedoms(description)
         require_kinds(description, tuple(TYPES), "MJCF")
         self.description = description
@@ -92,6 +106,7 @@ class _Writer:
             f"<mujoco{attributes_text({'model': robot.name})}>",
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
             f"  {element_text('option', {'gravity': numbers_text(robot.gravity)})}",
+            *(("  <asset>", *(f"    {line}" for line in self.assets), "  </asset>") if self.assets else ()),
             "  <worldbody>",
             *(f"    {line}" for line in root),
             "  </worldbody>",
@@ -116,22 +131,24 @@ class _Writer:
         self.written += [joint for joint, _ in joints]
         inside = [*parts, *self._inside(link.name)]
         return [
-            f"<body{attributes_text({'name': link.name} | _pose(T))}>",
+            f"<body{attributes_text({'name': link.name} | pose(T))}>",
             *(f"  {line}" for line in inside),
             "</body>",
         ]
 
     def _inside(self, name: str) -> list[str]:
-        """The sites and bodies on a link."""
+        """The geoms, sites and bodies on a link."""
         robot = self.description
-        lines = [
-            element_text("site", {"name": frame.name} | _pose(frame.T_link_frame))
+        lines = geom_lines(self.links[name], self.meshes, self.geoms)
+        lines += [
+            element_text("site", {"name": frame.name} | pose(frame.T_link_frame))
             for frame in robot.frames
             if frame.link == name
         ]
         tool = robot.frame(robot.tool)
         if tool.link == name and not robot.payload.is_massless:
             payload = Link(unused_name("payload", self.names), robot.payload)
+            self.links[payload.name] = payload
             lines += self._body(payload, tool.T_link_frame, [])
         for joint in self.joints.get(name, []):
             lines += self._moved(joint)
@@ -162,7 +179,8 @@ class _Writer:
 
     def _is_only_a_place(self, joint: Joint) -> bool:
         following = self.joints.get(joint.child, [])
-        massless = self.links[joint.child].inertia.is_massless and joint.child not in self.framed
+        link = self.links[joint.child]
+        massless = link == Link(link.name) and link.name not in self.framed
         return joint.moves and joint.kind != "free" and massless and len(following) == 1 and following[0].moves
 
     def _home(self) -> list[float]:
@@ -179,12 +197,12 @@ class _Writer:
                     from_position_and_quaternion(q[4:], q[:4]),
                     joint.T_joint_child,
                 )
-                qpos += [*T_home[:3, 3], *_quaternion(T_home)]
+                qpos += [*T_home[:3, 3], *quaternion(T_home)]
             elif joint.kind == "spherical":
                 turned = compose(
                     inverse(joint.T_joint_child), from_position_and_quaternion(None, q), joint.T_joint_child
                 )
-                qpos += _quaternion(turned)
+                qpos += quaternion(turned)
             else:
                 qpos.append(ratio * q[0] + offset)
         return qpos
@@ -220,15 +238,3 @@ def _equality(joint: Joint) -> str:
         return ""
     coefficients = numbers_text([joint.mimic.offset, joint.mimic.ratio, 0.0, 0.0, 0.0])
     return element_text("joint", {"joint1": joint.name, "joint2": joint.mimic.joint, "polycoef": coefficients})
-
-
-def _pose(T: FloatArray) -> dict[str, str]:
-    pose = {"pos": numbers_text(T[:3, 3])} if T[:3, 3].any() else {}
-    if (T[:3, :3] != np.eye(3)).any():
-        pose["quat"] = numbers_text(_quaternion(T))
-    return pose
-
-
-def _quaternion(T: FloatArray) -> list[float]:
-    quaternion: list[float] = np.asarray(quaternion_from_rotation.formula(T[:3, :3])).tolist()
-    return quaternion

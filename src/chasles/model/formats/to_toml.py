@@ -14,6 +14,7 @@ from chasles.model.formats.dh import INERTIA_KEYS
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_screws import ScrewTable, to_screws
+from chasles.model.formats.toml_shapes import shape_tables
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray
@@ -31,7 +32,7 @@ def to_toml(description: Description, form: TomlForm = "links") -> str:
         The robot.
     form
         "links": links and joints, from which `parse_toml` makes an equal description, to the last bit. "dh",
-        "modified-dh" or "screws": the table that `to_dh`, `to_modified_dh` or `to_screws` finds.
+        "modified-dh" or "screws": the table that `to_dh`, `to_modified_dh` or `to_screws` finds, without shapes.
 
     Raises
     ------
@@ -64,6 +65,9 @@ def _links(description: Description) -> str:
     parts = [_table("[robot]", header)]
     parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
     parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
+    parts += [
+        _table(heading, table) for link in description.links for heading, table in shape_tables(link, _placement_table)
+    ]
     return "\n".join([*parts, *_frames_and_payload(description.frames, description.payload)])
 
 

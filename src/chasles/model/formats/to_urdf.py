@@ -11,6 +11,8 @@ from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import STANDARD_GRAVITY, Description, Link
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.urdf import JOINT_TYPES, OWN_PARAMETERS
+from chasles.model.formats.urdf_origins import origin
+from chasles.model.formats.urdf_shapes import shape_lines
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits
@@ -30,7 +32,8 @@ def to_urdf(description: Description) -> str:
     - frames are links; the payload is a link "payload"; the placement of the base is a joint "world_base" from a new
       root link "world";
     - universal and cylindrical joints are chains of joints, and a helical joint is one that turns and one that slides
-      and mimics it.
+      and mimics it;
+    - a capsule is a cylinder and two spheres. Ellipsoids are left out with a warning, and textures are not kept.
 
     The default frame, the home configuration, gravity and the source stand in an element ``<chasles>``, which other
     readers ignore, and so do motors, in the joints. Infinite limits are written as 1e16.
@@ -104,18 +107,23 @@ def _with_urdf_frames(description: Description) -> tuple[list[Link], list[Joint]
 
 
 def _link(link: Link) -> list[str]:
-    if link.inertia == Inertia():
+    inside = _inertial(link.inertia) + shape_lines(link)
+    if not inside:
         return [f"  {element_text('link', {'name': link.name})}"]
-    matrix = link.inertia.matrix
+    return [f"  <link{attributes_text({'name': link.name})}>", *(f"    {line}" for line in inside), "  </link>"]
+
+
+def _inertial(inertia: Inertia) -> list[str]:
+    if inertia == Inertia():
+        return []
+    matrix = inertia.matrix
     moments = {f"i{'xyz'[row]}{'xyz'[column]}": matrix[row, column] for row in range(3) for column in range(row, 3)}
     return [
-        f"  <link{attributes_text({'name': link.name})}>",
-        "    <inertial>",
-        f"      {element_text('origin', {'xyz': numbers_text(link.inertia.center_of_mass)})}",
-        f"      {element_text('mass', {'value': number_text(link.inertia.mass)})}",
-        f"      {element_text('inertia', {key: number_text(value) for key, value in moments.items()})}",
-        "    </inertial>",
-        "  </link>",
+        "<inertial>",
+        f"  {element_text('origin', {'xyz': numbers_text(inertia.center_of_mass)})}",
+        f"  {element_text('mass', {'value': number_text(inertia.mass)})}",
+        f"  {element_text('inertia', {key: number_text(value) for key, value in moments.items()})}",
+        "</inertial>",
     ]
 
 
@@ -123,7 +131,7 @@ def _joint(joint: Joint) -> list[str]:
     parts = [
         element_text("parent", {"link": joint.parent}),
         element_text("child", {"link": joint.child}),
-        element_text("origin", _origin(joint.T_parent_joint)),
+        element_text("origin", origin(joint.T_parent_joint)),
     ]
     if joint.kind not in ("fixed", "free"):
         parts.append(element_text("axis", {"xyz": numbers_text(joint.axis)}))
@@ -152,30 +160,6 @@ def _joint(joint: Joint) -> list[str]:
         parts.append(element_text("chasles", own))
     head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
     return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
-
-
-def roll_pitch_yaw(R: FloatArray) -> tuple[float, float, float]:
-    """Angles about the fixed axes x, y and z that give a rotation to rounding, also where the pitch is a right angle.
-
-    Examples
-    --------
-    >>> R = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
-    >>> np.degrees(roll_pitch_yaw(R))
-    array([ 0., 90.,  0.])
-    """
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    # Near a pitch of 90° the yaw is anything; the roll that goes with it is what the rotation has besides.
-    c, s = math.cos(yaw), math.sin(yaw)
-    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return roll, pitch, yaw
-
-
-def _origin(T: FloatArray) -> dict[str, str]:
-    origin = {"xyz": numbers_text(T[:3, 3])}
-    if (T[:3, :3] != np.eye(3)).any():
-        origin["rpy"] = numbers_text(roll_pitch_yaw(T[:3, :3]))
-    return origin
 
 
 def _finite(limit: float) -> float:

@@ -6,7 +6,8 @@ A file has a table ``[robot]`` and one of
 - ``[screws]``: the arguments of `from_screws`, with one screw axis a line;
 - ``[[link]]`` and ``[[joint]]``: the fields of `Link` and `Joint`, written out.
 
-``[[frame]]`` adds frames and ``[payload]`` a body at the tool. Unknown keys are errors. Units are SI and radians.
+``[[frame]]`` adds frames, ``[[visual]]`` and ``[[collision]]`` shapes of links, and ``[payload]`` a body at the tool.
+Unknown keys are errors. Units are SI and radians.
 """
 
 from __future__ import annotations
@@ -26,18 +27,21 @@ from chasles.model.formats.dh import INERTIA_KEYS, from_dh, inertia_columns
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.joint_columns import COLUMNS, joint_fields
 from chasles.model.formats.screws import from_screws
-from chasles.model.formats.urdf import snapped_angle
+from chasles.model.formats.toml_shapes import read_shape, with_shapes
+from chasles.model.formats.urdf_origins import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, frozen_array
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
 from chasles.model.record import check_keys, naming, shortened
+from chasles.model.shapes import Shape
 
 MAX_BYTES = 500_000
 MAX_DOTS = 50
 MAX_TABLES = 2_000
 BODIES = ("dh", "modified_dh", "screws", "link")
-TABLES = ("robot", *BODIES, "joint", "frame", "payload")
+SHAPES = ("visual", "collision")
+TABLES = ("robot", *BODIES, "joint", "frame", "payload", *SHAPES)
 ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix")
 SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
@@ -71,11 +75,11 @@ def from_toml(path: str | Path, *, check: bool = True) -> Description:
         text = read_bytes(path, MAX_BYTES).decode()
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
-    return parse_toml(text, file=str(path), check=check)
+    return parse_toml(text, file=str(path), folder=Path(path).absolute().parent, check=check)
 
 
-def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Description:
-    r"""Read a robot from the text of a TOML file; `file` is its name in messages.
+def parse_toml(text: str, *, file: str = "TOML text", folder: str | Path = "", check: bool = True) -> Description:
+    r"""Read a robot from the text of a TOML file; `file` is its name in messages, `folder` where its meshes are.
 
     Examples
     --------
@@ -94,7 +98,7 @@ def parse_toml(text: str, *, file: str = "TOML text", check: bool = True) -> Des
             raise ModelError(f"not TOML: {str(error)[:200] or 'nested too deep'}") from None
         check_keys(document, TABLES, "the file")
         _check_numbers(document, "")
-        description = _description(document)
+        description = with_shapes(_description(document), {tag: _shapes(document, tag, str(folder)) for tag in SHAPES})
         return check_description(description) if check else description
 
 
@@ -208,6 +212,14 @@ def _joint(table: Mapping[str, Any], where: str) -> Joint:
             **{key: table[key] for key in ("second_axis", "pitch") if key in table},
             **joint_fields(table, _text(table, "name")),
         )
+
+
+def _shapes(document: Mapping[str, Any], tag: str, folder: str) -> list[tuple[str, Shape]]:
+    shapes = []
+    for table, where in _tables(document, tag):
+        with naming(where):
+            shapes.append(read_shape(table, _placement(table.get("placement", {}), "placement"), folder))
+    return shapes
 
 
 def _frame(table: Mapping[str, Any], where: str) -> Frame:

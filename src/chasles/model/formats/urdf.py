@@ -1,8 +1,8 @@
 """Robots from URDF, the robot description format of ROS (http://wiki.ros.org/urdf/XML).
 
-Read: links with inertia, joints of type fixed, revolute, continuous, prismatic, floating and planar, with origin, axis,
-limits, dynamics (damping is viscous and friction is Coulomb friction) and mimic. Everything else is ignored: mesh files
-are never opened.
+Read: links with inertia and shapes, joints of type fixed, revolute, continuous, prismatic, floating and planar, with
+origin, axis, limits, dynamics (damping is viscous and friction is Coulomb friction) and mimic. Everything else is
+ignored. Mesh files are not opened, and a shape that cannot be read is left out with a warning.
 
 - Angles written as decimals within 1e-11 of a multiple of pi/2 are read as that multiple.
 - A joint without `<axis>` has the axis x. An `<axis>` must say `xyz`, as the specification demands: readers do not
@@ -29,11 +29,12 @@ from chasles.errors import ModelError
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Link
 from chasles.model.formats.files import read_bytes
+from chasles.model.formats.urdf_origins import read_origin
+from chasles.model.formats.urdf_shapes import ShapeReader
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Bound, Joint, Limits, Mimic
-from chasles.model.placement import FloatArray, from_position_and_angles
 from chasles.model.record import naming, shortened
 
 JOINT_TYPES: dict[str, JointKind] = {
@@ -46,7 +47,6 @@ JOINT_TYPES: dict[str, JointKind] = {
 }
 OWN_PARAMETERS = ("motor_inertia", "gear_ratio", "coulomb_velocity")
 _MACRO = re.compile(r"\$[{(]")
-ZERO = (0.0, 0.0, 0.0)
 X_AXIS = (1.0, 0.0, 0.0)
 
 
@@ -73,11 +73,19 @@ def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
     >>> from_urdf(path("panda")).n
     7
     """
-    return parse_urdf(read_bytes(path, MAX_BYTES), file=str(path), tool=tool, check=check)
+    text = read_bytes(path, MAX_BYTES)
+    return parse_urdf(text, file=str(path), folder=Path(path).absolute().parent, tool=tool, check=check)
 
 
-def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", check: bool = True) -> Description:
-    """Read a robot from the text of a URDF file; `file` is its name in messages.
+def parse_urdf(
+    text: str | bytes,
+    *,
+    file: str = "URDF text",
+    folder: str | Path = "",
+    tool: str = "",
+    check: bool = True,
+) -> Description:
+    """Read a robot from the text of a URDF file; `file` is its name in messages, `folder` where its meshes are.
 
     Examples
     --------
@@ -89,8 +97,12 @@ def parse_urdf(text: str | bytes, *, file: str = "URDF text", tool: str = "", ch
         if root.tag != "robot":
             raise ModelError(f"the root element is {root}, not <robot>")
         _refuse_macros(root)
-        description = _robot(root, tool)
-        return check_description(description) if check else description
+        reader = ShapeReader(root, str(folder))
+        description = _robot(root, tool, reader)
+        if check:
+            reader.warn(description.name)
+            check_description(description)
+        return description
 
 
 def _refuse_macros(element: Element) -> None:
@@ -105,19 +117,7 @@ def _refuse_macros(element: Element) -> None:
         _refuse_macros(child)
 
 
-def snapped_angle(angle: float) -> float:
-    """Return the angle, or the multiple of pi/2 within 1e-11 of it: files print pi with more or fewer digits.
-
-    Examples
-    --------
-    >>> snapped_angle(1.570796326795) == math.pi / 2
-    True
-    """
-    nearest = round(angle / (math.pi / 2)) * (math.pi / 2)
-    return nearest if abs(angle - nearest) <= 1e-11 else angle
-
-
-def _robot(root: Element, tool: str) -> Description:
+def _robot(root: Element, tool: str, reader: ShapeReader) -> Description:
     own = root.one("chasles")
     extras: dict[str, Any] = {}
     if own is not None:
@@ -129,30 +129,34 @@ def _robot(root: Element, tool: str) -> Description:
         tool = tool or own.attributes.get("tool", "")
     return Description(
         name=root.attributes.get("name", "robot"),
-        links=tuple(_link(element) for element in root.all("link")),
+        links=tuple(_link(element, reader) for element in root.all("link")),
         joints=tuple(_joint(element) for element in root.all("joint")),
         tool=tool,
         **extras,
     )
 
 
-def _link(element: Element) -> Link:
-    name = element.text("name")
-    inertial = element.one("inertial")
+def _link(element: Element, reader: ShapeReader) -> Link:
+    inertia = _inertia(element)
+    return Link(element.text("name"), inertia, reader.shapes(element, "visual"), reader.shapes(element, "collision"))
+
+
+def _inertia(link: Element) -> Inertia:
+    inertial = link.one("inertial")
     if inertial is None:
-        return Link(name)
-    with naming(str(element)):
+        return Inertia()
+    with naming(str(link)):
         mass, inertia = inertial.one("mass"), inertial.one("inertia")
         if mass is None:
             raise ModelError(f"{inertial} lacks <mass>")
-        T_link_com = _origin(inertial)
+        T_link_com = read_origin(inertial)
         matrix = np.zeros((3, 3))
         if inertia is not None:
             xx, xy, xz, yy, yz, zz = (inertia.number(f"i{pair}") for pair in ("xx", "xy", "xz", "yy", "yz", "zz"))
             matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         R = T_link_com[:3, :3]
         turned = R @ matrix @ R.T
-        return Link(name, Inertia(mass.number("value"), T_link_com[:3, 3], (turned + turned.T) / 2.0))
+        return Inertia(mass.number("value"), T_link_com[:3, 3], (turned + turned.T) / 2.0)
 
 
 def _joint(element: Element) -> Joint:
@@ -172,7 +176,7 @@ def _joint(element: Element) -> Joint:
             kind=JOINT_TYPES[kind],
             parent=_end(element, "parent"),
             child=_end(element, "child"),
-            T_parent_joint=_origin(element),
+            T_parent_joint=read_origin(element),
             axis=np.array(X_AXIS if axis is None or not moves else axis.numbers("xyz", 3)),
             limits=_limits(element, kind) if moves else Limits(),
             viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
@@ -187,14 +191,6 @@ def _end(element: Element, role: str) -> str:
     if end is None:
         raise ModelError(f"<{role}> is missing")
     return end.text("link")
-
-
-def _origin(element: Element) -> FloatArray:
-    origin = element.one("origin")
-    if origin is None:
-        return np.eye(4)
-    angles = [snapped_angle(angle) for angle in origin.numbers("rpy", 3, ZERO)]
-    return from_position_and_angles(origin.numbers("xyz", 3, ZERO), angles)
 
 
 def _limits(element: Element, kind: str) -> Limits:

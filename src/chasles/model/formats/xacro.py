@@ -57,7 +57,8 @@ def from_xacro(
     text = expanded(path, arguments, packages)
     if b"<link" not in text:
         raise ModelError(f"{path}: expanded, it has no link: it only defines macros; load the file that calls them")
-    return parse_urdf(text, file=f"{path} (expanded)", tool=tool, check=check)
+    folder = Path(path).absolute().parent
+    return parse_urdf(text, file=f"{path} (expanded)", folder=folder, tool=tool, check=check)
 
 
 def expanded(

@@ -30,7 +30,7 @@ def main() -> int:
     def find(package: str) -> str:
         if package in packages:
             return packages[package]
-        for folder in _folders(Path(path), package):
+        for folder in package_folders(Path(path), package):
             return str(folder)
         try:
             found: str = in_ros(package)
@@ -59,12 +59,18 @@ def main() -> int:
     return 0
 
 
-def _folders(file: Path, package: str) -> Iterator[Path]:
-    """Folders of a package above a file or beside a folder above it, nearest first."""
+def package_folders(file: Path, package: str) -> Iterator[Path]:
+    """Yield the folders of a package above a file or beside a folder above it, nearest first."""
     for folder in file.resolve().parents:
-        for candidate in (folder, *sorted(other for other in folder.iterdir() if other.is_dir())):
+        for candidate in (folder, *_folders_in(folder)):
             if candidate.name == package or _name_in_manifest(candidate) == package:
                 yield candidate
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    with contextlib.suppress(OSError):  # not there, or not ours to read
+        return sorted(other for other in folder.iterdir() if other.is_dir())
+    return []
 
 
 def _name_in_manifest(folder: Path) -> str | None:

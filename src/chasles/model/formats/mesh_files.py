@@ -1,0 +1,106 @@
+"""Files of meshes: where the addresses that models give lead to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from chasles.errors import ModelError
+from chasles.model.description import Description
+from chasles.model.formats.xacro_process import package_folders
+from chasles.model.record import shortened
+from chasles.model.shapes import Mesh
+
+Packages = Mapping[str, str | os.PathLike[str]]
+_ROOTS = (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share"), ("GAZEBO_MODEL_PATH", ""))
+_MOST_CANDIDATES = 200
+
+
+def mesh_path(mesh: Mesh, packages: Packages | None = None) -> Path:
+    """Return the path of a mesh's file.
+
+    ``package://name/rest`` and ``model://name/rest`` are looked for, in this order, in `packages`; in a folder of that
+    name (or whose ``package.xml`` says that name) that is the model's folder, lies above it, or beside one above it;
+    and in the folders of ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and GAZEBO_MODEL_PATH. Other names are paths, relative to
+    the folder of the model.
+
+    Parameters
+    ----------
+    mesh
+        The mesh, as a link's shape has it.
+    packages
+        Folders of packages, by name. A package that is named here is looked for nowhere else.
+
+    Raises
+    ------
+    ModelError
+        There is no such file; the message says what to do.
+
+    Examples
+    --------
+    >>> mesh_path(Mesh("package://my_robot/meshes/hand.stl"))
+    Traceback (most recent call last):
+        ...
+    chasles.errors.ModelError: mesh 'package://my_robot/meshes/hand.stl' is not there; say where its package is: \
+    packages={'my_robot': …}
+    """
+    scheme, package, path = _address(mesh.file)
+    looked: list[Path] = []
+    for candidate in _candidates(mesh.folder, scheme, package, path, packages or {}):
+        if os.path.isfile(candidate):  # answers False for texts that no path can be
+            return candidate
+        looked.append(candidate)
+        if len(looked) == _MOST_CANDIDATES:
+            break
+    if package and package not in (packages or {}):
+        advice = f"say where its package is: packages={{{package[:80]!r}: …}}"
+    else:
+        advice = f"looked at {shortened(str(looked[0]))}"
+    raise ModelError(f"mesh {shortened(mesh.file)} is not there; {advice}")
+
+
+def missing_meshes(description: Description, packages: Packages | None = None) -> dict[str, str]:
+    """Return the meshes of a robot whose files are not there: names of the files, each with the reason.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> missing_meshes(load("puma560"))
+    {}
+    """
+    missing = {}
+    for link in description.links:
+        for shape in (*link.visuals, *link.collisions):
+            if isinstance(shape.geometry, Mesh) and shape.geometry.file not in missing:
+                try:
+                    mesh_path(shape.geometry, packages)
+                except ModelError as error:
+                    missing[shape.geometry.file] = str(error)
+    return missing
+
+
+def _address(name: str) -> tuple[str, str, str]:
+    """Scheme, package and path that a file's name says, empty where it says none."""
+    scheme, separator, rest = name.partition("://")
+    if not separator:
+        return "", "", name
+    if scheme == "file":
+        return scheme, "", rest
+    package, _, path = rest.lstrip("/").partition("/")
+    return scheme, package, path
+
+
+def _candidates(folder: str, scheme: str, package: str, path: str, packages: Packages) -> Iterator[Path]:
+    if scheme in ("", "file"):
+        yield Path(folder, path)
+        return
+    if package in packages:
+        yield Path(packages[package], path)
+        return
+    if folder:
+        for found in package_folders(Path(folder) / "model", package):
+            yield found / path
+    for variable, below in _ROOTS:
+        for root in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(root, below, package, path)
