@@ -162,7 +162,7 @@ def test_a_file_is_loaded_by_its_path(write: Callable[[str, str | bytes], Path])
 def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"'pandaa'. Did you mean 'panda'.*iiwa14, panda, planar2r") as caught:
         load("pandaa")
-    assert ".urdf, .xacro, .sdf, .xml, .toml or .dat file" in str(caught.value)
+    assert ".urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file" in str(caught.value)
     with pytest.raises(ModelError, match=r"robot file .*missing.urdf' does not exist.*panda"):
         load(tmp_path / "missing.urdf")
     with pytest.raises(UnknownNameError):
@@ -171,7 +171,7 @@ def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["step", "txt"])
 def test_other_formats_are_refused_with_those_supported(suffix: str, write: Callable[[str, str | bytes], Path]) -> None:
-    supported = ".dat, .mjcf, .sdf, .toml, .urdf, .world, .xacro, .xml"
+    supported = ".conf, .dat, .mjcf, .sdf, .toml, .urdf, .world, .xacro, .xml"
     with pytest.raises(ModelError, match=f"files of type '.{suffix}' cannot be read; supported: {supported}"):
         load(write(f"robot.{suffix}", "<mujoco/>"))
 

@@ -36,7 +36,7 @@ from chasles.model.description import Description
 from chasles.model.formats.configuration import parse_configuration
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.urdf import snapped_angle
+from chasles.model.formats.urdf_origins import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.numbers import frozen_array, is_bounded, written_number
 from chasles.model.placement import FloatArray, compose, homogeneous
