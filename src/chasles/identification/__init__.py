@@ -11,6 +11,7 @@ from chasles.identification.identify import identify
 from chasles.identification.log import Log
 from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
 from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
+from chasles.identification.refinement import Refinement, refine
 from chasles.identification.shipped import shipped_log
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Payload",
     "Prediction",
     "RecursivePayload",
+    "Refinement",
     "Signals",
     "calibrate",
     "choose_cutoff",
@@ -36,5 +38,6 @@ __all__ = [
     "identify",
     "identify_payload",
     "payload_from_poses",
+    "refine",
     "shipped_log",
 ]

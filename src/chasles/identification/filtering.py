@@ -167,44 +167,67 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     chosen = choose_cutoff(log) if cutoff is None else cutoff
     if not isinstance(chosen, Cutoff):
         chosen = Cutoff(real(chosen, "cutoff", above=0.0), np.full(log.n, np.nan), "given")
-    period, rate = log.sample_period, 1.0 / log.sample_period
-    step = max(1, int(rate / (OVERSAMPLING * chosen.frequency)))
-    shortest = max(4.0 * period, 1.0 / chosen.frequency)
+    rate = 1.0 / log.sample_period
+    parts, step = _grids(log, chosen.frequency)
+    measured = log.qd is not None and _prefers_measured(log, chosen.frequency)
+    q, effort = (_filtered(log, block, chosen.frequency) for block in (log.q, log.effort))
+    rates = _filtered(log, log.qd, chosen.frequency) if measured and log.qd is not None else None
+    blocks: list[tuple[FloatArray, ...]] = []
+    noise = np.zeros(log.n)
+    for number, (part, grid) in enumerate(parts):
+        noise = np.maximum(
+            noise, _white_noise(_regular(log.time[part], log.effort[part], grid), chosen.frequency, rate)
+        )
+        time = grid[::step]
+        qd = CubicSpline(time, q[number])(time, 1) if rates is None else rates[number]
+        blocks.append((time, q[number], qd, CubicSpline(time, qd)(time, 1), effort[number]))
+    ends = np.cumsum([0, *(len(block[0]) for block in blocks)])
+    together = [np.concatenate(group) for group in zip(*blocks, strict=True)]
+    time, position, velocity, acceleration, efforts = together
+    fastest = np.abs(velocity).max(axis=0)
+    return Signals(
+        time, position, velocity, acceleration, efforts,
+        moving=np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12),
+        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
+        period=step * log.sample_period, cutoff=chosen, noise=noise,
+        derivative="measured velocities" if measured else "positions",
+    )  # fmt: skip
+
+
+def filtered_like(log: Log, signals: Signals, values: FloatArray) -> FloatArray:
+    """Filter and thin out columns (samples, ...) at the times of a log as its signals were.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> t = np.arange(0.0, 10.0, 0.01)
+    >>> q = np.stack([np.sin(t), np.cos(t)], axis=1)
+    >>> log = ch.Log({"t": t, "q": q, "tau": q}, ch.load("planar2r"))
+    >>> signals = filtered_signals(log)
+    >>> bool(np.allclose(filtered_like(log, signals, log.q), signals.q))
+    True
+    """
+    return np.concatenate(_filtered(log, values, signals.cutoff.frequency))
+
+
+def _grids(log: Log, cutoff: float) -> tuple[list[tuple[slice, FloatArray]], int]:
+    """Segments that are long enough, with regular times, and how many of these make one sample."""
+    period = log.sample_period
+    shortest = max(4.0 * period, 1.0 / cutoff)
     parts = [part for part in log.segments if log.time[part][-1] - log.time[part][0] > shortest]
     if not parts:
         raise ArgumentError(f"the log has no segment longer than {shortest:.3g} s, a period of the cut-off frequency")
-    measured = log.qd is not None and _prefers_measured(log, chosen.frequency)
-    blocks: list[tuple[FloatArray, ...]] = []
-    noise = np.zeros(log.n)
-    for part in parts:
-        time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
-        q, effort = (_regular(log.time[part], block[part], time) for block in (log.q, log.effort))
-        noise = np.maximum(noise, _white_noise(effort, chosen.frequency, rate))
-        q, effort = (_low_pass(block, chosen.frequency, rate)[::step] for block in (q, effort))
-        time = time[::step]
-        if measured and log.qd is not None:
-            qd = _low_pass(
-                _regular(
-                    log.time[part],
-                    log.qd[part],
-                    np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period),
-                ),
-                chosen.frequency,
-                rate,
-            )[::step]
-        else:
-            qd = CubicSpline(time, q)(time, 1)
-        blocks.append((time, q, qd, CubicSpline(time, qd)(time, 1), effort))
-    ends = np.cumsum([0, *(len(block[0]) for block in blocks)])
-    time, q, qd, qdd, effort = (np.concatenate(group) for group in zip(*blocks, strict=True))
-    fastest = np.abs(qd).max(axis=0)
-    return Signals(
-        time, q, qd, qdd, effort,
-        moving=np.abs(qd) > np.maximum(SLOW * fastest, 1e-12),
-        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
-        period=step * period, cutoff=chosen, noise=noise,
-        derivative="measured velocities" if measured else "positions",
-    )  # fmt: skip
+    grids = [(part, np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)) for part in parts]
+    return grids, max(1, int(1.0 / (period * OVERSAMPLING * cutoff)))
+
+
+def _filtered(log: Log, values: FloatArray, cutoff: float) -> list[FloatArray]:
+    """Columns at the times of a log, segment by segment: at regular times, filtered, thinned out."""
+    grids, step = _grids(log, cutoff)
+    return [
+        _low_pass(_regular(log.time[part], values[part], grid), cutoff, 1.0 / log.sample_period)[::step]
+        for part, grid in grids
+    ]
 
 
 def choose_cutoff(log: Log) -> Cutoff:

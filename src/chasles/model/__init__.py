@@ -50,7 +50,7 @@ from chasles.model.inertial_parameters import (
 )
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.locking import lock_joints, simplified
-from chasles.model.parameters import parameter_shapes, with_friction, with_payload, with_values
+from chasles.model.parameters import parameter_shapes, parameter_value, with_friction, with_payload, with_values
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
@@ -105,6 +105,7 @@ __all__ = [
     "missing_meshes",
     "nearest_consistent",
     "parameter_shapes",
+    "parameter_value",
     "parse_mjcf",
     "parse_sdf",
     "parse_toml",

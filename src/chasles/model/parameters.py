@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.geometry.euler_angles import euler_angles_from_rotation
 from chasles.model.description import Link
 from chasles.model.inertia import Inertia, impossibility
 from chasles.model.joint import JOINT_PARAMETERS, Joint
@@ -50,6 +51,44 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
     for prefix in _placements(description):
         shapes |= {f"{prefix}{name}": shape for name, shape in _PLACEMENT_SHAPES.items()}
     return shapes
+
+
+def parameter_value(description: Description, name: str) -> NDArray[np.float64]:
+    """Return the number or the array that a parameter has, by its name in `parameter_shapes`.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such parameter.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> parameter_value(load("planar2r"), "links.link2.mass"), parameter_value(load("planar2r"), "frames.tool.position")
+    (array(5.), array([0., 0., 0.]))
+    """
+    if name not in parameter_shapes(description):
+        raise UnknownNameError("parameter", name, parameter_shapes(description))
+    if name == "gravity":
+        return np.array(description.gravity)
+    owner, quantity = name.rsplit(".", 1)
+    kind, _, own_name = owner.partition(".")
+    if quantity.endswith(tuple(_PLACEMENT_SHAPES)):
+        if kind == "joints":
+            T = _side(description.joint(own_name), quantity)
+        else:
+            T = description.T_world_base if kind == "base" else description.frame(own_name).T_link_frame
+        if quantity.endswith("position"):
+            return np.array(T[:3, 3])
+        return np.array(euler_angles_from_rotation(T[:3, :3], "xyz"))
+    if kind == "joints":
+        return np.array(getattr(description.joint(own_name), quantity))
+    inertia = description.payload if kind == "payload" else description.link(own_name).inertia
+    return np.array(getattr(inertia, _INERTIAL[quantity]))
+
+
+def _side(joint: Joint, quantity: str) -> NDArray[np.float64]:
+    return joint.T_joint_child if quantity.startswith("child_") else joint.T_parent_joint
 
 
 def _placements(description: Description) -> list[str]:

@@ -1,0 +1,466 @@
+"""Output-error refinement: parameters of a plant from how its closed loop moved, delay and filters included.
+
+The regressor needs accelerations and sees rigid joints only. Here the whole loop (reference, sampled controller, delay,
+plant) is simulated instead and the parameters are changed until positions and torques agree with the log (R. Isermann &
+M. Münchhof, Identification of Dynamic Systems, Springer 2011, chapter 9; A. Janot, P.-O. Vandanjon & M. Gautier, "A
+generic instrumental variable approach for industrial robot identification", IEEE Trans. Control Systems Technology
+22(1), 2014, which compares both). Sensitivities are central differences of simulations that run as one compiled batch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real, reals
+from chasles.control import Controller
+from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.identification.filtering import Signals, filtered_like, filtered_signals
+from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.log import Log
+from chasles.identification.regression import HUBER, Fit, Prior, coloured_covariance, weighted_fit
+from chasles.model import parameter_value
+from chasles.plant import Plant
+from chasles.plant.plant import as_plant
+from chasles.robot import Robot
+from chasles.simulation import DivergenceWarning, SaturationWarning, simulate
+from chasles.simulation.results import Run
+
+FloatArray = NDArray[np.float64]
+
+OUTPUTS = ("q", "tau")
+DIFFERENCE = 1e-4
+"""Step of the central differences, relative to the parameter or, for one that is zero, to its prior deviation."""
+SPREAD = 1.0
+"""Prior deviation of the logarithm of a positive parameter: a factor of 2.7 up or down."""
+STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+ITERATIONS = 40
+CONVERGED = 1e-4
+"""Change of all unknowns, in standard errors, at which the iteration ends."""
+UNDETERMINED = 0.5
+"""Share of its prior deviation that the error of a parameter stays below if the log determines it."""
+EXACT = 1e-9
+"""Share of an output's variation below which residuals are rounding, as those of a simulated log without noise."""
+WORST_FIT = 0.5
+"""Share of an output's variation that the residuals of a usable fit stay below."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Parameters of a plant that make its simulated motion agree with a log; made by `refine`.
+
+    Attributes
+    ----------
+    values
+        Values by name for ``vary=`` of `chasles.simulate`, whole arrays.
+    parameters
+        Estimates one by one (``"elastic_joints.stiffness[0]"``), with standard errors and what they were before.
+    delay
+        Delay of the controller, s, that fits best, and the sums of squares of all that were tried, by delay.
+    costs
+        Weighted sum of squares for each delay that was tried.
+    before, training, unseen
+        RMS residuals of the outputs, shape (outputs,): with the first values, of the part that was fitted, and of the
+        rest of the log.
+    names
+        Names of the outputs.
+    warnings
+        Sentences that call for caution.
+    """
+
+    values: Mapping[str, FloatArray]
+    parameters: tuple[Parameter, ...]
+    delay: float
+    costs: Mapping[float, float]
+    before: FloatArray
+    training: FloatArray
+    unseen: FloatArray
+    names: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def summary(self) -> str:
+        """Text: parameters with 95 % intervals, residuals, delay, warnings."""
+        lines = [f"{'parameter':<34}{'before':>12}{'now':>12}{'± 95 %':>12}"]
+        for p in self.parameters:
+            note = "" if p.determined else "  not determined"
+            lines.append(f"{p.name:<34}{p.prior:>12.5g}{p.value:>12.5g}{NORMAL_QUANTILE * p.error:>12.2g}{note}")
+        lines += ["", f"{'RMS residual':<34}{'before':>12}{'fitted':>12}{'unseen':>12}"]
+        for name, *residuals in zip(self.names, self.before, self.training, self.unseen, strict=True):
+            lines.append(f"{name:<34}" + "".join(f"{value:>12.4g}" for value in residuals))
+        if len(self.costs) > 1:
+            lines += ["", f"delay {1e3 * self.delay:.3g} ms, the best of {len(self.costs)}"]
+        return "\n".join([*lines, *(f"\nwarning: {warning}" for warning in self.warnings)])
+
+    def __repr__(self) -> str:
+        return f"<Refinement of {', '.join(self.values)}: delay {1e3 * self.delay:.3g} ms>"
+
+
+def refine(
+    plant: Robot | Plant,
+    controller: Controller,
+    reference: Any,
+    log: Any,
+    parameters: Sequence[str] | Mapping[str, float],
+    *,
+    period: float,
+    delay: float | Sequence[float] = 0.0,
+    outputs: Sequence[str] = OUTPUTS,
+    cutoff: float | None = None,
+    training: float = 0.5,
+    **options: Any,
+) -> Refinement:
+    """Refine parameters of a plant so that its simulated closed loop moves as the log says.
+
+    It finds what the regressor of `identify` cannot see: elasticity of joints, friction near rest, delays, motors.
+    Start from the identified robot.
+
+    Parameters
+    ----------
+    plant
+        Robot, or plant with the effects whose parameters are sought, with first values.
+    controller, reference
+        What drove the robot during the log. The log begins when the reference does, with its velocity.
+    log
+        `chasles.Log`, or what it reads: positions (of the encoders) and torques.
+    parameters
+        Names of the plant's parameters, as `chasles.simulate` varies them, or a mapping from the names to standard
+        deviations of what is known beforehand: of the logarithm for a parameter above zero, of the value for others.
+        Default: 1 for logarithms.
+    period
+        Time between two calls of the controller, s.
+    delay
+        Delay of the controller, s, or several that are tried.
+    outputs
+        Which of ``"q"`` and ``"tau"`` are compared. In a stiff closed loop the torques say most.
+    cutoff
+        Cut-off frequency of the filter that log and simulation pass, Hz; default: chosen from the log.
+    training
+        Share of the log, from its beginning, that is fitted; the rest is predicted.
+    **options
+        Further arguments of `chasles.simulate`, such as ``qd0``, ``integrator`` or ``substeps``.
+
+    Returns
+    -------
+    Refinement
+        Values for ``vary=``, estimates with intervals, residuals of the fitted and of the unseen part.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        An argument does not fit.
+    IdentificationError
+        The simulation with the first values diverges, or no values explain the log.
+
+    Examples
+    --------
+    The spring in the joint of a pendulum, from a motion under a PD controller:
+
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> rod = {"a": 0.5, "mass": 2.0, "center_of_mass": [-0.25, 0.0, 0.0], "inertia": [0.0, 0.04, 0.04]}
+    >>> arm = ch.Robot.from_dh([rod])
+    >>> motion = ch.PointToPoint([0.0], [1.5], duration=1.0)
+    >>> controller, encoders = ch.PDGravity(arm, kp=200.0, kd=10.0), ch.Sensors(arm, side="motor")
+    >>> def plant(stiffness):
+    ...     springs = ch.ElasticJoints(arm, stiffness=stiffness, rotor_inertia=0.05)
+    ...     return ch.Plant(arm, elastic_joints=springs, sensors=encoders)
+    >>> run = ch.simulate(plant(800.0), controller, motion, duration=2.0, period=0.002)
+    >>> log = {"t": run.time.values, "q": run.q_measured.values, "tau": run.tau.values}
+    >>> found = refine(plant(1000.0), controller, motion, log, ["elastic_joints.stiffness"], period=0.002)
+    >>> bool(abs(found.values["elastic_joints.stiffness"][0] - 800.0) < 1.0)
+    True
+    """
+    whole = as_plant(plant)
+    measured = log if isinstance(log, Log) else Log(log, whole.robot)
+    signals = filtered_signals(measured, cutoff)
+    unknowns = _Unknowns.of(whole, parameters)
+    chosen = [name for name in OUTPUTS if name in outputs]
+    if not chosen or len(chosen) != len(tuple(outputs)):
+        raise ArgumentError(f"outputs must be some of {', '.join(OUTPUTS)}, not {outputs!r}")
+    share = real(training, "training", above=0.0, at_most=1.0)
+    delays = np.atleast_1d(reals(delay, "delay", at_least=0.0)).tolist()
+    solutions = {}
+    for candidate in delays:
+        loop = _Loop(
+            whole,
+            controller,
+            reference,
+            measured,
+            signals,
+            unknowns,
+            chosen,
+            period,
+            candidate,
+            share,
+            options,
+        )
+        solution = _fitted(loop)
+        if solution is not None:
+            solutions[candidate] = solution
+    if not solutions:
+        raise IdentificationError(
+            "the simulated loop diverges with the first values of the parameters: check controller, period and delay, "
+            "or begin with values nearer to the robot's"
+        )
+    costs = {candidate: solution.cost for candidate, solution in solutions.items()}
+    return _result(solutions[min(costs, key=lambda candidate: costs[candidate])], costs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unknowns:
+    """Numbers to find: logarithms of positive parameters, others as they are."""
+
+    names: tuple[str, ...]
+    first: Mapping[str, FloatArray]
+    is_log: NDArray[np.bool_]
+    prior: Prior
+
+    @classmethod
+    def of(cls, plant: Plant, parameters: Sequence[str] | Mapping[str, float]) -> _Unknowns:
+        if isinstance(parameters, str):
+            raise ArgumentError(f"parameters must be a list of names or a mapping, not the text {parameters!r}")
+        first: dict[str, FloatArray] = {}
+        for name in parameters:
+            if name not in plant.parameters:
+                raise UnknownNameError("parameter of the plant", name, plant.parameters)
+            own = plant.values.get(name)
+            first[name] = (
+                parameter_value(plant.robot.description, name) if own is None else np.asarray(own, dtype=float)
+            )
+        if not first:
+            raise ArgumentError("there are no parameters to refine")
+        flat = np.concatenate([value.ravel() for value in first.values()])
+        is_log = flat > 0.0
+        given = dict(parameters) if isinstance(parameters, Mapping) else {}
+        spread = np.concatenate(
+            [
+                np.full(value.size, real(given.get(name, SPREAD), f"deviation of '{name}'", above=0.0))
+                for name, value in first.items()
+            ]
+        )
+        labels = tuple(
+            name + (f"[{', '.join(map(str, index))}]" if value.ndim else "")
+            for name, value in first.items()
+            for index in np.ndindex(value.shape)
+        )
+        start = np.where(is_log, np.log(np.where(is_log, flat, 1.0)), flat)
+        return cls(labels, first, is_log, Prior(start, spread))
+
+    def numbers(self, x: FloatArray) -> FloatArray:
+        """Parameters (..., p) of unknowns (..., p)."""
+        return np.where(self.is_log, np.exp(np.where(self.is_log, x, 0.0)), x)
+
+    def values(self, x: FloatArray) -> dict[str, FloatArray]:
+        """Arrays by name, for ``vary=``, from unknowns (..., p)."""
+        flat, start, values = self.numbers(x), 0, {}
+        for name, first in self.first.items():
+            values[name] = flat[..., start : start + first.size].reshape((*x.shape[:-1], *first.shape))
+            start += first.size
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Loop:
+    """The closed loop beside its log."""
+
+    plant: Plant
+    controller: Controller
+    reference: Any
+    log: Log
+    signals: Signals
+    unknowns: _Unknowns
+    outputs: Sequence[str]
+    period: float
+    delay: float
+    share: float
+    options: Mapping[str, Any]
+
+    @property
+    def measured(self) -> FloatArray:
+        """Filtered outputs of the log at the samples that are kept, (k, outputs)."""
+        own = {"q": self.signals.q, "tau": self.signals.effort}
+        return np.concatenate([own[name] for name in self.outputs], axis=1)[self.signals.kept()]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return tuple(f"{name} of {joint}" for name in self.outputs for joint in self.plant.robot.joint_names)
+
+    def simulated(self, x: FloatArray) -> FloatArray:
+        """Outputs of the simulation, sampled and filtered as the log was, (..., k, outputs), for unknowns (..., p)."""
+        time = self.log.time - self.log.time[0]
+        values = self.unknowns.values(np.atleast_2d(x))
+        start = self._run(values, self.period, self.log.q[0])
+        # Encoders may sit on the motors' side of elastic joints; these begin where the log does.
+        deflection = (start["q_measured"] - start["q"]).values[:, 0] if "q_measured" in start else 0.0
+        run = self._run(values, float(time[-1]) + self.period, self.log.q[0] - deflection)
+        clock = run["time"].values - run["time"].values[0]
+        names = ["q_measured" if name == "q" and "q_measured" in run else name for name in self.outputs]
+        raw = np.concatenate([run[name].values for name in names], axis=2)
+        kept = self.signals.kept()
+        results = []
+        for one in raw:
+            sampled = np.stack([np.interp(time, clock, column) for column in one.T], axis=1)
+            results.append(
+                filtered_like(self.log, self.signals, sampled)[kept]
+                if np.isfinite(sampled).all()
+                else np.full_like(self.measured, np.nan)
+            )
+        return np.stack(results).reshape(*x.shape[:-1], *self.measured.shape)
+
+    def _run(self, values: Mapping[str, FloatArray], duration: float, q0: FloatArray) -> Run:
+        with warnings.catch_warnings():
+            # Trial values may diverge or saturate; only the ones found matter.
+            for category in (DivergenceWarning, SaturationWarning):
+                warnings.simplefilter("ignore", category)
+            return simulate(
+                self.plant,
+                self.controller,
+                self.reference,
+                duration=duration,
+                period=self.period,
+                delay=self.delay,
+                vary=values,
+                progress=False,
+                **{"q0": q0, **self.options},
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """Unknowns at the end of the iteration, and the residuals of all samples before and after it."""
+
+    loop: _Loop
+    used: NDArray[np.bool_]
+    x: FloatArray
+    A: FloatArray
+    fit: Fit
+    before: FloatArray
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares of the fitted part, of each output relative to its variation."""
+        return float(np.sum((np.where(self.used, self.fit.residuals, 0.0) / _variation(self.loop.measured)) ** 2))
+
+
+def _fitted(loop: _Loop) -> _Solution | None:
+    """Gauss-Newton with the weights of `weighted_fit`; each step is shortened until the sum of squares falls.
+
+    None if the simulation with the first values diverges.
+    """
+    prior, measured, count = loop.unknowns.prior, loop.measured, len(loop.unknowns.names)
+    time = loop.signals.time[loop.signals.kept()]
+    end = loop.signals.time[0] + loop.share * (loop.signals.time[-1] - loop.signals.time[0])
+    used = np.repeat((time <= end)[:, None], measured.shape[1], axis=1)
+    x = prior.mean.copy()
+    step = DIFFERENCE * np.where(loop.unknowns.is_log, 1.0, np.maximum(np.abs(x), prior.deviation))
+
+    def linearized(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        outputs = loop.simulated(np.concatenate([x[None], x + np.diag(step), x - np.diag(step)]))
+        slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
+        return outputs[0], slopes.transpose(1, 2, 0)
+
+    def costs(outputs: FloatArray, x: FloatArray, deviations: FloatArray) -> FloatArray:
+        size = np.where(used, np.abs(measured - outputs) / deviations, 0.0)
+        loss = np.where(size <= HUBER, size**2, HUBER * (2.0 * size - HUBER)).sum(axis=(-2, -1))
+        total = loss + np.sum(((x - prior.mean) / prior.deviation) ** 2, axis=-1)
+        return np.asarray(np.where(np.isfinite(total), total, np.inf))
+
+    outputs, A = linearized(x)
+    if not np.isfinite(A).all():
+        return None
+    before = measured - outputs
+    deviations = _rms(before, used)
+    for _ in range(ITERATIONS):
+        fit = weighted_fit(A, measured - outputs + A @ x, used, prior, deviations)
+        trials = x + np.array(STEP_LENGTHS)[:, None] * (fit.values - x)
+        present = _rms(measured - outputs, used)
+        found = costs(loop.simulated(trials), trials, present)
+        best = int(np.argmin(found))
+        if found[best] >= costs(outputs, x, present) * (1.0 - 1e-10):
+            break
+        moved, x = trials[best] - x, trials[best]
+        following = linearized(x)
+        if not np.isfinite(following[1]).all():
+            break
+        (outputs, A), deviations = following, fit.deviations
+        if (np.abs(moved) * np.sqrt(np.diag(fit.information))).max() < CONVERGED:
+            break
+    fit = weighted_fit(A, measured - outputs + A @ x, used, prior, deviations)
+    return _Solution(loop, used, x, A, replace(fit, values=x, residuals=measured - outputs), before)
+
+
+def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
+    loop, fit, used = solution.loop, solution.fit, solution.used
+    measured, names, prior = loop.measured, loop.names, loop.unknowns.prior
+    training, unseen = _rms(fit.residuals, used), _rms(fit.residuals, ~used)
+    missed = [
+        name
+        for name, rms, all_of_it in zip(names, training, _variation(measured), strict=True)
+        if rms > WORST_FIT * all_of_it
+    ]
+    if len(missed) == len(names):
+        raise IdentificationError(
+            "no values of these parameters explain the log: all outputs are missed by more than "
+            f"{WORST_FIT:.0%} of their variation. Are controller, reference and its beginning those of the log?"
+        )
+    rows = int(used[:, 0].sum())
+    if (training > EXACT * _variation(measured)).all():
+        covariance = coloured_covariance(solution.A[:rows], _part(fit, rows), prior, (slice(0, rows),))
+    else:  # residuals of rounding have no spectrum
+        covariance = np.linalg.pinv(fit.information, hermitian=True)
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    values, first = loop.unknowns.numbers(solution.x), loop.unknowns.numbers(prior.mean)
+    determined = errors < UNDETERMINED * prior.deviation
+    parameters = tuple(
+        Parameter(name, name, float(value), float(error), float(start), bool(sure))
+        for name, value, error, start, sure in zip(
+            loop.unknowns.names,
+            values,
+            errors * np.where(loop.unknowns.is_log, values, 1.0),
+            first,
+            determined,
+            strict=True,
+        )
+    )
+    remarks = []
+    if missed:
+        remarks.append(f"not explained: {', '.join(missed)}; something acts there that the plant does not have")
+    if not determined.all():
+        open_ones = ", ".join(p.name for p in parameters if not p.determined)
+        remarks.append(f"not determined by this log: {open_ones}; they stay near their first values")
+    if len(costs) > 2 and loop.delay in (min(costs), max(costs)):
+        remarks.append(f"the best delay, {1e3 * loop.delay:.3g} ms, is the end of those tried")
+    return Refinement(
+        values=loop.unknowns.values(solution.x),
+        parameters=parameters,
+        delay=loop.delay,
+        costs=costs,
+        before=_rms(solution.before, used),
+        training=training,
+        unseen=unseen,
+        names=names,
+        warnings=tuple(remarks),
+    )
+
+
+def _part(fit: Fit, rows: int) -> Fit:
+    return replace(fit, residuals=fit.residuals[:rows], weights=fit.weights[:rows])
+
+
+def _rms(residuals: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    """RMS of each output over the samples that are used; NaN if none are."""
+    count = used.sum(axis=0)
+    squares = np.where(used, residuals, 0.0) ** 2
+    return np.asarray(np.sqrt(squares.sum(axis=0) / np.where(count, count, np.nan)) + 1e-15)
+
+
+def _variation(measured: FloatArray) -> FloatArray:
+    """Standard deviation of each output over the log, by which the outputs are compared."""
+    deviation = measured.std(axis=0)
+    return np.asarray(np.maximum(deviation, 1e-6 * max(float(deviation.max()), 1e-12)))

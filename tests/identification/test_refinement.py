@@ -1,0 +1,110 @@
+"""Output-error refinement against simulated robots whose elasticity, friction and delay are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.identification import FourierMotion, refine
+
+PERIOD = 0.001
+FRICTION = {"viscous": [1.0, 0.5], "coulomb": [2.0, 1.0], "coulomb_velocity": 0.02}
+NAMES = [
+    "elastic_joints.stiffness",
+    *(f"joints.joint{k}.{kind}_friction" for kind in ("viscous", "coulomb") for k in (1, 2)),
+]
+TRUTH = [3000.0, 1200.0, 1.0, 0.5, 2.0, 1.0]
+
+
+@pytest.fixture(scope="module")
+def arm() -> ch.Robot:
+    return ch.load("planar2r")
+
+
+@pytest.fixture(scope="module")
+def motion() -> FourierMotion:
+    sines, cosines = [[0.3, 0.2, -0.1], [-0.2, 0.3, 0.1]], [[-0.1, 0.05, 0.05], [0.1, -0.05, -0.05]]
+    return FourierMotion([0.0, 0.0], sines, cosines, period=4.0)
+
+
+def plant(arm: ch.Robot, stiffness: list[float], **friction: Any) -> ch.Plant:
+    """Elastic arm with encoders at the motors."""
+    elastic = ch.ElasticJoints(arm, stiffness=stiffness, rotor_inertia=[1.0, 0.3], damping=1.0)
+    return ch.Plant(arm.with_friction(**friction), elastic_joints=elastic, sensors=ch.Sensors(arm, side="motor"))
+
+
+@pytest.fixture(scope="module")
+def controller(arm: ch.Robot) -> ch.PDGravity:
+    return ch.PDGravity(arm, kp=[300.0, 100.0], kd=[30.0, 10.0])
+
+
+@pytest.fixture(scope="module")
+def log(arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity) -> dict[str, Any]:
+    real = plant(arm, TRUTH[:2], **FRICTION)
+    run = ch.simulate(real, controller, motion, period=PERIOD, delay=0.002)
+    rng = np.random.default_rng(0)
+    q = run["q_measured"].values + 1e-5 * rng.normal(size=run["q"].shape)
+    return {"t": run["time"].values, "q": q, "tau": run["tau"].values + 0.05 * rng.normal(size=q.shape)}
+
+
+def test_springs_friction_and_delay_are_found(
+    arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
+) -> None:
+    guess = plant(arm, [1500.0, 1500.0], viscous=[0.5, 1.0], coulomb=[1.0, 2.0], coulomb_velocity=0.02)
+    found = refine(guess, controller, motion, log, NAMES, period=PERIOD, delay=[0.0, 0.001, 0.002, 0.003])
+    assert found.delay == 0.002
+    assert [p.name for p in found.parameters][:2] == ["elastic_joints.stiffness[0]", "elastic_joints.stiffness[1]"]
+    for parameter, truth in zip(found.parameters, TRUTH, strict=True):
+        assert parameter.value == pytest.approx(truth, rel=0.02)
+        assert abs(parameter.value - truth) < 4.0 * parameter.error
+        assert parameter.determined
+    assert (found.unseen < 0.1 * found.before).all()
+    assert "best of 4" in found.summary()
+    # The values go back into a simulation as they are.
+    run = ch.simulate(guess, controller, motion, period=PERIOD, delay=0.002, vary=found.values)
+    assert np.abs(run["q_measured"].values - log["q"]).max() < 1e-3
+
+
+def test_what_the_log_does_not_show_stays_where_it_was(
+    arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity
+) -> None:
+    """Positions of rigid joints do not tell a payload's inertia about an axis that does not turn."""
+    run = ch.simulate(arm, controller, motion, period=PERIOD)
+    log = {"t": run["time"].values, "q": run["q"].values, "tau": run["tau"].values}
+    found = refine(arm, controller, motion, log, ["gravity", "links.link2.mass"], period=PERIOD)
+    by_name = {parameter.name: parameter for parameter in found.parameters}
+    assert not by_name["gravity[2]"].determined  # the arm is in a vertical plane: gravity along z turns no joint
+    assert by_name["links.link2.mass"].value == pytest.approx(5.0, rel=1e-3)
+    assert "not determined" in found.summary()
+
+
+def test_bad_input_is_answered(
+    arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
+) -> None:
+    guess = plant(arm, [1500.0, 1500.0])
+
+    def attempt(parameters: Any = ("elastic_joints.stiffness",), **changes: Any) -> None:
+        refine(guess, controller, motion, changes.pop("log", log), parameters, **{"period": PERIOD, **changes})
+
+    with pytest.raises(UnknownNameError, match="stifness"):
+        attempt(["elastic_joints.stifness"])
+    with pytest.raises(ArgumentError, match="must be a list of names"):
+        attempt("elastic_joints.stiffness")
+    with pytest.raises(ArgumentError, match="no parameters"):
+        attempt([])
+    with pytest.raises(ArgumentError, match="outputs"):
+        attempt(outputs=["q", "torque"])
+    with pytest.raises(ArgumentError, match="delay"):
+        attempt(delay=-0.001)
+    rng = np.random.default_rng(1)
+    noise = {
+        "t": log["t"],
+        "q": log["q"] + rng.normal(size=log["q"].shape).cumsum(0),
+        "tau": rng.normal(size=log["q"].shape),
+    }
+    with pytest.raises(IdentificationError, match="no values of these parameters explain the log"):
+        attempt(log=noise)
