@@ -91,4 +91,4 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(studies.Study, "run", interrupted)
     result = run("mine.toml")
     assert result.exit_code == 130
-    assert "kept in mine-results; the same command goes on from there" in result.stderr
+    assert "kept in mine-results; the same command continues" in result.stderr

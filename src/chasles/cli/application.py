@@ -1,4 +1,4 @@
-"""The commands together, and what holds for each of them: one line for an error, `--debug`, `--version`."""
+"""The command line: all commands, errors as one line, `--debug` and `--version`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from chasles.errors import ChaslesError
 
 
 class PlainErrors(TyperGroup):
-    """Shows the errors that Chasles raises on purpose as one plain line, with exit code 2."""
+    """Group of commands that shows a `ChaslesError` as one plain line, with exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
+        """Run a command and report its errors and warnings."""
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = show_warning
@@ -61,13 +61,13 @@ def _version(wanted: bool) -> None:
 @application.callback()
 def chasles(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the full traceback of an error. Comes before the command.")
+        bool, typer.Option("--debug", help="Show full tracebacks of errors; give it before the command.")
     ] = False,
 ) -> None:
-    """Robot mechanics and control: look at robots, simulate them under control, see how fast it is on this machine."""
+    """Robot mechanics and control: inspect, view, convert, simulate and identify robots, and compare controllers."""
 
 
 application.command("demo")(demo.demo)

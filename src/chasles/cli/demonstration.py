@@ -1,44 +1,42 @@
-"""The experiment that `chasles demo` shows: two real arms under computed torque that knows them only roughly."""
+"""The two arms of `chasles demo`, under computed torque with a model that lacks payload and friction."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.control import ComputedTorque
-from chasles.errors import ArgumentError
-from chasles.robot import Robot, load
-from chasles.simulation import simulate
-from chasles.trajectories import PointToPoint
+from chasles.arguments import real
+from chasles.cli.experiment import Experiment
+from chasles.robot import load
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
 PAYLOAD = 2.0
-"""Mass at the tool that the controllers do not know of, kg."""
+"""Mass at the tool that the controllers do not know, kg."""
 
-_BANDWIDTH = 50.0  # rad/s, of the error's equation, which is critically damped
-_KI = 5e4  # 1/s³
-_REST = 0.1  # part of the time after the motion
-_SOFT = 0.02  # rad/s over which Coulomb friction changes its sign
+_BANDWIDTH = 50.0  # rad/s, of the critically damped error dynamics
+_GAINS = {"kp": _BANDWIDTH**2, "kd": 2.0 * _BANDWIDTH, "ki": 5e4}
+_STEEL_BALL = ([0.0, 0.0, 0.05], 2 / 5 * PAYLOAD * 0.04**2 * np.eye(3))  # centre of mass and inertia
+_REST = 0.1  # share of the time, after the motion
+_SMOOTHING = 0.02  # rad/s over which Coulomb friction changes its sign
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Arm:
     """One arm of the demonstration.
 
     Attributes
     ----------
     title
-        The robot's usual name.
+        Usual name of the robot.
     robot
         Name of the shipped robot.
     move
-        Joint angles from its home to the goal, rad.
+        Joint displacements from home to the goal, rad.
     friction
         Friction of the plant, as `Robot.with_friction` takes it; the controller's model has none.
     """
@@ -49,18 +47,18 @@ class Experiment:
     friction: Mapping[str, Any]
 
 
-EXPERIMENTS = (
+ARMS = (
     # The PUMA keeps the friction that was measured on it.
-    Experiment("PUMA 560", "puma560", (1.5, 0.5, 1.0, 1.0, 0.6, 1.2), {"coulomb_velocity": _SOFT}),
+    Arm("PUMA 560", "puma560", (1.5, 0.5, 1.0, 1.0, 0.6, 1.2), {"coulomb_velocity": _SMOOTHING}),
     # Friction of the size that was identified on such arms (Gaz et al. 2019).
-    Experiment(
+    Arm(
         "Franka Panda",
         "panda",
         (1.2, 0.7, -0.5, 0.8, 0.6, 0.7, -0.9),
         {
             "viscous": (0.8, 0.8, 0.8, 0.8, 0.3, 0.3, 0.2),
             "coulomb": (0.6, 0.6, 0.6, 0.6, 0.3, 0.3, 0.2),
-            "coulomb_velocity": _SOFT,
+            "coulomb_velocity": _SMOOTHING,
         },
     ),
 )
@@ -68,55 +66,50 @@ EXPERIMENTS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished experiment.
+    """Simulated motion of an arm.
 
     Attributes
     ----------
-    experiment
-        What was done.
+    arm
+        Arm that moved.
     run
         Result of `chasles.simulate`.
     first_time, wall_time
-        Seconds that the simulation took the first time, with tracing and compiling, and once more when all is ready.
+        Time of the first simulation, with tracing and compiling, and of the next one, s.
     """
 
-    experiment: Experiment
+    arm: Arm
     run: Run
     first_time: float
     wall_time: float
 
 
-def perform(experiment: Experiment, seconds: float = 2.0) -> Outcome:
-    """Simulate one arm along a planned motion under computed torque of a wrong model.
+def perform(arm: Arm, seconds: float = 2.0) -> Outcome:
+    """Simulate one arm twice.
 
     Parameters
     ----------
-    experiment
-        Which arm and motion.
+    arm
+        One of `ARMS`.
     seconds
-        Simulated time: the motion and a short rest at the goal.
+        Simulated time of the motion and a short rest at the goal, s.
 
     Examples
     --------
-    >>> outcome = perform(EXPERIMENTS[0], 1.0)
+    >>> outcome = perform(ARMS[0], 1.0)
     >>> outcome.run.sizes["time"]
     1001
     """
-    if not (np.isfinite(seconds) and 0.01 <= seconds <= 3600.0):
-        raise ArgumentError(f"the demonstration's time must be from 0.01 to 3600 s, not {seconds:g}")
-    arm = load(experiment.robot)
-    model = arm.with_friction(viscous=0.0, coulomb=0.0)
-    plant = _plant(arm, experiment.friction)
-    reference = PointToPoint(arm.home, arm.home + experiment.move, duration=(1.0 - _REST) * seconds)
-    controller = ComputedTorque(model, kp=_BANDWIDTH**2, kd=2.0 * _BANDWIDTH, ki=_KI)
-    start = time.perf_counter()
-    simulate(plant, controller, reference, duration=seconds, period=1e-3, integrator="rk4", progress=False)
-    middle = time.perf_counter()
-    run = simulate(plant, controller, reference, duration=seconds, period=1e-3, integrator="rk4", progress=False)
-    return Outcome(experiment, run, middle - start, time.perf_counter() - middle)
-
-
-def _plant(arm: Robot, friction: Mapping[str, Any]) -> Robot:
-    """The arm with a load at its tool: a steel ball's inertia, some centimetres in front of the flange."""
-    ball = 2 / 5 * PAYLOAD * 0.04**2 * np.eye(3)
-    return arm.with_payload(PAYLOAD, [0.0, 0.0, 0.05], ball).with_friction(**friction)
+    real(seconds, "--seconds", at_least=0.01, at_most=3600.0)
+    robot = load(arm.robot)
+    experiment = Experiment.of(
+        robot.with_friction(viscous=0.0, coulomb=0.0),
+        robot.with_payload(PAYLOAD, *_STEEL_BALL).with_friction(**arm.friction),
+        robot.home + arm.move,
+        (1.0 - _REST) * seconds,
+        settings=_GAINS,
+    )
+    options = {"duration": seconds, "integrator": "rk4", "progress": False}
+    _, first_time = experiment.simulate(**options)
+    run, wall_time = experiment.simulate(**options)
+    return Outcome(arm, run, first_time, wall_time)

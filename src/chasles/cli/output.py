@@ -1,4 +1,4 @@
-"""Where the commands write: results to the standard output, everything else to the standard error stream."""
+"""Output of the commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rich.text import Text
 
 from chasles.errors import ArgumentError
 
-_UNBOUNDED_WIDTH = 10_000  # wider than any table
-_PIPED_WIDTH = 160  # columns where there is no terminal to measure: wide enough to cut nothing
+_UNBOUNDED_WIDTH = 10_000  # columns; wider than any table
+_PIPED_WIDTH = 160  # columns without a terminal; wide enough to cut nothing
 
 errors = Console(stderr=True)
 
 
 def results() -> Console:
-    """Console for results; made anew, because the standard output may have been redirected since."""
+    """Return a console for results; a new one each time, because standard output may have been redirected."""
     return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
 def say(text: str) -> None:
-    """Print plain text as it is, long lines too."""
+    """Print plain text without wrapping or markup."""
     results().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -44,22 +44,22 @@ def show_warning(
 
 
 def require_writable(path: Path | None) -> None:
-    """Raise `ArgumentError` for a file that cannot be written, before long work whose result it is to hold."""
+    """Raise `ArgumentError` for a path that cannot be written; call it before long work."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         reason = "it is a folder" if path.is_dir() else "its folder does not exist"
         raise ArgumentError(f"{path} cannot be written: {reason}")
 
 
 def show_json(data: Any) -> None:
-    """Print data as JSON, with null for what is not finite."""
+    """Print data as JSON; values that are not finite become null."""
     print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 class StackingTable(Table):
-    """A table that lists its rows one below the other where the console is too narrow for its columns."""
+    """Table that lists its rows as blocks where the console is too narrow for its columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the columns if they fit, or the rows as lists."""
+        """Render columns if they fit, otherwise one block per row."""
         wanted = Measurement.get(console, options.update_width(_UNBOUNDED_WIDTH), self).maximum
         if wanted <= options.max_width or not self.row_count:
             yield from super().__rich_console__(console, options)
@@ -73,7 +73,7 @@ class StackingTable(Table):
 
 
 def table(title: str, *columns: str) -> Table:
-    """Return an empty table; columns whose name starts with ">" hold numbers."""
+    """Return an empty table; a leading ">" marks a column of numbers, aligned to the right."""
     made = StackingTable(
         title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0)
     )
@@ -85,12 +85,12 @@ def table(title: str, *columns: str) -> Table:
 
 
 def add_row(to: Table, *cells: str) -> None:
-    """Add a row of plain text: names from files may look like markup."""
+    """Add a row of plain text, because names from files may look like markup."""
     to.add_row(*(Text(cell) for cell in cells))
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number for a table; a dash where there is none."""
+    """Return a number as text for a table; a dash if it is not finite."""
     return f"{value:.{digits}g}" if np.isfinite(value) else "–"
 
 

@@ -1,4 +1,4 @@
-"""Speed of a robot's kernels on this machine."""
+"""Speed of a robot's compiled kernels on this machine."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _KERNELS: tuple[tuple[str, str, int, dict[str, str]], ...] = (
 
 @dataclass(frozen=True)
 class KernelSpeed:
-    """How fast one computation is.
+    """Speed of one computation.
 
     Attributes
     ----------
     title
-        What is computed.
+        Name of the computation.
     operations
-        Scalar operations of one evaluation.
+        Number of scalar operations in one evaluation.
     batched
-        Seconds for a state in a batch of 4,096, on one thread.
+        Time per state in a batch of 4,096 on one thread, s.
     single
-        Seconds for one call from Python with one state.
+        Time of one call from Python with one state, s.
     """
 
     title: str
@@ -51,9 +51,9 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
     Parameters
     ----------
     robot
-        Whose.
+        Robot being timed.
     effort
-        Seconds to spend on each number, roughly.
+        Approximate time to spend on each measurement, s.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
 
 
 def _seconds(call: Callable[[], Any], effort: float) -> float:
-    """Shortest time of a call; the shortest is the least disturbed."""
+    """Return the shortest time of a call, the one least disturbed by other programs."""
     call()
     start = time.perf_counter()
     call()

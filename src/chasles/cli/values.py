@@ -1,4 +1,4 @@
-"""Values in the texts of command-line options, with errors that say what was expected."""
+"""Parsing of option values, with errors that name the option and what it expects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_RUNS = 100_000
 
 
 def numbers(text: str, option: str) -> list[float]:
-    """Finite numbers separated by commas or spaces.
+    """Return finite numbers from text, separated by commas or spaces.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def numbers(text: str, option: str) -> list[float]:
         except ValueError:
             raise ArgumentError(f"{option}: '{word}' is not a number") from None
         if not math.isfinite(value):
-            raise ArgumentError(f"{option}: the numbers must be finite, not '{word}'")
+            raise ArgumentError(f"{option}: '{word}' is not finite; every number must be finite")
         values.append(value)
     if not values:
         raise ArgumentError(f"{option}: expected numbers separated by commas, not '{text}'")
@@ -37,32 +37,34 @@ def numbers(text: str, option: str) -> list[float]:
 
 
 def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
-    """One number for all joints or one for each, shape (n,)."""
+    """Return one number per joint, (n,), from one number for all or one for each."""
     values = numbers(text, option)
     if len(values) not in (1, robot.n):
         raise ArgumentError(
-            f"{option}: robot '{robot.name}' has {robot.n} joints, so give 1 or {robot.n} numbers, not {len(values)}"
+            f"{option}: {len(values)} numbers for {robot.n} joints of robot '{robot.name}'; give 1 or {robot.n}"
         )
     return np.broadcast_to(np.array(values), (robot.n,)).copy()
 
 
 def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
-    """Joint positions within the limits, shape (n,)."""
+    """Return joint positions within the limits, (n,)."""
     values = np.array(numbers(text, option))
     if values.shape != (robot.n,):
         names = ", ".join(robot.coordinate_names)
         raise ArgumentError(
-            f"{option}: robot '{robot.name}' has {robot.n} joints ({names}): give {robot.n} numbers, not {values.size}"
+            f"{option}: {values.size} numbers for {robot.n} joints of robot '{robot.name}' ({names}); give {robot.n}"
         )
     limits = zip(robot.coordinate_names, values, robot.lower_limits, robot.upper_limits, strict=True)
     for name, value, lower, upper in limits:
         if not lower <= value <= upper:
-            raise ArgumentError(f"{option}: joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {value:.4g}")
+            raise ArgumentError(
+                f"{option}: {value:.4g} is outside the limits of joint '{name}', {lower:.4g} to {upper:.4g}"
+            )
     return values
 
 
 def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
-    """Joint positions at random in the middle 80 % of their range, or up to 90° from home where there are no limits."""
+    """Draw joint positions from the middle 80 % of their ranges, or within 90° of home where there are no limits."""
     lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - np.pi / 2)
     upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + np.pi / 2)
     part = np.random.default_rng(seed).uniform(0.1, 0.9, robot.n)
@@ -71,9 +73,9 @@ def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
 
 
 def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> dict[str, NDArray[np.float64]]:
-    """Values of parameters for each run, from texts like ``payload.mass=0:5`` (a range) or ``payload.mass=0,1,5``.
+    """Return parameter values for each run, from texts like ``payload.mass=0:5`` (a range) or ``payload.mass=0,1,5``.
 
-    All vary together: run k takes the k-th value of each.
+    All parameters vary together: run k takes the k-th value of each.
 
     Examples
     --------
@@ -81,10 +83,10 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
     {'payload.mass': array([0., 2., 4.])}
     """
     if runs is not None and not 1 <= runs <= _MOST_RUNS:
-        raise ArgumentError(f"--runs: the number of runs must be from 1 to {_MOST_RUNS:,}, not {runs}")
+        raise ArgumentError(f"--runs: {runs} is not from 1 to {_MOST_RUNS:,}")
     if not texts:
         if runs is not None and runs > 1:
-            raise ArgumentError("--runs: say with --vary what differs, such as --vary payload.mass=0:5")
+            raise ArgumentError("--runs: nothing differs between the runs; add --vary, such as --vary payload.mass=0:5")
         return {}
     values: dict[str, NDArray[np.float64]] = {}
     for text in texts:
@@ -102,5 +104,7 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
             values[name] = np.array(numbers(given, f"{option} {name}"))
     lengths = {len(value) for value in values.values()} | ({runs} if runs is not None else set())
     if len(lengths) > 1:
-        raise ArgumentError(f"{option}: as many values as runs are needed, but there are {sorted(lengths)}")
+        raise ArgumentError(
+            f"{option}: every parameter needs one value per run, but there are {sorted(lengths)} values"
+        )
     return values

@@ -1,33 +1,32 @@
-"""`chasles cache`: the compiled kernels on disk."""
+"""`chasles cache`: the disk cache of compiled kernels."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
 from chasles.engine import cache as kernels
 
-cache = typer.Typer(no_args_is_help=True, help="Show or empty the cache of compiled kernels.")
+cache = typer.Typer(no_args_is_help=True, help="Show or clear the disk cache of compiled kernels.")
 
 
 @cache.command()
-def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show where the cache is and what it holds.
+def info(as_json: JsonOption = False) -> None:
+    """Show the folder and the size of the cache.
 
-    The place can be chosen with the environment variable CHASLES_CACHE_DIR; CHASLES_CACHE=0 switches the cache off.
+    The environment variable CHASLES_CACHE_DIR sets the folder; CHASLES_CACHE=0 switches the cache off.
     """
     held = kernels.info()
     if as_json:
         show_json({"path": str(held.path), "entries": held.entries, "bytes": held.size, "usable": held.usable})
         return
-    state = "" if held.usable else "\nIt is not used: it is switched off, or others than you can write to it."
+    state = "" if held.usable else "\nNot in use: the cache is switched off, or other users can write to its folder."
     say(f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}")
 
 
 @cache.command()
 def clear() -> None:
-    """Remove all compiled kernels; they are compiled again when they are needed."""
+    """Remove all compiled kernels; each is compiled again on next use."""
     count = kernels.clear()
     say(f"{count} kernels removed from {kernels.directory()}")

@@ -1,4 +1,4 @@
-"""`chasles convert`: one robot in another description."""
+"""`chasles convert`: a robot in another file format."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from chasles import model
+from chasles.cli.options import ForceOption, RobotArgument
 from chasles.cli.output import say
 from chasles.errors import ArgumentError, writing
 from chasles.model import Description
 
 
 class Form(StrEnum):
-    """Descriptions that can be written."""
+    """Formats that can be written."""
 
     URDF = "urdf"
     MJCF = "mjcf"
@@ -26,32 +27,28 @@ class Form(StrEnum):
 
 
 def convert(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
-        ),
-    ],
+    robot: RobotArgument,
     out: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="File to write: .urdf, .xml (MJCF), or .toml for all others. `-` prints it."
+            metavar="OUT", help="File to write: .urdf, .xml (MJCF) or .toml (all other formats). `-` prints the text."
         ),
     ],
     to: Annotated[
         Form | None,
         typer.Option(
             "--to",
-            help="**urdf**; **mjcf**, MuJoCo's format; **toml**, links and joints, exact to the last bit; **dh** or "
-            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: as OUT ends.",
+            metavar="FORMAT",
+            help="Format: **urdf**; **mjcf** (MuJoCo); **toml**, links and joints, exact to the last bit; **dh** or "
+            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: by the ending of OUT.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT if it is there.")] = False,
+    force: ForceOption = False,
 ) -> None:
-    """Write a robot in another description.
+    """Write a robot in another file format.
 
-    The robot moves as before, with the same joint positions and torques. If it has no such description, the error says
-    why: a Denavit-Hartenberg table, for example, is of one chain of joints that turn or slide.
+    The written robot has the same joint positions and torques. A format that cannot describe the robot is refused with
+    the reason; a Denavit-Hartenberg table, for example, describes one chain of revolute and prismatic joints only.
 
     For example:
 
@@ -64,7 +61,7 @@ def convert(
     form = to or _form(out)
     suffix = _SUFFIXES.get(form, ".toml")
     if str(out) != "-" and out.suffix.lower() != suffix:
-        raise ArgumentError(f"OUT: the name of a file for {form} must end with {suffix}, not '{out.name}'")
+        raise ArgumentError(f"OUT: '{out.name}' does not end with {suffix}, the ending of format {form}")
     text = written(model.load(robot), form)
     if str(out) == "-":
         say(text.rstrip("\n"))
@@ -77,7 +74,7 @@ def convert(
 
 
 def written(description: Description, form: Form) -> str:
-    """Text of a robot in a description.
+    """Return the text of a robot in a format.
 
     Examples
     --------
@@ -105,5 +102,5 @@ def _form(out: Path) -> Form:
     form = _FORMS.get(out.suffix.lower())
     if form is None:
         known = ", ".join(_FORMS)
-        raise ArgumentError(f"OUT: say with --to what to write; the name '{out.name}' ends with none of {known}")
+        raise ArgumentError(f"OUT: '{out.name}' ends with none of {known}; give the format with --to")
     return form

@@ -1,4 +1,4 @@
-"""`chasles demo`: two real arms under control, and how fast it all is here."""
+"""`chasles demo`: two arms under control, and the speed of the kernels on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 from chasles.cli.commands.tracking import error_text
-from chasles.cli.demonstration import EXPERIMENTS, PAYLOAD, Outcome, perform
+from chasles.cli.demonstration import ARMS, PAYLOAD, Outcome, perform
+from chasles.cli.options import BrowserOption
 from chasles.cli.output import add_row, errors, results, say, table
 from chasles.cli.speed import KernelSpeed, kernel_speeds
 from chasles.robot import load
@@ -19,16 +20,15 @@ from chasles.visual.summary import tracking_summary
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path("chasles-demo.html"),
-    show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
-    seconds: Annotated[float, typer.Option("--seconds", help="Simulated time of each motion.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Simulate 1 s and time the kernels only roughly.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Report to write.")] = Path("chasles-demo.html"),
+    show: BrowserOption = False,
+    seconds: Annotated[float, typer.Option("--seconds", help="Simulated time of each motion, s.")] = 2.0,
+    quick: Annotated[bool, typer.Option("--quick", help="Simulate 1 s only, and time the kernels roughly.")] = False,
 ) -> None:
-    """Move two real robots under computed-torque control and write a report with plots and 3D motion.
+    """Simulate two robots under computed-torque control, and write a report with plots and 3D motion.
 
-    A PUMA 560 and a Franka Panda follow planned motions. Their controllers run at 1 kHz and trust a model that knows
-    neither the 2 kg at the tool nor the friction in the joints; RK4 integrates the true arms. Then the speed of the
-    compiled kernels on this machine is measured.
+    A PUMA 560 and a Franka Panda follow planned motions. Their controllers run at 1 kHz with a model that lacks the
+    2 kg at the tool and the friction in the joints. The compiled kernels are then timed on this machine.
 
     For example:
 
@@ -40,10 +40,10 @@ def demo(
 
     begin = time.perf_counter()
     with errors.status("simulating") as status:
-        outcomes = [perform(experiment, 1.0 if quick else seconds) for experiment in EXPERIMENTS]
+        outcomes = [perform(arm, 1.0 if quick else seconds) for arm in ARMS]
         status.update("writing the report")
-        title = f"Computed torque with {PAYLOAD:g} kg and friction that it does not know of"
-        report = write_report({outcome.experiment.title: outcome.run for outcome in outcomes}, out, title=title)
+        title = f"Computed torque with an unknown payload of {PAYLOAD:g} kg and unknown friction"
+        report = write_report({outcome.arm.title: outcome.run for outcome in outcomes}, out, title=title)
         status.update("timing the kernels")
         speeds = kernel_speeds(load("panda"), effort=0.004 if quick else 0.04)
     console = results()
@@ -57,7 +57,7 @@ def demo(
 
 def _outcome_table(outcomes: list[Outcome]) -> Table:
     made = table(
-        f"Computed torque at 1 kHz; {PAYLOAD:g} kg at the tool and joint friction are not in its model",
+        f"Computed torque at 1 kHz; its model lacks {PAYLOAD:g} kg at the tool and all friction",
         *(
             "robot",
             ">RMS error, worst joint",
@@ -75,7 +75,7 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
         simulated = float(time_axis[-1] - time_axis[0])
         add_row(
             made,
-            outcome.experiment.title,
+            outcome.arm.title,
             error_text(max(row.rms_error for row in rows), "rad"),
             error_text(max(row.peak_error for row in rows), "rad"),
             f"{max(row.peak_effort for row in rows):.1f} N·m",
@@ -89,8 +89,8 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
 
 def _speed_table(speeds: list[KernelSpeed]) -> Table:
     made = table(
-        "Kernels of the Panda on this machine (float64; batch of 4,096 states, on one thread)",
-        *("computation", ">operations", ">a state in a batch", ">one call from Python"),
+        "Kernels of the Panda on this machine (float64; batch of 4,096 states; one thread)",
+        *("computation", ">operations", ">per state in a batch", ">one call from Python"),
     )
     for speed in speeds:
         add_row(

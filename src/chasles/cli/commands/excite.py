@@ -1,4 +1,4 @@
-"""`chasles excite`: a motion whose log tells a robot's parameters apart."""
+"""`chasles excite`: an exciting motion for parameter identification."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from chasles.cli.options import RobotArgument
 from chasles.cli.output import add_row, number, results, say, table
 from chasles.cli.values import joint_values
 from chasles.errors import writing
@@ -16,26 +17,22 @@ from chasles.robot import load
 
 
 def excite_command(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: times, q, qd and qdd.")],
-    period: Annotated[float, typer.Option("--period", help="Duration of a period, s.")] = 10.0,
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: time, q, qd and qdd.")],
+    period: Annotated[float, typer.Option("--period", help="Duration of one period, s.")] = 10.0,
     repetitions: Annotated[int, typer.Option("--repetitions", help="Number of periods.")] = 3,
-    harmonics: Annotated[int, typer.Option("--harmonics", help="Number of harmonics.")] = 5,
-    rate: Annotated[float, typer.Option("--rate", help="Samples a second in the file.")] = 100.0,
+    harmonics: Annotated[int, typer.Option("--harmonics", help="Number of harmonics of the Fourier series.")] = 5,
+    rate: Annotated[float, typer.Option("--rate", help="Sample rate of the file, Hz.")] = 100.0,
     acceleration: Annotated[
-        str | None, typer.Option("--acceleration", help="Largest accelerations, rad/s²: one number or one a joint.")
+        str | None,
+        typer.Option("--acceleration", help="Acceleration limits, rad/s²: one number or one per joint."),
     ] = None,
     floor: Annotated[
-        float | None, typer.Option("--floor", help="Height, m, that the tool and all links' origins stay above.")
+        float | None, typer.Option("--floor", help="Lowest height of the tool and of all link origins, m.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random initial guesses.")] = 0,
 ) -> None:
-    """Plan a motion for `chasles identify`: periodic, within all limits, at rest where it starts and ends.
+    """Plan a motion for `chasles identify`: periodic, within all limits, at rest at both ends.
 
     For example:
 

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from chasles import verbs
+from chasles.cli.options import JsonOption
 from chasles.cli.output import add_row, number, results, say, show_json, table
 from chasles.cli.values import numbers
 from chasles.errors import ArgumentError, writing
@@ -17,46 +18,48 @@ from chasles.identification import Identification, Log, identify
 from chasles.robot import Robot, load
 
 RobotOption = Annotated[
-    str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or a URDF, MJCF or TOML file.")
+    str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or path of its file.")
 ]
 LogArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="LOG…", help="CSV or NetCDF file, or ROS 2 bag; several files are joined row by row."),
+    typer.Argument(metavar="LOG…", help="CSV or NetCDF files, or a ROS 2 bag; several files are joined row by row."),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
-    typer.Option("--columns", help="Columns where the guess is wrong: q=NAME,NAME,… or tau as effort='tau_{joint}'."),
+    typer.Option("--columns", help="Columns, if guessed wrong: q=NAME,NAME,… or effort='tau_{joint}'."),
 ]
 UnitOption = Annotated[list[str] | None, typer.Option("--unit", help="Unit of a quantity: q=deg, time=ms, effort=A.")]
-PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Seconds, for logs without times.")]
+PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Sample period of logs without times, s.")]
 ReductionsOption = Annotated[
-    str | None, typer.Option("--reductions", help="Reductions of the joints, if the log was taken at the motors.")
+    str | None,
+    typer.Option("--reductions", help="Gear reductions of the joints, if the log is of the motors."),
 ]
 
 
 def identify_command(
     log: LogArgument,
     robot: RobotOption,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the identified robot: .toml or .urdf.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Identified robot to write: .toml or .urdf.")] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page with plots and intervals: .html.")
+        Path | None, typer.Option("--report", help="Report to write, with plots and confidence intervals: .html.")
     ] = None,
     unseen: Annotated[
-        Path | None, typer.Option("--unseen", help="Second log to judge by; default: half of LOG.")
+        Path | None, typer.Option("--unseen", help="Second log, for validation [default: second half of LOG].")
     ] = None,
     cutoff: Annotated[
-        float | None, typer.Option("--cutoff", help="Cut-off of the filters, Hz; default: found.")
+        float | None, typer.Option("--cutoff", help="Cut-off frequency of the filters, Hz [default: from the log].")
     ] = None,
     columns: ColumnsOption = None,
     unit: UnitOption = None,
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Go on with a log that contradicts the robot.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Identify masses, inertias and friction from a log of positions and torques.
 
-    The model is fitted to the first half of the log, or to all of it if there is a second log, and judged on the rest.
+    The model is fitted to the first half of the log and validated on the second. With **--unseen**, it is fitted to the
+    whole log and validated on the other one.
 
     For example:
 
@@ -67,9 +70,9 @@ def identify_command(
     arm = load(robot)
     for path in (out, report):
         if path is not None and not path.absolute().parent.is_dir():
-            raise ArgumentError(f"the folder of {path} does not exist")
+            raise ArgumentError(f"{path} cannot be written: its folder does not exist")
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
-        raise ArgumentError(f"--out: the name must end with .toml or .urdf, not '{out.name}'")
+        raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
     own = read_log(log, arm, columns, unit, sample_period, reductions)
     second = None if unseen is None else read_log([unseen], arm, columns, unit, sample_period, reductions)
     result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)

@@ -1,17 +1,17 @@
-"""`chasles info`: what a robot is made of."""
+"""`chasles info`: joints, links, frames and programs of a robot."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from scipy.spatial.transform import Rotation
 
+from chasles.cli.options import JsonOption, RobotArgument
 from chasles.cli.output import add_row, number, results, say, show_json, table
 from chasles.errors import ArgumentError
 from chasles.model import Joint
@@ -28,15 +28,10 @@ _PROGRAMS: dict[str, dict[str, str]] = {
 
 
 def info(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", help="Name of a shipped robot, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file."
-        ),
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    robot: RobotArgument,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show a robot's joints, links, frames, masses and the size of its programs.
+    """Show joints, links, frames and masses of a robot, and the size of its programs.
 
     For example:
 
@@ -52,7 +47,7 @@ def info(
 
 
 def describe(robot: Robot) -> dict[str, Any]:
-    """Facts about a robot in plain numbers and words."""
+    """Return facts about a robot as plain data."""
     description = robot.description
     operations = {}
     for name, options in _PROGRAMS.items():
@@ -83,7 +78,7 @@ def describe(robot: Robot) -> dict[str, Any]:
 
 
 def _roll_pitch_yaw(R: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles about the fixed axes x, y, z; with pitch at ±90° the yaw is zero."""
+    """Return angles about the fixed axes x, y, z; the yaw is zero where the pitch is ±90°."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Gimbal lock")
         return np.asarray(Rotation.from_matrix(R).as_euler("xyz"))
@@ -108,7 +103,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
 
 
 def _freedoms(joint: Joint) -> list[dict[str, Any]]:
-    """Name, unit, coordinate and limits of each freedom; those of a quaternion have no coordinate of their own."""
+    """Return name, unit, coordinate and limits per degree of freedom; those of a quaternion have no coordinate."""
     count = len(joint.velocity_names)
     coordinates = [None] * count if joint.has_quaternion else list(joint.coordinate_names)
     names = ("lower", "upper", "velocity", "effort")
@@ -149,7 +144,7 @@ def _show(facts: dict[str, Any], console: Console) -> None:
 
 
 def _pose(joint: str, home: dict[str, float]) -> str:
-    """Where a spherical or free joint has its link."""
+    """Return the pose of the link of a spherical or free joint as text."""
     quaternion = [home[f"{joint}.{label}"] for label in ("qw", "qx", "qy", "qz")]
     R = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
     angles = f"roll, pitch, yaw ({', '.join(f'{x:.2f}' for x in np.degrees(_roll_pitch_yaw(R)))})°"

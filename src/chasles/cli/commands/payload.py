@@ -1,4 +1,4 @@
-"""`chasles payload`: what a robot carries, from a log with it."""
+"""`chasles payload`: the payload of a robot, from a log."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chasles.cli.commands.identify import (
     UnitOption,
     read_log,
 )
+from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
 from chasles.errors import ArgumentError, writing
 from chasles.identification import identify_payload
@@ -24,25 +25,32 @@ from chasles.robot import load
 def payload_command(
     log: LogArgument,
     robot: Annotated[
-        str, typer.Option("--robot", "-r", help="Model without the payload, best an identified one: a name or a file.")
+        str,
+        typer.Option("--robot", "-r", help="Robot without payload, if possible identified: a name or a file."),
     ],
-    frame: Annotated[str | None, typer.Option("--frame", help="Frame that carries it; default the tool.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the loaded robot: .toml or .urdf.")] = None,
-    cutoff: Annotated[float | None, typer.Option("--cutoff", help="Cut-off of the filters, Hz.")] = None,
+    frame: Annotated[
+        str | None, typer.Option("--frame", help="Frame that carries the payload [default: tool].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Robot with payload to write: .toml or .urdf.")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option("--cutoff", help="Cut-off frequency of the filters, Hz [default: from the log].")
+    ] = None,
     columns: ColumnsOption = None,
     unit: UnitOption = None,
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Find mass, centre of mass and inertia of a payload from a log of a motion with it.
+    """Identify mass, centre of mass and inertia of a payload from a log of a motion with it.
 
     For example:
 
         chasles payload with_gripper.csv --robot identified.toml
     """
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
-        raise ArgumentError(f"--out: the name must end with .toml or .urdf, not '{out.name}'")
+        raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
     arm = load(robot)
     found = identify_payload(
         arm, read_log(log, arm, columns, unit, sample_period, reductions), frame=frame, cutoff=cutoff

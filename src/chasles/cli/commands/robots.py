@@ -1,20 +1,16 @@
-"""`chasles robots`: the robots that come with Chasles."""
+"""`chasles robots`: the shipped robots."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from chasles import model
+from chasles.cli.options import JsonOption
 from chasles.cli.output import add_row, results, show_json, table
 
 
-def robots(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the robots that come with Chasles.
+def robots(as_json: JsonOption = False) -> None:
+    """List the shipped robots.
 
-    Wherever a command takes a ROBOT, it takes one of these names or the path of a URDF, xacro, SDF, MJCF, TOML or
-    SpaceLib file.
+    A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
     """
     shipped = {name: model.load(name) for name in model.shipped()}
     if as_json:

@@ -1,4 +1,4 @@
-"""`chasles study`: controllers compared over many runs with payloads, friction and errors that they do not know of."""
+"""`chasles study`: controllers compared over many runs with unknown payloads, friction and model errors."""
 
 from __future__ import annotations
 
@@ -12,46 +12,45 @@ import typer
 from rich.table import Table
 
 from chasles import studies
+from chasles.cli.options import BrowserOption, JsonOption
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
 from chasles.engine import get_threads
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, writing
 from chasles.studies.results import Spread, StudyResults, Summary
 
 
 def study(
     name: Annotated[
-        str, typer.Argument(metavar="STUDY", help="A study that comes with Chasles (mazure), or a TOML file.")
+        str, typer.Argument(metavar="STUDY", help="Name of a shipped study (mazure), or path of a TOML file.")
     ],
-    folder: Annotated[
-        Path | None, typer.Option(help="Where results and the report are kept [default: STUDY-results].")
-    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for results and report [default: STUDY-results].")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write the report [default: report.html there].")
+        Path | None, typer.Option("--out", "-o", help="Report to write [default: report.html in the folder].")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Runs of each controller on each robot, instead of the file's.")
+        int | None, typer.Option(help="Number of runs of each controller on each robot [default: from the file].")
     ] = None,
     robots: Annotated[
-        list[str] | None, typer.Option("--robot", help="Only the robot with this title; may be repeated.")
+        list[str] | None,
+        typer.Option("--robot", help="Title of a robot to simulate; may be repeated [default: all]."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes on this machine [default: one for each core].")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes here [default: one per core].")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler, whose workers run the study.")
     ] = None,
     copy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the study's TOML file there, to be edited, and stop.")
+        Path | None, typer.Option(metavar="FILE", help="Copy the study's TOML file to FILE for editing, and exit.")
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON, in SI units.")] = False,
+    show: BrowserOption = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Compare controllers over many runs with payloads, friction and model errors that they do not know of.
+    """Compare controllers over many runs with unknown payloads, friction and model errors.
 
-    A TOML file says which robots move how, which controllers drive them with which gains, and within which ranges the
-    unknowns and the sample rates lie. Every controller makes the same runs, drawn with a seed. The results: a table
-    here, and a report with curves and a summary in words.
+    A TOML file defines robots and motions, controllers and gains, and the ranges of unknowns and sample rates. All
+    controllers make the same runs, drawn with a seed. Results are a table and a report with plots and a summary.
 
-    Results are stored while they come. An interrupted study goes on where it was; what is changed in the file is
-    simulated anew, the rest is not.
+    Results are stored as they are computed. An interrupted study continues with the same command, and a changed study
+    simulates only the runs that the change concerns.
 
     For example:
 
@@ -75,7 +74,7 @@ def study(
         found = chosen.run(place, workers=workers or get_threads(), scheduler=scheduler)
     except KeyboardInterrupt:
         errors.print(
-            f"Interrupted. What is done is kept in {place}; the same command goes on from there.",
+            f"Interrupted. Finished runs are kept in {place}; the same command continues.",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -94,18 +93,15 @@ def study(
 
 def _copy(name: str, target: Path) -> None:
     source = Path(name) if name not in studies.shipped() and Path(name).is_file() else studies.shipped_path(name)
-    try:
-        with open(target, "x", encoding="utf-8") as file:
-            file.write(source.read_text(encoding="utf-8"))
-    except FileExistsError:
-        raise ArgumentError(f"{target} exists already; choose another name") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{target} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    if target.exists():
+        raise ArgumentError(f"--copy: {target} exists already; choose another name")
+    with writing(f"--copy: {target}"), open(target, "xb") as file:
+        file.write(source.read_bytes())
     say(f"{target.absolute()}\nEdit it and run: chasles study {target}")
 
 
 def _chosen(study: studies.Study, runs: int | None, robots: list[str] | None) -> studies.Study:
-    """The study with fewer runs or robots."""
+    """Return the study with the chosen number of runs and robots."""
     if runs is not None:
         study = study.replace(runs=runs)
     return study.only(robots) if robots else study
@@ -124,10 +120,10 @@ def _show(found: StudyResults, wall_time: float) -> None:
 
 def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
     made = table(
-        f"{robot}: medians, in brackets from 5 % to 95 % of the runs",
+        f"{robot}: median (5th … 95th percentile) of the runs",
         "controller",
         f">RMS joint error [m{unit}]",
-        f">largest [m{unit}]",
+        f">peak joint error [m{unit}]",
         ">RMS tool error [mm]",
         ">effort (planned = 1)",
         ">lost runs",
@@ -154,6 +150,6 @@ def _number(value: float, scale: float) -> str:
 
 
 def _record(row: Summary) -> dict[str, object]:
-    """A summary as plain data."""
+    """Return a summary as plain data."""
     record: dict[str, object] = {"robot": row.robot, "controller": row.controller, "runs": row.runs, "lost": row.lost}
     return record | {name: vars(value) for name, value in vars(row).items() if isinstance(value, Spread)}

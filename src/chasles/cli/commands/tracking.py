@@ -1,4 +1,4 @@
-"""Tables of how well runs followed their references."""
+"""Tables of tracking errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def joint_table(run: xarray.Dataset) -> Table:
-    """One line a joint."""
+    """Return a table of errors and efforts with one row per joint."""
     made = table("Tracking", "joint", ">RMS error", ">peak error", ">peak effort")
     for row in tracking_summary(run):
         add_row(
@@ -29,7 +29,7 @@ def joint_table(run: xarray.Dataset) -> Table:
 
 
 def error_text(value: float, unit: str) -> str:
-    """Return an error in mrad with degrees, or in mm."""
+    """Return an error as text: in mrad with degrees, or in mm."""
     if not math.isfinite(value):
         return "–"
     return f"{1e3 * value:.3g} mm" if unit == "m" else f"{1e3 * value:.3g} mrad ({math.degrees(value):.2g}°)"
