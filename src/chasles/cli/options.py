@@ -10,7 +10,7 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.",
+        help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.",
         show_default=False,
     ),
 ]

@@ -10,7 +10,7 @@ from chasles.cli.output import add_row, results, show_json, table
 def robots(as_json: JsonOption = False) -> None:
     """List the shipped robots.
 
-    A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
+    A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.
     """
     shipped = {name: model.load(name) for name in model.shipped()}
     if as_json:
