@@ -35,18 +35,26 @@ class Complex:
         """Return a number as a complex one."""
         return value if isinstance(value, Complex) else Complex(value)
 
-    def __add__(self, other: Any) -> Complex:
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # which lets the array do it, element by element
         other = Complex.of(other)
         return Complex(self.re + other.re, self.im + other.im)
 
-    def __sub__(self, other: Any) -> Complex:
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # which lets the array do it, element by element
         other = Complex.of(other)
         return Complex(self.re - other.re, self.im - other.im)
 
-    def __rsub__(self, other: Any) -> Complex:
+    def __rsub__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # which lets the array do it, element by element
         return Complex.of(other) - self
 
-    def __mul__(self, other: Any) -> Complex:
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # which lets the array do it, element by element
         if not isinstance(other, Complex):
             return Complex(self.re * other, self.im * other)
         return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)

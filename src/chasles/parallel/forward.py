@@ -1,4 +1,4 @@
-"""Forward kinematics from a guess: the poses that are found, and how good they are."""
+"""Results of forward kinematics: the pose near a guess, or all poses, and how good they are."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
+from chasles.engine.arguments import as_array
 from chasles.parallel import nearest_pose as search
-from chasles.parallel.kinematics import Geometry
+from chasles.parallel.all_poses import FoundPoses, all_poses
+from chasles.parallel.kinematics import Geometry, out_of_reach
 
 #: Default tolerance of leg lengths, relative to the sum of the platform's size and the lengths.
 RELATIVE_TOLERANCE = 1e-12
@@ -114,28 +116,90 @@ def nearest_pose(
 
 def _lengths(lengths: ArrayLike) -> NDArray[np.float64]:
     """Leg lengths as doubles; NaN is left to the status."""
-    from chasles.engine.arguments import as_array
-
     array = np.asarray(as_array(lengths, "", "lengths"), dtype=np.float64)
     return reals(np.zeros(array.shape), "lengths", (..., 6)) + array
 
 
 def _reason(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Status of each row of leg lengths (..., 6) for which no pose was found.
-
-    Between joints a_i, a_j of the base and b_i, b_j of the platform runs a chain of two legs and the platform: none of
-    its four sides is longer than the other three together.
-    """
+    """Status of each row of leg lengths (..., 6) for which no pose was found."""
     status = np.where(out_of_reach(geometry, lengths), Status.OUT_OF_REACH, Status.NOT_FOUND)
     invalid = ~np.all(np.isfinite(lengths) & (lengths >= 0.0), axis=-1)
     return np.where(invalid, Status.INVALID_LENGTHS, status)
 
 
-def out_of_reach(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether no pose can have these lengths, as the distances between pairs of joints prove, (...)."""
-    i, j = np.triu_indices(6, 1)
-    between_base, between_platform = (np.linalg.norm(joints[i] - joints[j], axis=1) for joints in geometry)
-    sides = np.stack(np.broadcast_arrays(lengths[..., i], lengths[..., j], between_base, between_platform), axis=-1)
-    with np.errstate(invalid="ignore"):
-        excess = 2.0 * sides.max(axis=-1) - sides.sum(axis=-1)
-        return np.asarray(np.any(excess > 1e-12 * sides.sum(axis=-1), axis=-1))
+class PoseSet:
+    """All real poses for leg lengths, with the leading axes of the call.
+
+    Attributes
+    ----------
+    T
+        Poses T_base_platform, (..., m, 4, 4), m being the largest count; rows are filled up with NaN.
+    count
+        Number of poses, (...).
+    certified
+        Whether a pose is proven: exactly one exact pose lies within `error_bound` of it, (..., m). Poses that are not
+        are singular, where two poses meet.
+    error_bound
+        Bound on the distance of every platform joint from its place in the exact pose, (..., m), m; NaN without proof.
+    residual
+        Largest error of a leg length at each pose, (..., m), m.
+    complete
+        Whether every isolated pose is found, (...): all forty complex poses are accounted for.
+    regular, infinite, singular
+        Numbers of complex poses, (...): different proven ones, those that went to infinity, as they do for special
+        platforms, and singular ones that are not real. A general platform has 40 regular ones.
+    status
+        Number of a `Status` for each row, (...); a row without real poses is solved, too.
+    """
+
+    __slots__ = (
+        "T", "certified", "complete", "count", "error_bound", "infinite", "regular", "residual", "singular", "status",
+    )  # fmt: skip
+
+    def __init__(self, geometry: Geometry, lengths: NDArray[np.float64], found: FoundPoses, status: Any) -> None:
+        lead = lengths.shape[:-1]
+        self.T, self.certified, self.error_bound = (
+            part.reshape(*lead, *part.shape[1:]) for part in (found.T, found.certified, found.error_bound)
+        )
+        self.count, self.complete, self.status = (
+            part.reshape(lead)[()] for part in (found.count, found.complete, status)
+        )
+        self.regular, self.infinite, self.singular = (part.reshape(lead)[()] for part in found.ends.T)
+        joints = self.T[..., None, :3, 3] + geometry.platform @ np.swapaxes(self.T[..., :3, :3], -1, -2)
+        reached = np.linalg.norm(joints - geometry.base, axis=-1)
+        self.residual = np.abs(reached - lengths[..., None, :]).max(axis=-1)
+
+    def of(self, *index: int) -> NDArray[np.float64]:
+        """Poses (count, 4, 4) of one row of the batch, without the rows that fill up."""
+        own: NDArray[np.float64] = self.T[index]
+        return own[: np.asarray(self.count)[index]]
+
+    def __str__(self) -> str:
+        counts = np.atleast_1d(self.count).ravel()
+        proven = np.count_nonzero(self.certified)
+        lines = [f"{counts.sum()} real poses for {counts.size} rows of leg lengths, {proven} of them proven"]
+        for failure in (Status.OUT_OF_REACH, Status.INVALID_LENGTHS):
+            if failing := np.count_nonzero(np.atleast_1d(self.status) == failure):
+                lines.append(f"{failing}: {failure.sentence}")
+        if missing := np.count_nonzero(~np.atleast_1d(self.complete)):
+            lines.append(f"{missing}: a pose may be missing, because paths ended at or near singular poses")
+        if curves := np.count_nonzero(np.atleast_1d(self.singular)):
+            lines.append(
+                f"{curves}: some complex poses are singular; if they lie on a curve of poses, the platform can move "
+                "with its legs locked, and poses on the curve are not listed"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<PoseSet: {str(self).splitlines()[0]}>"
+
+
+def every_pose(geometry: Geometry, lengths: ArrayLike) -> PoseSet:
+    """Find all real poses for leg lengths (..., 6)."""
+    rows = _lengths(lengths)
+    flat = rows.reshape(-1, 6)
+    valid = np.all(np.isfinite(flat) & (flat >= 0.0), axis=-1)
+    status = np.where(out_of_reach(geometry, flat), Status.OUT_OF_REACH, Status.SOLVED)
+    status = np.where(valid, status, Status.INVALID_LENGTHS)
+    found = all_poses(geometry, np.where(status[:, None] == Status.SOLVED, flat, 0.0), status == Status.SOLVED)
+    return PoseSet(geometry, rows, found, status)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.engine import sqrt
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
@@ -96,3 +97,17 @@ def leg_rates(geometry: Geometry, T_base_platform: Array, twist: Array) -> Array
 def leg_accelerations(geometry: Geometry, T_base_platform: Array, twist: Array, acceleration: Array) -> Array:
     """Accelerations (6,) of the leg lengths: J acceleration + J' twist."""
     return np.array([leg.acceleration for leg in leg_motions(geometry, T_base_platform, twist, acceleration)])
+
+
+def out_of_reach(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether no pose can have leg lengths (..., 6), as the distances between pairs of joints prove, (...).
+
+    From joint to joint of the base runs a chain of two legs and the platform: none of the four sides is longer than the
+    other three together.
+    """
+    i, j = np.triu_indices(6, 1)
+    between_base, between_platform = (np.linalg.norm(joints[i] - joints[j], axis=1) for joints in geometry)
+    sides = np.stack(np.broadcast_arrays(lengths[..., i], lengths[..., j], between_base, between_platform), axis=-1)
+    with np.errstate(invalid="ignore"):
+        excess = 2.0 * sides.max(axis=-1) - sides.sum(axis=-1)
+        return np.asarray(np.any(excess > 1e-12 * sides.sum(axis=-1), axis=-1))

@@ -12,12 +12,12 @@ from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.errors import ArgumentError, ArgumentTypeError
 from chasles.geometry.elementary import Array, pose
-from chasles.geometry.projections import pose_distance
+from chasles.geometry.projections import pose_distance, random_rotation
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
 from chasles.parallel.dynamics import Architecture, Mechanism
 from chasles.parallel.elimination import solve
-from chasles.parallel.forward import PoseSolution, nearest_pose
+from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
 from chasles.parallel.kinematics import Geometry
 from chasles.parallel.legs import Leg
 from chasles.sealed import Sealed
@@ -136,6 +136,20 @@ class StewartPlatform(Sealed):
         """
         return _radius(self.platform)
 
+    @cached_property
+    def is_architecturally_singular(self) -> bool:
+        """Whether the Jacobian is singular at every pose, as that of similar regular hexagons is.
+
+        It is examined at eight random poses.
+        """
+        T = np.tile(np.eye(4), (8, 1, 1))
+        rng = np.random.default_rng(1)
+        T[:, :3, :3] = random_rotation(rng, (8,))
+        T[:, :3, 3] = self.base.mean(axis=0) + rng.normal(size=(8, 3)) * (_radius(self.base) + self.size)
+        J = np.array([kinematics.jacobian(self.geometry, pose) for pose in T])
+        values = np.linalg.svd(J / np.array([self.size] * 3 + [1.0] * 3), compute_uv=False)
+        return bool(np.all(values[:, -1] <= 1e-11 * values[:, 0]))
+
     # Kinematics
 
     @compiled(T=(4, 4))
@@ -179,7 +193,7 @@ class StewartPlatform(Sealed):
         tolerance: float | None = ..., max_iterations: int = ...,
     ) -> PoseSolution: ...  # fmt: skip
     @overload
-    def forward_kinematics(self, lengths: ArrayLike, *, select: Literal["all"]) -> Any: ...
+    def forward_kinematics(self, lengths: ArrayLike, *, select: Literal["all"]) -> PoseSet: ...
     def forward_kinematics(
         self,
         lengths: ArrayLike,
@@ -188,8 +202,11 @@ class StewartPlatform(Sealed):
         select: Literal["nearest", "all"] = "nearest",
         tolerance: float | None = None,
         max_iterations: int = 50,
-    ) -> Any:
-        """Find the pose for leg lengths that damped Newton steps reach from a guess.
+    ) -> PoseSolution | PoseSet:
+        """Find the pose for leg lengths near a guess, or all poses.
+
+        The pose near a guess is the one that damped Newton steps reach. All poses are found by following 40 complex
+        paths; each is proven, and the result says whether one can be missing.
 
         Parameters
         ----------
@@ -202,17 +219,43 @@ class StewartPlatform(Sealed):
         max_iterations
             Most steps.
 
+        select
+            ``"nearest"`` or ``"all"``; the other arguments are those of ``"nearest"``.
+
         Returns
         -------
-        PoseSolution
-            With `T`, `success`, `residual`, `iterations` and `status`. Failures keep the pose that the search ended at.
+        PoseSolution or PoseSet
+            The pose with `success`, `residual`, `iterations` and `status`; failures keep the pose at which the search
+            ended. Or the poses with `count`, `certified`, `error_bound` and `complete`.
 
         Raises
         ------
         ArgumentError
-            Arguments have wrong shapes, or the tolerance is not positive. Lengths that are NaN, negative or out of
-            reach are no errors: the status says so.
+            Arguments have wrong shapes, or the tolerance is not positive; or all poses are wanted of a platform that is
+            architecturally singular. Lengths that are NaN, negative or out of reach are no errors: the status says so.
+
+        Notes
+        -----
+        Raghavan, The Stewart platform of general geometry has 40 configurations, Journal of Mechanical Design 115
+        (1993); Dietmaier, The Stewart-Gough platform of general geometry can have 40 real postures (1998).
+
+        Examples
+        --------
+        >>> import chasles as ch, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> stewart = ch.parallel.StewartPlatform(rng.normal(size=(6, 3)), rng.normal(size=(6, 3)))
+        >>> poses = stewart.forward_kinematics(stewart.leg_lengths(np.eye(4)), select="all")
+        >>> poses.count, bool(poses.complete), bool(poses.certified.all()), bool(poses.residual.max() < 1e-12)
+        (..., True, True, True)
         """
+        if choice(select, "selection", ("nearest", "all")) == "all":
+            if self.is_architecturally_singular:
+                raise ArgumentError(
+                    f"{self.name}: the platform is architecturally singular: its legs' axes are dependent in every "
+                    "pose, so it can move with its legs locked and leg lengths do not determine its poses; change base "
+                    "or platform"
+                )
+            return every_pose(self.geometry, lengths)
         start = self.home if guess is None else guess
         return nearest_pose(self.geometry, self.size, lengths, start, tolerance, max_iterations)
 
