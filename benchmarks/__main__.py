@@ -27,6 +27,7 @@ SECTIONS = {
     "roofline": "roofline",
     "simulation": "simulation",
     "startup": "startup",
+    "stewart": "stewart",
     "trajectories": "trajectories",
     "tree": "tree",
 }

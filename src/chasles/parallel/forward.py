@@ -104,13 +104,21 @@ def nearest_pose(
     state[..., :16] = start.reshape(*start.shape[:-2], 16)
     state[..., 16] = _FAR
     ended, iterations, done = search.kernel()(
-        state, rows, geometry.base, geometry.platform, size, allowed, max_iterations
+        state,
+        rows,
+        geometry.base,
+        geometry.platform,
+        size,
+        allowed,
+        float(max_iterations),  # doubles take the fast way
     )
     T = ended[..., :16].reshape(*ended.shape[:-1], 4, 4)
     if np.ndim(done) == 0:
         status: Any = Status.SOLVED if done else _reason(geometry, rows)[()]
         return PoseSolution(T, ended[16], int(iterations), int(status))
-    status = np.where(done > 0.0, Status.SOLVED, _reason(geometry, rows))
+    status = np.where(done > 0.0, Status.SOLVED, Status.NOT_FOUND)
+    failed = status != Status.SOLVED
+    status[failed] = _reason(geometry, np.broadcast_to(rows, (*status.shape, 6))[failed])
     return PoseSolution(T, ended[..., 16], iterations.astype(np.int64), status)
 
 

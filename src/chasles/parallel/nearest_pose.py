@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.engine import Function, Layout, absolute, maximum, minimum, sqrt, trace, where
+from chasles.engine import Function, Layout, absolute, maximum, sqrt, trace, where
 from chasles.engine.linear_solve import factor, solve
 from chasles.geometry.elementary import Array, cross, pose, rotation_of, skew, translation_of
-from chasles.parallel.kinematics import Geometry, jacobian, leg_lengths
+from chasles.parallel.kinematics import Geometry, leg_vectors
 
 #: Damping: this times the squared relative error, plus the least damping that keeps singular poses solvable.
 DAMPING = 0.05
 LEAST_DAMPING = 1e-12
-#: Longest step, in radians or in sizes of the platform.
-LONGEST_STEP = 0.5
-_TINY = 1e-300
+#: Largest element of RᵀR - 1 at a solution; each step squares that of the guess (Newton and Schulz).
+_SKEWNESS = 1e-13
+#: Shorter legs than this, relative to the size, count as so long where the equations are scaled.
+_SHORTEST = 1e-6
 
 
 class SearchState(NamedTuple):
@@ -38,24 +39,31 @@ LAYOUT = Layout(SearchState((4, 4), ()))
 
 @cache
 def kernel() -> Function:
-    """Return the solve kernel: (state, leg lengths, base, platform, size, tolerance) -> (state, done)."""
+    """Return the solve kernel: (state, leg lengths, base, platform, size, tolerance) -> (state, done).
+
+    The equations are (l² - d · d) / (2 l) = 0 with the leg vectors d. Where they hold, their derivatives are those of
+    the lengths, and they need no roots.
+    """
 
     def step(packed: Any, lengths: Array, base: Array, platform: Array, size: Any, tolerance: Any) -> tuple[Array, Any]:
         T = LAYOUT.split(packed).T
-        R, p = orthonormal(rotation_of(T)), translation_of(T)
-        geometry = Geometry(base, platform)
-        error = lengths - leg_lengths(geometry, pose(R, p))
-        largest = absolute(error[0])
-        for value in error[1:]:
-            largest = maximum(largest, absolute(value))
-        done = largest <= tolerance
-        J = jacobian(geometry, pose(R, p)) / np.array([size, size, size, 1.0, 1.0, 1.0])
-        damping = DAMPING * (error @ error) / (size * size) + LEAST_DAMPING
-        move = solve(factor(J.T @ J + damping * np.eye(6)), J.T @ error) / size
-        move = move * minimum(1.0, LONGEST_STEP / sqrt(move @ move + _TINY))
-        R_next = where(done, R, rotation_by(move[:3]) @ R)
-        p_next = where(done, p, p + size * move[3:])
-        return LAYOUT.join(SearchState(pose(R_next, p_next), largest)), where(done, 1.0, 0.0)
+        R, p = rotation_of(T), translation_of(T)
+        skewness = R.T @ R - np.eye(3)
+        legs = leg_vectors(Geometry(base, platform), T)
+        squares = np.array([d @ d for d in legs])
+        missing = lengths * lengths - squares
+        error = _largest(missing / (lengths + sqrt(squares)))
+        done = (error <= tolerance) & (_largest(skewness.ravel()) <= _SKEWNESS)
+        scale = 1.0 / maximum(lengths, _SHORTEST * size)
+        residual = 0.5 * scale * missing
+        J = np.array(
+            [np.concatenate([cross(R @ b, d) / size, d]) * s for b, d, s in zip(platform, legs, scale, strict=True)]
+        )
+        damping = DAMPING * (residual @ residual) / (size * size) + LEAST_DAMPING
+        move = solve(factor(J.T @ J + damping * np.eye(6)), J.T @ residual)
+        turned = rotation_by(move[:3] / size) @ (R - 0.5 * R @ skewness)
+        R_next, p_next = where(done, R, turned), where(done, p, p + move[3:])
+        return LAYOUT.join(SearchState(pose(R_next, p_next), error)), where(done, 1.0, 0.0)
 
     inputs = {
         "state": (LAYOUT.size,), "lengths": (6,), "base": (6, 3), "platform": (6, 3), "size": (), "tolerance": (),
@@ -63,12 +71,12 @@ def kernel() -> Function:
     return Function(trace(step, inputs, name="nearest_pose", outputs=["state_next", "done"]), shape="solve")
 
 
-def orthonormal(R: Array) -> Array:
-    """Rotation (3, 3) near a matrix that almost is one, column after column (Gram and Schmidt)."""
-    x = R[:, 0] / sqrt(R[:, 0] @ R[:, 0])
-    y = R[:, 1] - (x @ R[:, 1]) * x
-    y = y / sqrt(y @ y)
-    return np.array([x, y, cross(x, y)]).T
+def _largest(values: Any) -> Any:
+    """Largest absolute value."""
+    largest = absolute(values[0])
+    for value in values[1:]:
+        largest = maximum(largest, absolute(value))
+    return largest
 
 
 def rotation_by(w: Array) -> Array:
