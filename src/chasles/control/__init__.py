@@ -9,6 +9,7 @@ from chasles.control.adaptive import (
 )
 from chasles.control.admittance import Admittance
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
+from chasles.control.compliant_frame import CompliantFrame
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, PythonLaw, as_controller
 from chasles.control.hybrid_force_motion import HybridForceMotion
@@ -35,6 +36,7 @@ __all__ = [
     "PID",
     "Admittance",
     "ClosedLoopKinematics",
+    "CompliantFrame",
     "CompositeAdaptive",
     "ComputedTorque",
     "Controller",

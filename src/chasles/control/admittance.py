@@ -9,23 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
-from chasles.control.compliance import (
-    Axes,
-    Offset,
-    compliance_wrench,
-    moved,
-    require_axes,
-    spring_wrench,
-)
-from chasles.control.impedance import compliant_gains, gains6, measured_in_world
+from chasles.control.compliance import Axes, compliance_wrench, moved, require_axes
+from chasles.control.compliant_frame import compliant_acceleration, offset_of, stepped
+from chasles.control.impedance import compliant_gains, measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.engine import Record
-from chasles.geometry import (
-    exp_rotation,
-    normalize_quaternion,
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-)
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -131,8 +118,8 @@ class Admittance(CartesianController):
         frame, wanted = self.task.motion(q, qd), self.wanted(reference)
         wrench = measured_in_world(frame.pose, parameters)
         force = compliance_wrench(wrench, wanted, self.axes)
-        away = Offset(state.offset, np.asarray(rotation_from_quaternion(state.quaternion)), state.velocity)
-        a = self._acceleration(away, force, parameters)
+        away = offset_of(state)
+        a = compliant_acceleration(away, force, parameters, self.orientation_error)
         compliant = moved(wanted, away, a, self.axes)
         feedback = acceleration_feedback(
             frame.pose, frame.twist, compliant, parameters["kp"], parameters["kd"], self.orientation_error
@@ -140,22 +127,4 @@ class Admittance(CartesianController):
         J, missing = self.task.select(frame.J), self.task.select(feedback - frame.drift)
         qdd = self.task.inverted(J, missing, self.idle(q, qd, parameters))
         tau = self.robot.inverse_dynamics(q, qd, qdd) - frame.J.T @ wrench
-        return tau, self._next(away, a, parameters, period)
-
-    def _acceleration(self, away: Offset, force: Any, parameters: Mapping[str, Any]) -> Any:
-        push = spring_wrench(away, gains6(parameters, "stiffness"), self.orientation_error)
-        return (force + push - gains6(parameters, "damping") * away.velocity) / gains6(parameters, "inertia")
-
-    def _next(self, away: Offset, a: Any, parameters: Mapping[str, Any], period: float) -> Any:
-        """Memory after a period: the trapezoidal rule, with the rotational springs linear over the step.
-
-        With x⁺ = x + h (v + v⁺)/2 and B (v⁺ - v)/h = f - D (v + v⁺)/2 - K (x + x⁺)/2 the change of velocity is
-        v⁺ - v = h (B a - h K v / 2) / (B + h D / 2 + h² K / 4).
-        """
-        B, D, K = (gains6(parameters, name) for name in ("inertia", "damping", "stiffness"))
-        v = away.velocity
-        change = period * (B * a - 0.5 * period * K * v) / (B + 0.5 * period * D + 0.25 * period**2 * K)
-        step = period * (v + 0.5 * change)
-        S = np.asarray(exp_rotation(step[:3])) @ away.S
-        quaternion = normalize_quaternion(quaternion_from_rotation(S))
-        return Record(offset=away.x + step[3:], quaternion=np.asarray(quaternion), velocity=v + change)
+        return tau, stepped(away, a, parameters, period)
