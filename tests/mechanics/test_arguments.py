@@ -15,7 +15,7 @@ import pytest
 
 import chasles as ch
 from chasles import algorithms
-from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
+from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownNameError
 
 
 @pytest.fixture
@@ -130,12 +130,26 @@ def test_a_frame_takes_one_wrench(panda: ch.Robot) -> None:
 
 
 def test_a_robot_without_masses_has_no_forward_dynamics() -> None:
-    from chasles.model import Description, Joint, Link
+    from chasles.model import Description, Inertia, Joint, Link
 
     links = (Link("base"), Link("rod"))
     bare = ch.Robot(Description("bare", links=links, joints=(Joint("j", "revolute", "base", "rod"),)))
-    with pytest.raises(ArgumentError, match="mass matrix is singular: joint 'j' moves no mass"):
-        bare.forward_dynamics([0.0], [0.0], [1.0])
+    for dynamics in (bare.forward_dynamics, bare.inverse_dynamics):
+        with pytest.raises(ModelError, match=rf"'bare' has no masses: .* so {dynamics.__name__} has no answer\. Give"):
+            dynamics([0.0], [0.0], [1.0])
+    for alone in (bare.mass_matrix, bare.gravity_torque, bare.center_of_mass):
+        with pytest.raises(ModelError, match="kinematics works without them"):
+            alone([0.0])
+    assert bare.forward_kinematics([0.5]).shape == (4, 4)
+    assert bare.inverse_dynamics([0.0], [0.0], [2.0], vary={"links.rod.inertia": np.diag([0.0, 0.0, 3.0])}) == [6.0]
+    assert bare.with_payload(2.0, [1.0, 0.0, 0.0]).forward_dynamics([0.0], [0.0], [4.0]) == [2.0]
+    half = Description(
+        "half",
+        links=(Link("base"), Link("rod"), Link("end", Inertia(1.0))),
+        joints=(Joint("j", "revolute", "base", "rod"), Joint("k", "revolute", "rod", "end", axis=[1.0, 0.0, 0.0])),
+    )
+    with pytest.raises(ArgumentError, match="mass matrix is singular: joint 'k' moves no mass"):
+        ch.Robot(half).forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
 
 
 def test_the_reference_frame_must_be_chosen(panda: ch.Robot) -> None:

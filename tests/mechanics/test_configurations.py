@@ -173,7 +173,7 @@ def test_nan_and_zero_quaternions_spoil_their_sample_alone() -> None:
         ("configuration_rate", (np.zeros(12), np.zeros(11))),
         ("normalize", (np.zeros((12, 1)),)),
         ("integrate", (np.zeros((2, 12)), np.zeros((3, 10)))),
-        ("inverse_dynamics", (np.zeros(10), np.zeros(10), np.zeros(10))),
+        ("torque_regressor", (np.zeros(10), np.zeros(10), np.zeros(10))),
         ("forward_kinematics", (np.zeros(10),)),
     ],
 )

@@ -26,6 +26,7 @@ from chasles.model import (
     parse_mjcf,
     parse_toml,
     parse_urdf,
+    to_toml,
     with_inertial_parameters,
 )
 from chasles.model.formats.spacelib import parse_robot_data
@@ -174,3 +175,14 @@ def test_armature_for_a_gear_too_small_to_square() -> None:
     values[-1] = 0.5
     changed = with_inertial_parameters(robot, values)
     assert inertial_parameters(build_tree(changed))[-1] == 0.5
+
+
+def test_a_joint_may_be_held_by_a_damping_of_1e11() -> None:
+    damped = URDF.replace('<child link="b"/>', '<child link="b"/><dynamics damping="1e11"/>')
+    held = parse_urdf(damped.format(1.0), check=False)
+    assert held.joint("j").viscous_friction == 1e11
+    assert parse_toml(to_toml(held), check=False) == held
+    with pytest.raises(ModelError, match="1e\\+12"):
+        Joint("j", "continuous", "a", "b", viscous_friction=1e13)
+    with pytest.raises(ModelError, match="1e\\+09"):
+        Joint("j", "continuous", "a", "b", coulomb_friction=1e11)

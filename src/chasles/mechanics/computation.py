@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
-from chasles.errors import ArgumentError, UnknownArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
-from chasles.model import Description, Tree, build_tree, parameter_shapes
+from chasles.model import Description, Tree, build_tree, has_masses, parameter_shapes
 
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
@@ -46,7 +46,7 @@ class HasDescription(Protocol):
 
 
 def computes(
-    algorithm: Callable[..., Any], *, outputs: Sequence[str] | type[tuple[Any, ...]]
+    algorithm: Callable[..., Any], *, outputs: Sequence[str] | type[tuple[Any, ...]], needs_masses: bool = False
 ) -> Callable[[Callable[Concatenate[Any, P], Result]], Computation[P, Result]]:
     """Make a computation of the robot from a function of its kinematic tree.
 
@@ -61,8 +61,10 @@ def computes(
         Function of the tree, the arrays and the keywords.
     outputs
         Names of the results, or the named tuple in which several are returned.
+    needs_masses
+        Whether the computation has no answer for a robot without any mass, and raises a ModelError.
     """
-    return lambda declaration: Computation(algorithm, outputs, declaration)
+    return lambda declaration: Computation(algorithm, outputs, declaration, needs_masses)
 
 
 class Computation(Generic[P, Result]):
@@ -73,8 +75,10 @@ class Computation(Generic[P, Result]):
         algorithm: Callable[..., Any],
         outputs: Sequence[str] | type[tuple[Any, ...]],
         declaration: Callable[..., Any],
+        needs_masses: bool = False,
     ) -> None:
         self.algorithm = algorithm
+        self.needs_masses = needs_masses
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
         self.name = self.__name__ = declaration.__name__
@@ -208,6 +212,12 @@ class RobotFunction(Family, Generic[P, Result]):
         computation, vary, wrenches = self._computation, options["vary"], options["wrenches"]
         if wrenches and not computation.takes_wrenches:
             raise ArgumentError(f"{self.__name__} takes no wrenches: forces of the environment do not enter it")
+        if computation.needs_masses and not vary and not has_masses(self._description):
+            raise ModelError(
+                f"robot '{self._description.name}' has no masses: none of its links has a mass or an inertia, so "
+                f"{self.__name__} has no answer. Give the links inertial parameters (in the file, with Glist=… of "
+                "from_screws, or by with_inertial_parameters); kinematics works without them"
+            )
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = self._trace(vary, wrenches, own)
         return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)

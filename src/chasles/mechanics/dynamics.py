@@ -13,7 +13,7 @@ from chasles.mechanics.described import Described
 class Dynamics(Described):
     """Computations of a robot's motion under forces; a part of `Mechanics`."""
 
-    @computes(algorithms.inverse_dynamics, outputs=["tau"])
+    @computes(algorithms.inverse_dynamics, outputs=["tau"], needs_masses=True)
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -25,7 +25,7 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.forward_dynamics, outputs=["qdd"])
+    @computes(algorithms.forward_dynamics, outputs=["qdd"], needs_masses=True)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -37,30 +37,30 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.mass_matrix, outputs=["M"])
+    @computes(algorithms.mass_matrix, outputs=["M"], needs_masses=True)
     def mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.inverse_mass_matrix, outputs=["M_inverse"])
+    @computes(algorithms.inverse_mass_matrix, outputs=["M_inverse"], needs_masses=True)
     def inverse_mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.bias, outputs=["h"])
+    @computes(algorithms.bias, outputs=["h"], needs_masses=True)
     def bias(
         self, q: ArrayLike, qd: ArrayLike, *, wrenches: Wrenches = None, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.gravity_torque, outputs=["g"])
+    @computes(algorithms.gravity_torque, outputs=["g"], needs_masses=True)
     def gravity_torque(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.coriolis_vector, outputs=["c"])
+    @computes(algorithms.coriolis_vector, outputs=["c"], needs_masses=True)
     def coriolis_vector(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.coriolis_matrix, outputs=["C"])
+    @computes(algorithms.coriolis_matrix, outputs=["C"], needs_masses=True)
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @computes(algorithms.friction_torque, outputs=["tau_friction"])
     def friction_torque(self, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.inverse_dynamics_derivatives, outputs=TorqueDerivatives)
+    @computes(algorithms.inverse_dynamics_derivatives, outputs=TorqueDerivatives, needs_masses=True)
     def inverse_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -72,7 +72,7 @@ class Dynamics(Described):
         out: Out = None,
     ) -> TorqueDerivatives: ...
 
-    @computes(algorithms.linearize, outputs=Linearization)
+    @computes(algorithms.linearize, outputs=Linearization, needs_masses=True)
     def linearize(
         self,
         q: ArrayLike,

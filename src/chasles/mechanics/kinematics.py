@@ -46,5 +46,5 @@ class Kinematics(Described):
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> PoseAndJacobian: ...
 
-    @computes(algorithms.center_of_mass, outputs=["p_world_center"])
+    @computes(algorithms.center_of_mass, outputs=["p_world_center"], needs_masses=True)
     def center_of_mass(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...

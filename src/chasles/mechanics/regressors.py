@@ -30,7 +30,7 @@ class Regressors(Described):
         self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> EnergyRegressors: ...
 
-    @computes(algorithms.passivity_torque, outputs=["tau"])
+    @computes(algorithms.passivity_torque, outputs=["tau"], needs_masses=True)
     def passivity_torque(
         self,
         q: ArrayLike,
@@ -54,7 +54,7 @@ class Regressors(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.momentum_and_drift, outputs=MomentumAndDrift)
+    @computes(algorithms.momentum_and_drift, outputs=MomentumAndDrift, needs_masses=True)
     def momentum_and_drift(
         self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> MomentumAndDrift: ...

@@ -17,13 +17,13 @@ class WholeBody(Described):
     Momenta and powers are those of all moving links; the links of a fixed base have none.
     """
 
-    @computes(algorithms.kinetic_energy, outputs=["energy"])
+    @computes(algorithms.kinetic_energy, outputs=["energy"], needs_masses=True)
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.potential_energy, outputs=["energy"])
+    @computes(algorithms.potential_energy, outputs=["energy"], needs_masses=True)
     def potential_energy(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.power_balance, outputs=PowerBalance)
+    @computes(algorithms.power_balance, outputs=PowerBalance, needs_masses=True)
     def power_balance(
         self,
         q: ArrayLike,
@@ -35,23 +35,23 @@ class WholeBody(Described):
         out: Out = None,
     ) -> PowerBalance: ...
 
-    @computes(algorithms.centroidal_momentum_matrix, outputs=["A"])
+    @computes(algorithms.centroidal_momentum_matrix, outputs=["A"], needs_masses=True)
     def centroidal_momentum_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.centroidal_momentum, outputs=["momentum"])
+    @computes(algorithms.centroidal_momentum, outputs=["momentum"], needs_masses=True)
     def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.centroidal_momentum_rate, outputs=["momentum_rate"])
+    @computes(algorithms.centroidal_momentum_rate, outputs=["momentum_rate"], needs_masses=True)
     def centroidal_momentum_rate(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.operational_space_mobility, outputs=["mobility"])
+    @computes(algorithms.operational_space_mobility, outputs=["mobility"], needs_masses=True)
     def operational_space_mobility(
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.operational_space_inertia, outputs=["Lambda"])
+    @computes(algorithms.operational_space_inertia, outputs=["Lambda"], needs_masses=True)
     def operational_space_inertia(
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> Array: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.consistency import check_description, inconsistencies, nearest_consistent
+from chasles.model.consistency import check_description, has_masses, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.description import Description, Frame, Link
 from chasles.model.editing import attach, renamed, with_free_base
@@ -96,6 +96,7 @@ __all__ = [
     "from_toml",
     "from_urdf",
     "from_xacro",
+    "has_masses",
     "inconsistencies",
     "inertial_parameter_names",
     "inertial_parameters",

@@ -82,6 +82,19 @@ def _nearest(inertia: Inertia, owner: str) -> Inertia:
     return inertia.replace(matrix=moments_of_inertia(axes * np.maximum(values, 0.0) @ axes.T))
 
 
+def has_masses(description: Description) -> bool:
+    """Whether any link, the payload or a motor of a robot has a mass or an inertia.
+
+    Examples
+    --------
+    >>> from chasles.model.description import Description, Link
+    >>> has_masses(Description("stone", links=(Link("rock"),)))
+    False
+    """
+    bodies = (*(link.inertia for link in description.links), description.payload)
+    return any(body != Inertia() for body in bodies) or any(joint.motor_inertia for joint in description.joints)
+
+
 _MOST_SENTENCES = 3
 
 

@@ -20,7 +20,7 @@ from chasles.model.freedoms import (
     has_quaternion,
     velocity_labels,
 )
-from chasles.model.numbers import LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
+from chasles.model.numbers import LARGEST_DAMPING, LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, shortened
 
@@ -185,7 +185,8 @@ class Joint(Record):
             ),
         )
         for name in ("pitch", *JOINT_PARAMETERS):
-            value = number(getattr(self, name), f"the {name} {of_joint}")
+            largest = LARGEST_DAMPING if name == "viscous_friction" else LARGEST_NUMBER
+            value = number(getattr(self, name), f"the {name} {of_joint}", largest=largest)
             if value < 0.0 and name not in ("pitch", "gear_ratio"):
                 raise ModelError(f"the {name} {of_joint} must not be negative, but is {value}")
             if name == "coulomb_velocity" and 0.0 < value < SMALLEST_DIVISOR:

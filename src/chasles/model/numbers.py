@@ -17,6 +17,8 @@ from chasles.model.record import shortened
 
 #: Largest size of a number of a robot. A limit of a joint beyond it is no limit.
 LARGEST_NUMBER = 1e9
+#: Largest viscous friction, N·m·s/rad: some models hold a joint by 1e11.
+LARGEST_DAMPING = 1e12
 #: Smallest size of what others are divided by: the length of a vector with a direction, the velocity of a friction.
 SMALLEST_DIVISOR = 1e-9
 WITHIN_BOUND = f"must be finite and at most {LARGEST_NUMBER:g} in size"
@@ -46,7 +48,7 @@ def is_bounded(values: Any) -> bool:
     return bool((np.abs(values) <= LARGEST_NUMBER).all())
 
 
-def number(value: Any, what: str, *, may_be_infinite: bool = False) -> float:
+def number(value: Any, what: str, *, may_be_infinite: bool = False, largest: float = LARGEST_NUMBER) -> float:
     """Return `value` as a float; a ModelError says that `what` is no number, or none that a robot can have."""
     if isinstance(value, (bool, str, bytes)):
         raise ModelError(f"{what} must be a number, not {shortened(value)}")
@@ -57,8 +59,8 @@ def number(value: Any, what: str, *, may_be_infinite: bool = False) -> float:
     if may_be_infinite:
         if math.isnan(result):
             raise ModelError(f"{what} must be a number, not nan")
-    elif not abs(result) <= LARGEST_NUMBER:
-        raise ModelError(f"{what} {WITHIN_BOUND}, not {shortened(value)}")
+    elif not abs(result) <= largest:
+        raise ModelError(f"{what} must be finite and at most {largest:g} in size, not {shortened(value)}")
     return result
 
 

@@ -31,7 +31,7 @@ from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, ModelWarning
 from chasles.model.joint import Joint, Limits, Mimic
-from chasles.model.numbers import LARGEST_NUMBER, SMALLEST_DIVISOR, unit_vector
+from chasles.model.numbers import LARGEST_DAMPING, LARGEST_NUMBER, SMALLEST_DIVISOR, unit_vector
 from chasles.model.placement import (
     FloatArray,
     compose,
@@ -332,7 +332,8 @@ def _limits(axes: list[Element], kind: str) -> Limits:
 
 def _friction(axis: Element) -> dict[str, float]:
     dynamics = axis.one("dynamics")
-    return {"viscous_friction": _value(dynamics, "damping", 0.0), "coulomb_friction": _value(dynamics, "friction", 0.0)}
+    damping = _value(dynamics, "damping", 0.0, largest=LARGEST_DAMPING)
+    return {"viscous_friction": damping, "coulomb_friction": _value(dynamics, "friction", 0.0)}
 
 
 def _mimic(axis: Element) -> Mimic | None:

@@ -31,7 +31,7 @@ from chasles.model.formats.toml_shapes import read_shape, with_shapes
 from chasles.model.formats.urdf_origins import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
-from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, frozen_array
+from chasles.model.numbers import LARGEST_DAMPING, LARGEST_NUMBER, WITHIN_BOUND, frozen_array
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
 from chasles.model.record import check_keys, naming, shortened
 from chasles.model.shapes import Shape
@@ -113,7 +113,10 @@ def _check_numbers(value: Any, where: str) -> None:
     elif isinstance(value, bool):
         raise ModelError(f"{where[:200]} must not be a truth value")
     elif isinstance(value, (int, float)):
-        largest = math.inf if ".limits" in where else LARGEST_NUMBER
+        if ".limits" in where:
+            largest = math.inf
+        else:
+            largest = LARGEST_DAMPING if where.endswith(".viscous_friction") else LARGEST_NUMBER
         if not abs(value) <= largest:
             raise ModelError(f"{where[:200]} {WITHIN_BOUND}, not {shortened(value)}")
 

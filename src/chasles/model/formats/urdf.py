@@ -35,6 +35,7 @@ from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Bound, Joint, Limits, Mimic
+from chasles.model.numbers import LARGEST_DAMPING
 from chasles.model.record import naming, shortened
 
 JOINT_TYPES: dict[str, JointKind] = {
@@ -179,7 +180,7 @@ def _joint(element: Element) -> Joint:
             T_parent_joint=read_origin(element),
             axis=np.array(X_AXIS if axis is None or not moves else axis.numbers("xyz", 3)),
             limits=_limits(element, kind) if moves else Limits(),
-            viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0),
+            viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0, largest=LARGEST_DAMPING),
             coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
             mimic=None if mimic is None or not moves else _mimic(mimic),
             **parameters,
