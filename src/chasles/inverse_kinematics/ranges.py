@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,65 @@ TURN = 2.0 * np.pi
 _ROUNDING = 1e-11
 
 
-def position_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lowest and highest position of each coordinate, (n,), at which no joint passes a limit, mimic joints included.
+class JointLimits(NamedTuple):
+    """Limits of a robot's degrees of freedom, (n,) each, as `joint_limits` keeps them.
+
+    Attributes
+    ----------
+    lower, upper
+        Positions at which no joint passes a limit, mimic joints included; infinite where there is none.
+    velocity
+        Largest speeds.
+    places
+        Place in q of the coordinate that each degree of freedom is the rate of; -1 where a quaternion is moved.
+    without_position
+        Name of a degree of freedom to which its limits and those of mimic joints leave no position, if there is one.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    places: NDArray[np.intp]
+    without_position: str | None
+
+
+def joint_limits(robot: Mechanics) -> JointLimits:
+    """Limits of the degrees of freedom, computed once for each robot; those of quaternions have none.
 
     >>> import chasles as ch
-    >>> position_limits(ch.load("panda"))[1][:2]
+    >>> joint_limits(ch.load("panda")).upper[:2]
     array([2.8973, 1.7628])
+    >>> limits = joint_limits(ch.load("panda").with_free_base())
+    >>> limits.upper[4:8], limits.places[4:8]
+    (array([   inf,    inf, 2.8973, 1.7628]), array([-1, -1,  7,  8]))
     """
+    known: JointLimits | None = robot.__dict__.get("_joint_limits")
+    if known is None:
+        places = np.full(robot.n, -1)
+        for joint in robot.description.coordinates:
+            if not joint.has_quaternion:
+                q, v = robot.description.starts[joint.name]
+                count = len(joint.velocity_names)
+                places[v : v + count] = np.arange(q, q + count)
+        lower, upper = _coordinate_limits(robot)
+        lower, upper = np.where(places >= 0, lower[places], -np.inf), np.where(places >= 0, upper[places], np.inf)
+        empty = np.flatnonzero(lower > upper)
+        name = robot.velocity_names[empty[0]] if empty.size else None
+        known = JointLimits(lower, upper, robot.velocity_limits, places, name)
+        for values in known[:4]:
+            values.flags.writeable = False
+        known = robot.__dict__.setdefault("_joint_limits", known)
+    return known
+
+
+def position_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest position of each degree of freedom, (n,); see `joint_limits`."""
+    limits = joint_limits(robot)
+    return limits.lower.copy(), limits.upper.copy()
+
+
+def _coordinate_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest value of each coordinate, (nq,), at which no joint passes a limit."""
     description = robot.description
     lower, upper = robot.lower_limits, robot.upper_limits
     for joint in description.joints:

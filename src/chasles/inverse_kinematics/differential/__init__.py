@@ -1,28 +1,41 @@
 """Differential inverse kinematics: joint rates for motions and tasks, step by step."""
 
 from chasles.inverse_kinematics.differential.closed_loop import ClosedLoopInverseKinematics
-from chasles.inverse_kinematics.differential.limits import AccelerationLimit, ConfigurationLimit, Limit, VelocityLimit
+from chasles.inverse_kinematics.differential.limits import (
+    AccelerationLimit,
+    CombinedLimit,
+    ConfigurationLimit,
+    Inequalities,
+    Limit,
+    VelocityLimit,
+)
 from chasles.inverse_kinematics.differential.step import JointRates, solve_rates
 from chasles.inverse_kinematics.differential.tasks import (
+    CenterOfMassTask,
     DampingTask,
     FrameTask,
     OrientationTask,
     PositionTask,
     PostureTask,
+    RelativeFrameTask,
     Task,
 )
 
 __all__ = [
     "AccelerationLimit",
+    "CenterOfMassTask",
     "ClosedLoopInverseKinematics",
+    "CombinedLimit",
     "ConfigurationLimit",
     "DampingTask",
     "FrameTask",
+    "Inequalities",
     "JointRates",
     "Limit",
     "OrientationTask",
     "PositionTask",
     "PostureTask",
+    "RelativeFrameTask",
     "Task",
     "VelocityLimit",
     "solve_rates",

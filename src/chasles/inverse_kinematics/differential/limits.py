@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.engine import maximum, minimum, sqrt, where
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics.ranges import position_limits
+from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
 #: Bounds of joints that nothing limits, as DAQP takes them.
-_UNBOUNDED = 1e30
+UNBOUNDED = 1e30
 #: A joint less than this beyond a position limit, rad or m, returns all the way in one step.
 _ALMOST_INSIDE = 1e-9
 
@@ -30,12 +33,67 @@ class Limit(Protocol):
     """
 
     def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return lowest and highest rates (n,) for a step of dt (s) from positions q and rates qd."""
+        """Return lowest and highest rates (n,) for a step of dt (s) from positions q (nq,) and rates qd (n,)."""
         ...
 
 
+class Inequalities(NamedTuple):
+    """Bounds of linear combinations of the rates: lower <= A q̇ <= upper.
+
+    Attributes
+    ----------
+    A
+        Shape (k, n).
+    lower, upper
+        Shape (k,); infinite where there is no bound.
+    """
+
+    A: Vector
+    lower: Vector
+    upper: Vector
+
+
+class CombinedLimit(Protocol):
+    """Anything that bounds combinations of the joint rates of a step, such as the speed of an approach.
+
+    Where such a limit cannot be kept within the bounds of the joints, it is missed by as little as possible.
+    """
+
+    def inequalities(self, robot: Mechanics, q: Vector, dt: float) -> Inequalities:
+        """Return the inequalities for a step of dt (s) from positions q (nq,)."""
+        ...
+
+
+@cache
+def no_inequalities(n: int) -> Inequalities:
+    """Inequalities of n rates without a row."""
+    return Inequalities(np.zeros((0, n)), np.zeros(0), np.zeros(0))
+
+
+class FormulaLimit(ABC):
+    """Base of limits that are compiled together with the tasks: their bounds are a formula.
+
+    The formula is that of one joint, in arithmetic that holds for arrays of joints as well.
+    """
+
+    priority: ClassVar[int] = 0
+
+    @abstractmethod
+    def numbers(self, robot: Mechanics) -> tuple[Any, ...]:
+        """Numbers of the formula, checked: one for all joints, or (n,)."""
+
+    @abstractmethod
+    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+        """Return lowest and highest rate of a joint between two ends, at the position q with the rate qd."""
+
+    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+        """Return lowest and highest rates (n,) for a step of dt (s) from positions q (nq,) and rates qd (n,)."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # very short steps, no limits
+            return self.formula(joint_limits(robot)[:2], joint_positions(robot, q), qd, dt, *self.numbers(robot))
+
+
 @dataclass
-class ConfigurationLimit:
+class ConfigurationLimit(FormulaLimit):
     """Keep joints inside their position limits: a step covers at most a fraction of the distance that is left.
 
     A joint outside its limits returns by at least the same fraction of its distance in each step, or as fast as the
@@ -50,28 +108,31 @@ class ConfigurationLimit:
     fraction: float = 0.5
     priority: ClassVar[int] = 0
 
-    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return the rates that use up the fraction."""
+    def numbers(self, robot: Mechanics) -> tuple[Any, ...]:
+        """The fraction."""
         if not 0.0 < self.fraction <= 1.0:
             raise ArgumentError(
                 f"the fraction of a ConfigurationLimit must be above 0 and at most 1, not {self.fraction}"
             )
-        lower, upper = position_limits(robot)
-        if (lower > upper).any():
-            joint = robot.coordinate_names[int(np.argmax(lower > upper))]
+        joint = joint_limits(robot).without_position
+        if joint is not None:
             raise ArgumentError(f"the limits of {joint} and of the joints that mimic it leave it no position")
-        with np.errstate(over="ignore"):  # in very short steps
-            low, high = -self._covered(q - lower) / dt, self._covered(upper - q) / dt
-        return np.where(q > upper, np.minimum(low, high), low), np.where(q < lower, np.maximum(low, high), high)
+        return (self.fraction,)
 
-    def _covered(self, room: Vector) -> Vector:
-        """Largest motion towards a limit in a step; where the room is negative, minus the least motion back."""
-        back = np.minimum(self.fraction * room, np.maximum(room, -_ALMOST_INSIDE))
-        return np.asarray(np.where(room < 0.0, back, self.fraction * room))
+    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+        """Return the rates that use up the fraction."""
+        (fraction,), (lower, upper) = numbers, ends
+
+        def covered(room: Any) -> Any:  # largest motion towards a limit; outside, minus the least motion back
+            back = minimum(fraction * room, maximum(room, -_ALMOST_INSIDE))
+            return where(room < 0.0, back, fraction * room)
+
+        low, high = -covered(q - lower) / dt, covered(upper - q) / dt
+        return where(q > upper, minimum(low, high), low), where(q < lower, maximum(low, high), high)
 
 
 @dataclass
-class VelocityLimit:
+class VelocityLimit(FormulaLimit):
     """Keep joint speeds below limits (n,), rad/s; default the robot's own.
 
     >>> import chasles as ch
@@ -82,21 +143,19 @@ class VelocityLimit:
     highest: ArrayLike | None = None
     priority: ClassVar[int] = 1
 
-    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def numbers(self, robot: Mechanics) -> tuple[Any, ...]:
+        """The limits."""
+        if self.highest is None:
+            return (joint_limits(robot).velocity,)
+        return (reals(self.highest, "highest", (robot.n,), broadcast=True, at_least=0, infinite=True),)
+
+    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
         """Return the limits."""
-        highest = reals(
-            robot.velocity_limits if self.highest is None else self.highest,
-            "highest",
-            q.shape,
-            broadcast=True,
-            at_least=0,
-            infinite=True,
-        )
-        return -highest, highest
+        return -numbers[0], numbers[0]
 
 
 @dataclass
-class AccelerationLimit:
+class AccelerationLimit(FormulaLimit):
     """Keep joint accelerations below limits (n,), rad/s², and speeds such that the joint can still stop at its limit.
 
     >>> import chasles as ch
@@ -107,14 +166,30 @@ class AccelerationLimit:
     highest: ArrayLike
     priority: ClassVar[int] = 2
 
-    def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
+    def numbers(self, robot: Mechanics) -> tuple[Any, ...]:
+        """The limits."""
+        return (reals(self.highest, "highest", (robot.n,), broadcast=True, at_least=0, infinite=True),)
+
+    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
         """Return the rates that are reached within the limits."""
-        highest = reals(self.highest, "highest", q.shape, broadcast=True, at_least=0, infinite=True)
+        highest = numbers[0]
         lower, upper = qd - highest * dt, qd + highest * dt
-        lowest_position, highest_position = position_limits(robot)
-        stop_above = _stopping_speed(np.maximum(highest_position - q, 0.0), highest, dt)
-        stop_below = _stopping_speed(np.maximum(q - lowest_position, 0.0), highest, dt)
-        return np.minimum(np.maximum(lower, -stop_below), upper), np.maximum(np.minimum(upper, stop_above), lower)
+        stop_above = _stopping_speed(maximum(ends[1] - q, 0.0), highest, dt)
+        stop_below = _stopping_speed(maximum(q - ends[0], 0.0), highest, dt)
+        return minimum(maximum(lower, -stop_below), upper), maximum(minimum(upper, stop_above), lower)
+
+
+def joint_positions(robot: Mechanics, q: Vector) -> Vector:
+    """Position of each degree of freedom, (n,), of a configuration (nq,): 0 where a quaternion is moved.
+
+    >>> import chasles as ch
+    >>> joint_positions(ch.load("planar2r").with_free_base(), np.array([1.0, 0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 0.1, 0.2]))
+    array([0. , 0. , 0. , 0. , 0. , 0. , 0.1, 0.2])
+    """
+    if robot.nq == robot.n:
+        return q
+    places = joint_limits(robot).places
+    return np.where(places >= 0, q[places], 0.0)
 
 
 class Bounds(NamedTuple):
@@ -125,12 +200,12 @@ class Bounds(NamedTuple):
     lower, upper
         Lowest and highest rate of each joint, (n,).
     contradicted
-        Joints at which the limits contradict each other, (n,).
+        1 for each joint at which the limits contradict each other, else 0, (n,).
     """
 
-    lower: Vector
-    upper: Vector
-    contradicted: NDArray[np.bool_]
+    lower: Any
+    upper: Any
+    contradicted: Any
 
 
 def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vector, dt: float) -> Bounds:
@@ -141,22 +216,36 @@ def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vect
     ArgumentError
         If bounds are NaN, or a limit contradicts itself.
     """
-    lower, upper = np.full(robot.n, -_UNBOUNDED), np.full(robot.n, _UNBOUNDED)
-    contradicted = np.zeros(robot.n, dtype=bool)
-    for limit in sorted(limits, key=lambda limit: -getattr(limit, "priority", 0)):
-        low, high = limit.bounds(robot, q, qd, dt)
+    ordered = by_priority(limits)
+    found = [limit.bounds(robot, q, qd, dt) for limit in ordered]
+    for limit, (low, high) in zip(ordered, found, strict=True):
         if not (low <= high).all():
-            joint = robot.coordinate_names[int(np.argmin(low <= high))]
+            joint = robot.velocity_names[int(np.argmin(low <= high))]
             raise ArgumentError(
                 f"{type(limit).__name__} gives no rate for {joint}: its bounds are NaN or contradictory"
             )
-        contradicted |= (low > upper) | (high < lower)
-        lower, upper = np.clip(low, lower, upper), np.clip(high, lower, upper)
+    return intersection(found, robot.n)
+
+
+def by_priority(limits: Sequence[Any]) -> list[Any]:
+    """Limits from the highest priority to the lowest."""
+    return sorted(limits, key=lambda limit: -getattr(limit, "priority", 0))
+
+
+def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> Bounds:
+    """Bounds that all of those found leave to n joints, or to one; the most important first, of numbers or traced."""
+    shape = () if n is None else (n,)
+    lower: Any = np.full(shape, -UNBOUNDED)[()]
+    upper: Any = np.full(shape, UNBOUNDED)[()]
+    contradicted: Any = np.zeros(shape)[()]
+    for low, high in found:
+        contradicted = where((low > upper) | (high < lower), 1.0, contradicted)
+        lower, upper = minimum(maximum(low, lower), upper), minimum(maximum(high, lower), upper)
     return Bounds(lower, upper, contradicted)
 
 
-def _stopping_speed(room: Vector, acceleration: Vector, dt: float) -> Vector:
+def _stopping_speed(room: Any, acceleration: Any, dt: Any) -> Any:
     """Speed s with s dt + s²/(2 a) = room: braking takes s²/(2 a), after one more step at that speed."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # without room, limits or acceleration
-        speed: Vector = 2.0 * room / (dt + np.sqrt(dt * dt + 2.0 * room / acceleration))
-    return np.where(room == 0.0, 0.0, np.where(np.isfinite(room), np.where(acceleration > 0.0, speed, 0.0), np.inf))
+    speed = 2.0 * room / (dt + sqrt(dt * dt + 2.0 * room / acceleration))
+    bounded = where(room < np.inf, where(acceleration > 0.0, speed, 0.0), np.inf)
+    return where(room <= 0.0, 0.0, bounded)

@@ -4,27 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
-from chasles.errors import ArgumentError, import_extra
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.differential.assembly import (
+    BOUNDED,
+    SOLVED,
+    assembled,
+    quadratic_cost,
+    weighted_rows,
+)
 from chasles.inverse_kinematics.differential.limits import (
     Bounds,
+    CombinedLimit,
     ConfigurationLimit,
+    Inequalities,
     Limit,
     VelocityLimit,
     common_bounds,
+    joint_positions,
+    no_inequalities,
+)
+from chasles.inverse_kinematics.differential.program import (
+    Feasible,
+    lexicographic_minimum,
+    minimum,
+    scaled_minimum,
 )
 from chasles.inverse_kinematics.differential.tasks import Task
-from chasles.inverse_kinematics.ranges import position_limits
-from chasles.mechanics import Mechanics, require_plain_coordinates
+from chasles.inverse_kinematics.ranges import joint_limits
+from chasles.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
-#: DAQP's exit flag, and its marks of bounds.
-_SOLVED = 1
-_BETWEEN, _EQUAL = 0, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,38 +50,88 @@ class JointRates:
     Attributes
     ----------
     qd
-        Joint rates, (n,), rad/s (m/s for prismatic joints).
-    success
-        Whether all limits are kept and the program was solved.
-    message
-        In words.
-    active
-        Joints whose rate stands at a bound, (n,).
-    contradicted
-        Joints at which limits contradict each other in this step, (n,). Their rate keeps the limits of higher
-        priority: acceleration before velocity before position.
+        Joint rates, (n,), rad/s (m/s for prismatic joints); of a free base angular velocity and velocity in its axes.
+    bounds
+        Lowest and highest rates that the limits leave to each joint.
+    missed
+        Number of combined limits that cannot be kept within these bounds.
+    flag
+        None, or DAQP's exit flag where it gave up.
+    robot, q
+        Robot and configuration (nq,) of the step.
     """
 
     qd: Vector
-    success: bool
-    message: str
-    active: NDArray[np.bool_]
-    contradicted: NDArray[np.bool_]
+    bounds: Bounds
+    missed: int
+    flag: int | None
+    robot: Mechanics
+    q: Vector
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Joints whose rate stands at a bound, (n,)."""
+        return np.asarray((self.qd <= self.bounds.lower) | (self.qd >= self.bounds.upper))
+
+    @property
+    def contradicted(self) -> NDArray[np.bool_]:
+        """Joints at which limits contradict each other in this step, (n,).
+
+        Their rate keeps the limits of higher priority: acceleration before velocity before position.
+        """
+        return np.asarray(self.bounds.contradicted > 0.0)
+
+    @property
+    def success(self) -> bool:
+        """Whether all limits are kept and the program was solved."""
+        return self.flag is None and not self.missed and not self.contradicted.any()
+
+    @property
+    def message(self) -> str:
+        """The outcome in words."""
+        gave_up = f"DAQP gave up (exit flag {self.flag}): not all tasks are followed"
+        missed = f"{self.missed} combined limits cannot be kept within the limits of the joints"
+        messages = [gave_up] if self.flag is not None else []
+        messages += self._contradictions()
+        messages += [missed] if self.missed else []
+        return "; ".join(messages) or "solved"
+
+    def _contradictions(self) -> list[str]:
+        """Sentences about the joints at which limits contradict each other."""
+        robot = self.robot
+        (lower, upper, *_), position = joint_limits(robot), joint_positions(robot, self.q)
+        beyond = np.maximum(lower - position, position - upper)
+        sentences = []
+        for joint in np.flatnonzero(self.contradicted):
+            name, unit = robot.velocity_names[joint], robot.velocity_units[joint].removesuffix("/s")
+            if beyond[joint] > 0.0:
+                side = "upper" if position[joint] > upper[joint] else "lower"
+                sentences.append(
+                    f"{name} is {beyond[joint]:.3g} {unit} beyond its {side} position limit and returns as fast as "
+                    "the other limits permit"
+                )
+            else:
+                sentences.append(f"the limits contradict each other at {name}: it keeps those of higher priority")
+        return sentences
 
 
 def solve_rates(
     robot: Mechanics,
     q: ArrayLike,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task] | Sequence[Sequence[Task]],
     dt: float,
     *,
     qd: ArrayLike | None = None,
-    limits: Sequence[Limit] = (ConfigurationLimit(), VelocityLimit()),
+    limits: Sequence[Limit | CombinedLimit] = (ConfigurationLimit(), VelocityLimit()),
 ) -> JointRates:
     """Joint rates that do the tasks as well as their costs demand, within the limits.
 
     They minimise the sum of ``weight (J q̇ - b)²`` over all rows of all tasks, subject to bounds on q̇, by the DAQP
-    solver. Follow them for dt and call again.
+    solver. Follow them for dt, by ``q = robot.integrate(q, dt * rates.qd)``, and call again. For robots without
+    spherical or free joints this is ``q + dt * rates.qd``.
+
+    With lists of tasks instead of tasks, each list is a level of strict priority: the second one moves only what does
+    not disturb the first, and so on. Costs then weigh the tasks of one level.
 
     A joint outside its position limits returns to them as fast as the limits of velocity and acceleration permit, while
     the other joints do the tasks as well as they can.
@@ -73,11 +139,11 @@ def solve_rates(
     Parameters
     ----------
     robot
-        Robot whose joints move.
+        Robot whose joints move. A floating base moves as the other joints do.
     q
-        Joint positions, shape (n,).
+        Configuration, shape (nq,).
     tasks
-        At least one.
+        At least one; or lists of them, the most important first.
     dt
         Length of the step, s.
     qd
@@ -110,53 +176,50 @@ def solve_rates(
     >>> np.abs(arm.forward_kinematics(q) - goal).max() < 1e-4
     np.True_
     """
-    daqp = import_extra("daqp", "qp", "differential inverse kinematics with limits")
-    require_plain_coordinates(robot, "solve_rates")
-    position = reals(q, "q", (robot.n,))
+    levels = _levels(tasks)
+    position = reals(q, "q", (robot.nq,))
     rates = np.zeros(robot.n) if qd is None else reals(qd, "qd", (robot.n,))
-    dt = real(dt, "dt", above=0)
-    if not tasks:
+    dt = dt if dt.__class__ is float and 0.0 < dt < inf else real(dt, "dt", above=0)
+    first = levels[0]
+    if len(levels) == 1 and all(hasattr(part, "formula") for part in (*first, *limits)):
+        formulas: list[Any] = list(limits)
+        ready = assembled(robot, position, rates, dt, first, formulas)  # type: ignore[arg-type]
+        bounds = Bounds(ready.lower, ready.upper, ready.contradicted)
+        if ready.status == SOLVED:
+            return JointRates(ready.x, bounds, 0, None, robot, position)
+        if ready.status == BOUNDED:
+            feasible = Feasible(ready.lower, ready.upper, no_inequalities(robot.n))
+            found = scaled_minimum(ready.H, ready.f, feasible, guess=ready.x)
+            return JointRates(found.x, bounds, 0, found.flag, robot, position)
+    of_joints: list[Any] = [limit for limit in limits if hasattr(limit, "bounds")]
+    combined: list[Any] = [limit for limit in limits if hasattr(limit, "inequalities")]
+    bounds = common_bounds(of_joints, robot, position, rates, dt)
+    feasible = Feasible(bounds.lower, bounds.upper, _inequalities(combined, robot, position, dt))
+    if len(levels) == 1:
+        found = minimum(*quadratic_cost(robot, position, first), feasible)
+    else:
+        found = lexicographic_minimum([weighted_rows(robot, position, level) for level in levels], feasible)
+    return JointRates(found.x, bounds, found.missed.size, found.flag, robot, position)
+
+
+def _levels(tasks: Sequence[Task] | Sequence[Sequence[Task]]) -> list[list[Task]]:
+    """Lists of tasks, one for each level of priority."""
+    given: list[Any] = list(tasks)
+    nested = [isinstance(item, (list, tuple)) for item in given]
+    if any(nested) and not all(nested):
+        raise ArgumentError("tasks holds both tasks and lists of tasks; with priorities each level is a list")
+    levels: list[list[Task]] = [list(level) for level in given] if any(nested) else [given]
+    if not all(levels):
         raise ArgumentError("there is no task; to stand still is one: DampingTask()")
-    H, f = np.zeros((robot.n, robot.n)), np.zeros(robot.n)
-    for task in tasks:
-        J, b, weight = task.equation(robot, position)
-        if not np.isfinite([b, weight]).all():
-            raise ArgumentError(f"the equation of {type(task).__name__} is not finite; look at its cost and gain")
-        H += J.T @ (weight[:, None] * J)
-        f -= J.T @ (weight * b)
-    scale = max(H.diagonal().max(), np.finfo(float).tiny)
-    # A trace of damping makes the program strictly convex where tasks leave joints free.
-    H, f = H / scale + 1e-12 * np.eye(robot.n), f / scale
-    bounds = common_bounds(limits, robot, position, rates, dt)
-    lower, upper = bounds.lower, bounds.upper
-    sense = np.where(lower == upper, _EQUAL, _BETWEEN).astype(np.intc)
-    found, _, flag, _ = daqp.solve(np.ascontiguousarray(H), f, np.zeros((0, robot.n)), upper, lower, sense)
-    solved = flag == _SOLVED
-    solution = np.clip(found if solved else np.zeros(robot.n), lower, upper)
-    messages = [] if solved else [f"DAQP gave up (exit flag {flag}): the rates are the smallest within the limits"]
-    messages += _contradictions(robot, position, bounds)
-    return JointRates(
-        solution,
-        not messages,
-        "; ".join(messages) or "solved",
-        (solution <= lower) | (solution >= upper),
-        bounds.contradicted,
-    )
+    return levels
 
 
-def _contradictions(robot: Mechanics, q: Vector, bounds: Bounds) -> list[str]:
-    """Sentences about the joints at which limits contradict each other."""
-    lower, upper = position_limits(robot)
-    beyond = np.maximum(lower - q, q - upper)
-    sentences = []
-    for joint in np.flatnonzero(bounds.contradicted):
-        name, unit = robot.coordinate_names[joint], robot.coordinate_units[joint]
-        if beyond[joint] > 0.0:
-            side = "upper" if q[joint] > upper[joint] else "lower"
-            sentences.append(
-                f"{name} is {beyond[joint]:.3g} {unit} beyond its {side} position limit and returns as fast as the "
-                "other limits permit"
-            )
-        else:
-            sentences.append(f"the limits contradict each other at {name}: it keeps those of higher priority")
-    return sentences
+def _inequalities(limits: Sequence[CombinedLimit], robot: Mechanics, q: Vector, dt: float) -> Inequalities:
+    """Inequalities of all limits, one below the other."""
+    if not limits:
+        return no_inequalities(robot.n)
+    parts = [limit.inequalities(robot, q, dt) for limit in limits]
+    A, lower, upper = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if not np.isfinite(A).all() or np.isnan([lower, upper]).any():
+        raise ArgumentError("the inequalities of a limit are not finite")
+    return Inequalities(A, lower, upper)

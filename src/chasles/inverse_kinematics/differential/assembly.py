@@ -1,0 +1,219 @@
+"""The equations of several tasks as compiled programs: their sum as a quadratic cost, or row by row.
+
+Where tasks and limits all are formulas, one program gives cost, bounds and the rates of least cost without bounds,
+which are the solution if they keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine import Function, absolute, maximum, trace, where
+from chasles.engine.linear_solve import factor, solve
+from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.differential.limits import FormulaLimit, by_priority, intersection
+from chasles.inverse_kinematics.differential.tasks import Equation, FormulaTask, Task
+from chasles.inverse_kinematics.ranges import joint_limits
+from chasles.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+#: A trace of damping makes a program strictly convex where tasks leave joints free.
+DAMPING = 1e-12
+#: Status of an assembled step.
+UNSOUND, BOUNDED, SOLVED = -1.0, 0.0, 1.0
+_LARGEST = 1e300
+_TINY = float(np.finfo(float).tiny)
+#: Programs that a robot keeps; one that needs more of them forgets the first.
+_MOST_PROGRAMS = 64
+
+
+class QuadraticCost(NamedTuple):
+    """Cost ½ q̇ᵀ H q̇ + fᵀ q̇ of tasks; the weighted squares of their rows up to a constant and a factor 1/2."""
+
+    H: Vector
+    f: Vector
+
+
+class Assembled(NamedTuple):
+    """A step as a quadratic program, and its solution if no bound is active.
+
+    Attributes
+    ----------
+    x
+        Rates of least cost without bounds, (n,).
+    status
+        `SOLVED` where x keeps the bounds, `BOUNDED` where it does not, `UNSOUND` where numbers are not finite or a
+        limit contradicts itself.
+    H, f
+        Cost ½ xᵀ H x + fᵀ x, scaled and with a trace of damping.
+    lower, upper, contradicted
+        See `Bounds`.
+    """
+
+    x: Any
+    status: Any
+    H: Any
+    f: Any
+    lower: Any
+    upper: Any
+    contradicted: Any
+
+
+def quadratic_cost(robot: Mechanics, q: Vector, tasks: Sequence[Task]) -> QuadraticCost:
+    """Sum of the weighted squares of all rows of all tasks.
+
+    Raises
+    ------
+    ArgumentError
+        If the equation of a task is not finite.
+    """
+    compiled = [task for task in tasks if isinstance(task, FormulaTask)]
+    H, f = np.zeros((robot.n, robot.n)), np.zeros(robot.n)
+    if compiled:
+        H, f = _program(robot, "cost", compiled)(q, *_numbers(robot, compiled))
+        require_finite(robot, q, compiled, H, f)
+    for task in tasks:
+        if not isinstance(task, FormulaTask):
+            J, b, weight = _finite(task, task.equation(robot, q))
+            H = H + J.T @ (weight[:, None] * J)
+            f = f - J.T @ (weight * b)
+    return QuadraticCost(H, f)
+
+
+def weighted_rows(robot: Mechanics, q: Vector, tasks: Sequence[Task]) -> tuple[Vector, Vector]:
+    """Rows (m, n) and values (m,) of all tasks, one below the other, times the roots of their weights.
+
+    Rows without weight are left out.
+
+    Raises
+    ------
+    ArgumentError
+        If the equation of a task is not finite.
+    """
+    compiled = [task for task in tasks if isinstance(task, FormulaTask)]
+    equations: list[tuple[Task, Equation]] = []
+    if compiled:
+        found = _program(robot, "rows", compiled)(q, *_numbers(robot, compiled))
+        equations += [(task, Equation(*found[3 * k : 3 * k + 3])) for k, task in enumerate(compiled)]
+    equations += [(task, task.equation(robot, q)) for task in tasks if not isinstance(task, FormulaTask)]
+    rows, values = [np.zeros((0, robot.n))], [np.zeros(0)]
+    for task, equation in equations:
+        J, b, weight = _finite(task, equation)
+        counts = weight > 0.0
+        root = np.sqrt(weight[counts])
+        rows.append(root[:, None] * J[counts])
+        values.append(root * b[counts])
+    return np.concatenate(rows), np.concatenate(values)
+
+
+def require_finite(robot: Mechanics, q: Vector, tasks: Sequence[Task], H: Vector, f: Vector) -> None:
+    """Refuse a cost that is not finite, and name the task that is the reason."""
+    if not (np.isfinite(f).all() and np.isfinite(H).all()):
+        for task in tasks:
+            _finite(task, task.equation(robot, q))
+
+
+def _numbers(robot: Mechanics, tasks: Sequence[FormulaTask]) -> list[Vector]:
+    return [number for task in tasks for number in task.numbers(robot)]
+
+
+def _finite(task: Task, equation: Equation) -> Equation:
+    if not np.isfinite(np.concatenate([np.ravel(part) for part in equation])).all():
+        raise ArgumentError(f"the equation of {type(task).__name__} is not finite; look at its cost and gain")
+    return equation
+
+
+def assembled(
+    robot: Mechanics, q: Vector, qd: Vector, dt: float, tasks: Sequence[FormulaTask], limits: Sequence[FormulaLimit]
+) -> Assembled:
+    """Cost, bounds and unbounded solution of a step whose tasks and limits all are formulas."""
+    ordered = by_priority(limits)
+    numbers = [number for part in (*tasks, *ordered) for number in part.numbers(robot)]
+    return Assembled(*_program(robot, "step", tasks, ordered)(q, qd, dt, *numbers))
+
+
+def _program(
+    robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: Sequence[FormulaLimit] = ()
+) -> Function:
+    """Program of tasks and limits of these forms and of their numbers; traced once for each robot."""
+    programs: dict[Any, Function] = robot.__dict__.setdefault("_programs_of_tasks", {})
+    key = (kind, *[(type(task), task.form) for task in tasks], *[type(limit) for limit in limits])
+    found = programs.get(key)
+    if found is None:
+        while len(programs) >= _MOST_PROGRAMS:
+            programs.pop(next(iter(programs)), None)
+        found = programs[key] = _traced(robot, kind, tasks, limits)
+    return found
+
+
+def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: Sequence[FormulaLimit] = ()) -> Function:
+    n = robot.n
+    parts: list[FormulaTask | FormulaLimit] = [*tasks, *limits]
+    shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,)}
+    if kind == "step":
+        shapes |= {"qd": (n,), "dt": ()}
+    counts = [len(part.numbers(robot)) for part in parts]
+    for place, part in enumerate(parts):
+        shapes |= {f"part{place}_{k}": np.shape(number) for k, number in enumerate(part.numbers(robot))}
+
+    def split(numbers: Sequence[Any]) -> list[Sequence[Any]]:
+        ends = np.cumsum(counts)
+        return [numbers[end - count : end] for end, count in zip(ends, counts, strict=True)]
+
+    def equations(q: Array, numbers: Sequence[Any]) -> list[Equation]:
+        return [task.formula(robot, q, *own) for task, own in zip(tasks, split(numbers), strict=False)]
+
+    def rows(q: Array, *numbers: Any) -> tuple[Array, ...]:
+        return tuple(np.asarray(part) for equation in equations(q, numbers) for part in equation)
+
+    def cost(q: Array, *numbers: Any) -> QuadraticCost:
+        lower: Any = np.zeros((n, n))  # triangle
+        f: Any = np.zeros(n)
+        for J, b, weight in equations(q, numbers):
+            weighted = weight[:, None] * J
+            lower = lower + np.array(
+                [np.concatenate([J[:, i] @ weighted[:, : i + 1], np.zeros(n - 1 - i)]) for i in range(n)]
+            )
+            f = f - weighted.T @ b
+        H = np.array([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
+        return QuadraticCost(H, f)
+
+    def step(q: Array, qd: Array, dt: Any, *numbers: Any) -> Assembled:
+        H, f = cost(q, *numbers)
+        scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
+        H, f = scale * H + DAMPING * np.eye(n), scale * f
+        own = split(numbers)[len(tasks) :]
+        found = [_bounds_of_joint(robot, limits, own, k, q, qd, dt) for k in range(n)]
+        lower, upper, contradicted = (np.array(part) for part in zip(*map(intersection, found), strict=True))
+        x = -np.asarray(solve(factor(H), f))
+        inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
+        sound = [low <= high for pairs in found for low, high in pairs]
+        sound += [absolute(rate) < _LARGEST for rate in x]
+        status = where(_all(sound), where(_all(inside), SOLVED, BOUNDED), UNSOUND)
+        return Assembled(x, status, H, f, lower, upper, contradicted)
+
+    formula: Any = {"rows": rows, "cost": cost, "step": step}[kind]
+    return Function(trace(formula, shapes, name=f"{kind}_of_tasks"))
+
+
+def _bounds_of_joint(
+    robot: Mechanics, limits: Sequence[FormulaLimit], numbers: Sequence[Sequence[Any]], k: int, q: Array, qd: Array,
+    dt: Any,
+) -> list[tuple[Any, Any]]:  # fmt: skip
+    """Lowest and highest rate of the degree of freedom k by each limit."""
+    lower, upper, _, places, _ = joint_limits(robot)
+    position = q[places[k]] if places[k] >= 0 else 0.0
+    own = [[number[k] if np.ndim(number) else number for number in part] for part in numbers]
+    return [
+        limit.formula((lower[k], upper[k]), position, qd[k], dt, *part) for limit, part in zip(limits, own, strict=True)
+    ]
+
+
+def _all(conditions: Sequence[Any]) -> Any:
+    return reduce(lambda first, second: first & second, conditions)

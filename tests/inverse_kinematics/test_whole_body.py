@@ -1,0 +1,206 @@
+"""Tasks of trees and free bases: exact equations, strict priorities, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.errors import ArgumentError
+from chasles.geometry import exp_pose
+from chasles.inverse_kinematics import (
+    AccelerationLimit,
+    CenterOfMassTask,
+    ConfigurationLimit,
+    DampingTask,
+    FrameTask,
+    Inequalities,
+    OrientationTask,
+    PositionTask,
+    PostureTask,
+    RelativeFrameTask,
+    Task,
+    VelocityLimit,
+    solve_rates,
+)
+from chasles.inverse_kinematics.differential.tasks import Equation
+from chasles.model import Description, Inertia, Joint, Limits, Link
+
+
+def walker() -> ch.Robot:
+    """A free trunk with two legs of three joints each, a spherical joint as its neck and a head."""
+    links, joints = [Link("ground"), Link("trunk", Inertia(8.0, [0.0, 0.0, 0.1], np.diag([0.2, 0.15, 0.1])))], []
+    joints.append(Joint("base", "free", "ground", "trunk"))
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        parent = "trunk"
+        for name, axis, origin in (
+            ("hip", (1.0, 0.0, 0.0), (0.0, y, -0.05)),
+            ("thigh", (0.0, 1.0, 0.0), (0.0, 0.0, -0.05)),
+            ("knee", (0.0, 1.0, 0.0), (0.0, 0.0, -0.3)),
+        ):
+            child = f"{side}_{name}"
+            links.append(Link(child, Inertia(1.0, [0.0, 0.0, -0.1], np.diag([0.01, 0.01, 0.004]))))
+            limits = Limits(lower=-2.5, upper=2.5, velocity=4.0)
+            placement = np.eye(4)
+            placement[:3, 3] = origin
+            joints.append(Joint(child, "revolute", parent, child, axis=axis, T_parent_joint=placement, limits=limits))
+            parent = child
+    links.append(Link("head", Inertia(2.0, [0.0, 0.0, 0.1], np.diag([0.02, 0.02, 0.02]))))
+    neck = np.eye(4)
+    neck[2, 3] = 0.3
+    joints.append(Joint("neck", "spherical", "trunk", "head", T_parent_joint=neck))
+    return ch.Robot(Description("walker", tuple(links), tuple(joints)))
+
+
+ROBOT = walker()
+
+
+def somewhere(seed: int) -> Any:
+    return ROBOT.random_configuration(seed, reach=0.5)
+
+
+def tasks_near(q: Any) -> list[Task]:
+    """One task of each kind whose goal is near to what q gives."""
+    rng = np.random.default_rng(3)
+    other = ROBOT.integrate(q, 0.3 * rng.normal(size=ROBOT.n))
+    reference, target = (ROBOT.forward_kinematics(other, target=name) for name in ("left_knee", "right_knee"))
+    return [
+        FrameTask(target, "right_knee", gain=1.0),
+        RelativeFrameTask(np.linalg.inv(reference) @ target, "right_knee", "left_knee", gain=1.0),
+        PositionTask(target[:3, 3], "right_knee", gain=1.0),
+        OrientationTask(target[:3, :3], "right_knee", gain=1.0),
+        CenterOfMassTask(ROBOT.center_of_mass(other), gain=1.0),
+        PostureTask(other, cost=np.ones(ROBOT.n), gain=1.0),
+    ]
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_equations_are_the_errors_and_their_rates(place: int) -> None:
+    """b is the error, and falls by J v dt: on the manifold, for quaternions as for plain joints."""
+    q = somewhere(0)
+    J, b, _ = tasks_near(q)[place].equation(ROBOT, q)
+    for k in range(ROBOT.n):
+        h = 1e-5 * np.eye(ROBOT.n)[k]
+        after, before = (tasks_near(q)[place].equation(ROBOT, ROBOT.integrate(q, step)).b for step in (h, -h))
+        np.testing.assert_allclose(J[:, k], -(after - before) / 2e-5, atol=2e-8)
+    assert np.abs(b).max() > 1e-2
+
+
+def test_compiled_steps_are_the_minima_of_the_tasks_sum() -> None:
+    q = somewhere(1)
+    tasks = [*tasks_near(q), DampingTask(1e-3)]
+    found = solve_rates(ROBOT, q, tasks, 0.01, limits=())
+    H, f = np.zeros((ROBOT.n, ROBOT.n)), np.zeros(ROBOT.n)
+    for task in tasks:
+        J, b, weight = task.equation(ROBOT, q)
+        H, f = H + J.T @ np.diag(weight) @ J, f - J.T @ (weight * b)
+    np.testing.assert_allclose(found.qd, np.linalg.solve(H, -f), rtol=1e-7, atol=1e-9)
+
+
+def test_a_floating_base_reaches_several_frames_and_its_mass_centre_at_once() -> None:
+    q = somewhere(2)
+    goal = ROBOT.integrate(q, 0.2 * np.random.default_rng(1).normal(size=ROBOT.n))
+    feet = {name: ROBOT.forward_kinematics(goal, target=name) for name in ("left_knee", "right_knee")}
+    centre, head = ROBOT.center_of_mass(goal), ROBOT.forward_kinematics(goal, target="head")
+    tasks = [
+        *(FrameTask(T, name) for name, T in feet.items()),
+        OrientationTask(head[:3, :3], "head"),
+        CenterOfMassTask(centre),
+        DampingTask(1e-4),
+    ]
+    for _ in range(400):
+        q = ROBOT.integrate(q, 0.01 * solve_rates(ROBOT, q, tasks, 0.01).qd)
+    for name, T in feet.items():
+        np.testing.assert_allclose(ROBOT.forward_kinematics(q, target=name), T, atol=1e-6)
+    np.testing.assert_allclose(ROBOT.center_of_mass(q), centre, atol=1e-6)
+    np.testing.assert_allclose(ROBOT.forward_kinematics(q, target="head")[:3, :3], head[:3, :3], atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(q[:4]), 1.0, atol=1e-12)
+
+
+def test_lower_levels_do_not_disturb_higher_ones() -> None:
+    """Against the closed form: minimum in the null space of the level above."""
+    q = somewhere(4)
+    foot, _, _, turn, centre, posture = tasks_near(q)
+    found = solve_rates(ROBOT, q, [[foot], [centre, turn], [posture]], 0.01, limits=())
+    first, b = foot.equation(ROBOT, q)[:2]
+    x = np.linalg.pinv(first) @ b
+    N = np.eye(ROBOT.n) - np.linalg.pinv(first) @ first
+    second, c = (np.concatenate([part.equation(ROBOT, q)[k] for part in (centre, turn)]) for k in (0, 1))
+    x = x + np.linalg.pinv(second @ N, rcond=1e-8) @ (c - second @ x)
+    both = np.concatenate([first, second])
+    N = np.eye(ROBOT.n) - np.linalg.pinv(both, rcond=1e-8) @ both
+    third, d = posture.equation(ROBOT, q)[:2]
+    x = x + np.linalg.pinv(third @ N, rcond=1e-8) @ (d - third @ x)
+    np.testing.assert_allclose(found.qd, x, atol=1e-6)
+    assert np.linalg.norm(first @ found.qd - b) < 1e-8
+    weighted = solve_rates(ROBOT, q, [foot, centre, turn, posture], 0.01, limits=())
+    assert np.linalg.norm(first @ weighted.qd - b) > 1e-3
+
+
+def test_levels_keep_the_limits() -> None:
+    q = ROBOT.neutral
+    T = ROBOT.forward_kinematics(q, target="right_knee") @ exp_pose([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    base = FrameTask(ROBOT.forward_kinematics(q, target="trunk"), "trunk")
+    found = solve_rates(ROBOT, q, [[base], [FrameTask(T, "right_knee", gain=50.0)], [PostureTask(q)]], 0.01)
+    assert found.success
+    assert np.abs(found.qd[6:]).max() <= 4.0
+    np.testing.assert_allclose(found.qd[:6], 0.0, atol=1e-7)
+    assert found.active.any()
+
+
+def test_accelerations_of_joints_are_limited_on_a_free_base() -> None:
+    limit = AccelerationLimit(np.where(np.arange(ROBOT.n) < 6, np.inf, 1.0))
+    goal = ROBOT.integrate(ROBOT.neutral, np.full(ROBOT.n, 0.5))
+    found = solve_rates(ROBOT, ROBOT.neutral, [PostureTask(goal, np.ones(ROBOT.n), 10.0)], 0.01, limits=[limit])
+    np.testing.assert_allclose(found.qd[6:12], 0.01, atol=1e-9)
+    np.testing.assert_allclose(found.qd[:6], 10.0 * ROBOT.difference(ROBOT.neutral, goal)[:6], rtol=1e-6)
+
+
+class Slow:
+    """A limit of a user: the sum of all joint rates."""
+
+    def inequalities(self, robot: Any, q: Any, dt: float) -> Inequalities:
+        row = np.concatenate([np.zeros(6), np.ones(robot.n - 6)])
+        return Inequalities(row[None], np.array([-0.3]), np.array([0.3]))
+
+
+class Turn:
+    """A task of a user."""
+
+    def equation(self, robot: Any, q: Any) -> Equation:
+        return Equation(np.eye(robot.n)[6:7], np.array([1.0]), np.ones(1))
+
+
+def test_combined_limits_and_tasks_of_users_join() -> None:
+    found = solve_rates(ROBOT, ROBOT.neutral, [Turn(), DampingTask(1e-2)], 0.01, limits=[VelocityLimit(), Slow()])
+    assert found.success
+    assert found.qd[6:].sum() == pytest.approx(0.3, abs=1e-6)
+    stopped = [VelocityLimit(np.where(np.arange(ROBOT.n) < 6, 1.0, 0.0)), Impossible()]
+    found = solve_rates(ROBOT, ROBOT.neutral, [DampingTask()], 0.01, limits=stopped)
+    assert not found.success
+    assert "1 combined limits cannot be kept" in found.message
+
+
+class Impossible:
+    """A limit that joints at rest cannot keep."""
+
+    def inequalities(self, robot: Any, q: Any, dt: float) -> Inequalities:
+        return Inequalities(np.eye(robot.n)[6:7], np.array([1.0]), np.array([2.0]))
+
+
+def test_bad_tasks_are_refused() -> None:
+    arm, q = ch.load("planar2r"), np.zeros(2)
+    for call, text in (
+        (lambda: solve_rates(arm, q, [[DampingTask()], DampingTask()], 0.01), "both tasks and lists"),
+        (lambda: solve_rates(arm, q, [[DampingTask()], []], 0.01), "there is no task"),
+        (lambda: solve_rates(ROBOT, np.zeros(15), [DampingTask()], 0.01), "q has shape"),
+        (lambda: solve_rates(arm, q, [CenterOfMassTask([0.0, np.nan, 0.0])], 0.01), "finite"),
+        (lambda: solve_rates(arm, q, [PostureTask(np.zeros(3))], 0.01), "posture has shape"),
+        (lambda: solve_rates(arm, q, [DampingTask()], 0.01, limits=[ConfigurationLimit(0.0)]), "fraction"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            call()
+    with pytest.raises(LookupError, match="frame"):
+        solve_rates(arm, q, [RelativeFrameTask(np.eye(4), "tool", "nowhere")], 0.01)
