@@ -204,3 +204,43 @@ def test_bad_tasks_are_refused() -> None:
             call()
     with pytest.raises(LookupError, match="frame"):
         solve_rates(arm, q, [RelativeFrameTask(np.eye(4), "tool", "nowhere")], 0.01)
+
+
+@pytest.mark.parametrize("mask", ["pose", "position", "direction"])
+def test_searches_move_a_floating_base_and_spherical_joints(mask: str) -> None:
+    goals = ROBOT.forward_kinematics(ROBOT.random_configuration(5, (40,)), target="head")
+    solution = ROBOT.inverse_kinematics(goals, target="head", mask=mask)
+    assert solution.success.all()
+    np.testing.assert_allclose(np.linalg.norm(solution.q[:, :4], axis=-1), 1.0, atol=1e-12)
+    found = ROBOT.forward_kinematics(solution.q, target="head")
+    np.testing.assert_allclose(
+        found[:, :3, 3], goals[:, :3, 3], **({"atol": 1e-6} if mask != "direction" else {"atol": 9.0})
+    )
+    if mask == "pose":
+        np.testing.assert_allclose(found, goals, atol=3e-6)
+    if mask == "direction":
+        np.testing.assert_allclose(found[:, :3, 2], goals[:, :3, 2], atol=3e-6)
+
+
+def test_a_spherical_joint_alone_is_searched_from_many_orientations() -> None:
+    locked = ROBOT.lock_joints({"base": ROBOT.neutral[:7]})
+    goals = locked.forward_kinematics(locked.random_configuration(6, (200,)), target="head")
+    solution = locked.inverse_kinematics(goals, target="head")
+    assert solution.success.all()
+    outside = goals.copy()
+    outside[:, 2, 3] += 0.5
+    assert not locked.inverse_kinematics(outside, target="head", max_iterations=60).success.any()
+
+
+def test_limits_and_objectives_hold_on_a_floating_base() -> None:
+    goal = ROBOT.forward_kinematics(somewhere(8), target="left_knee")
+    posture = somewhere(9)
+    for objective in ("center", "posture", "manipulability"):
+        options = {"posture": posture} if objective == "posture" else {}
+        solution = ROBOT.inverse_kinematics(goal, somewhere(10), target="left_knee", objective=objective, **options)
+        assert solution.success
+        assert (np.abs(solution.q[7:13]) <= 2.5).all()
+    near = ROBOT.inverse_kinematics(goal, somewhere(10), target="left_knee", select="nearest")
+    assert near.success
+    with pytest.raises(ArgumentError, match="no closed form"):
+        ROBOT.inverse_kinematics(goal, target="left_knee", method="closed form")

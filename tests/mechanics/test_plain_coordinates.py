@@ -10,7 +10,7 @@ import pytest
 
 import chasles as ch
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics import ClosedLoopInverseKinematics, DampingTask, FrameTask, solve_rates
+from chasles.inverse_kinematics import DampingTask, FrameTask, solve_rates
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.robot import require_plain_coordinates
 from chasles.visual.trajectories import joint_figure
@@ -50,9 +50,6 @@ FREE = ch.load("panda").with_free_base()
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        (lambda: FREE.inverse_kinematics(np.eye(4)), "inverse kinematics"),
-        (lambda: solve_rates(FREE, FREE.home, [DampingTask()], 0.01), "solve_rates"),
-        (lambda: ClosedLoopInverseKinematics(FREE), "ClosedLoopInverseKinematics"),
         (
             lambda: ch.follow(FREE, ch.StraightLine(np.eye(4), ahead(0.1), duration=1.0)),
             "following a motion in space",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.engine import maximum, minimum, where
 from chasles.engine.linear_solve import factor, solve
@@ -46,10 +47,27 @@ def damped_step(J: Array, e: Array, damping: Any, secondary: Array | None = None
 
 
 def limited_step(
-    q: Array, J: Array, e: Array, damping: Any, lower: Array, upper: Array, secondary: Array | None = None
+    q: Array,
+    J: Array,
+    e: Array,
+    damping: Any,
+    lower: Array,
+    upper: Array,
+    secondary: Array | None = None,
+    places: NDArray[np.intp] | None = None,
 ) -> Array:
-    """`damped_step` from q without the joints that it would push beyond their limits."""
-    free = free_joints(q, lower, upper, J.T @ e)
+    """`damped_step` (n,) from q without the joints that it would push beyond their limits.
+
+    Where q has more elements than the step, `places` says which of them each degree of freedom is the rate of; -1 for
+    those that move quaternions and have no limits.
+    """
+    descent = J.T @ e
+    if places is None:
+        free = free_joints(q, lower, upper, descent)
+    else:
+        free = np.ones(len(places), dtype=object)
+        own, at = places >= 0, places[places >= 0]
+        free[own] = free_joints(q[at], lower[at], upper[at], descent[own])
     return damped_step(J * free, e, damping, None if secondary is None else free * secondary)
 
 

@@ -9,8 +9,9 @@ from chasles.arguments import choice
 from chasles.cached import cached_property
 from chasles.engine import Function
 from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.iteration import Steps
 from chasles.inverse_kinematics.ranges import Ranges, reach
-from chasles.mechanics import Mechanics, require_plain_coordinates
+from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
 from chasles.sealed import Sealed
 
@@ -24,7 +25,7 @@ class RobotFrame(Sealed):
     Parameters
     ----------
     robot
-        Robot whose joints have one coordinate each.
+        Robot whose joints move.
     target
         Name of the frame or link.
     limits
@@ -32,16 +33,20 @@ class RobotFrame(Sealed):
     """
 
     def __init__(self, robot: Mechanics, target: str, limits: bool) -> None:
-        require_plain_coordinates(robot, "inverse kinematics")
         if robot.n == 0:
             raise ArgumentError(f"robot '{robot.name}' has no joints to move")
         choice(target, "frame", robot.frame_names)
-        self.robot, self.target, self.limits, self.n = robot, target, limits, robot.n
+        self.robot, self.target, self.limits, self.n, self.nq = robot, target, limits, robot.n, robot.nq
 
     @cached_property
     def tree(self) -> Tree:
         """Kinematic tree of the robot."""
         return build_tree(self.robot.description)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Configurations of the robot and the steps between them."""
+        return Steps.of(self.robot)
 
     @cached_property
     def pose(self) -> Function:

@@ -9,6 +9,7 @@ Both run as *solve* kernels: lanes work on different targets, and a lane that is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,7 +19,9 @@ from numpy.typing import NDArray
 from chasles.engine import Function, Layout, floor, trace, where
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
+from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.inverse_kinematics.task import Kinematics, Task
+from chasles.mechanics import Mechanics
 
 #: Least damping of the search; see `damped_step.DAMPING`.
 LEAST_DAMPING = 1e-9
@@ -38,6 +41,39 @@ DESCENT_STEPS = 100
 _FIRST_DAMPING, _GROWTH, _SHRINKAGE = 1e-2, 4.0, 0.3
 #: A minimum is reached when steps become shorter than this, rad.
 _SHORT = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Configurations (nq,) and the steps (n,) between them.
+
+    Attributes
+    ----------
+    n, nq
+        Lengths of a step and of a configuration.
+    places
+        Place in a configuration of what each element of a step is added to, (n,), -1 for those that move quaternions;
+        None where configurations are vectors.
+    integrate
+        Configuration after a step from another one; None where it is their sum.
+    """
+
+    n: int
+    nq: int
+    places: NDArray[np.intp] | None = None
+    integrate: Callable[[Array, Array], Array] | None = None
+
+    @classmethod
+    def of(cls, robot: Mechanics) -> Steps:
+        """Steps of a robot."""
+        if robot.nq == robot.n:
+            return cls(robot.n, robot.n)
+        return cls(robot.n, robot.nq, joint_limits(robot).places, robot.integrate.specialize())
+
+    def after(self, q: Array, step: Array) -> Array:
+        """Configuration after a step."""
+        return q + step if self.integrate is None else np.asarray(self.integrate(q, step))
+
 
 Objective = Callable[[Array, dict[str, Array]], Array]
 """Direction (n,) in which a secondary objective would move the joints at q, given the arguments of the call."""
@@ -112,7 +148,7 @@ def restart_direction(n: int) -> Array:
 def search(
     kinematics: Kinematics,
     task: Task,
-    n: int,
+    steps: Steps,
     length: float,
     objective: Objective | None = None,
     parameters: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
@@ -125,8 +161,8 @@ def search(
         Pose and world-aligned Jacobian of the frame at q (n,) and the parameters.
     task
         Components of the error that count.
-    n
-        Number of coordinates.
+    steps
+        Configurations and steps.
     length
         Size of the robot, m: displacements are compared with angles in this unit.
     objective
@@ -140,7 +176,7 @@ def search(
         (state, T_world_goal, tolerance (angle, distance), lower, upper, first, span, shift, posture, *parameters)
         -> (state, done).
     """
-    direction, layout = restart_direction(n), SearchState.layout(n)
+    direction, layout = restart_direction(steps.nq), SearchState.layout(steps.nq)
 
     def step(
         packed: Any, goal: Any, tolerance: Any, lower: Any, upper: Any, first: Any, span: Any, shift: Any, posture: Any,
@@ -156,18 +192,18 @@ def search(
         worn_out = state.steps >= LONGEST_START
         idle = (state.steps >= PATIENCE) & (cost > PROGRESS * state.before)
         if objective is None:
-            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper)
+            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, steps.places)
             done, stuck = within, worn_out | idle
         else:
             share = where(worn_out, 0.0, NEAR / (NEAR + cost))
             secondary = share * objective(q, {"posture": posture})
-            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, secondary)
+            dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, secondary, steps.places)
             done = within & (worn_out | (dq @ dq <= SETTLED**2))
             stuck = (state.steps >= LONGEST_START + LAST_STEPS) | (idle & (cost > NEAR))
         give_up = stuck & ~within
         start = (state.restarts + 1.0) * direction + shift
         fresh = first + span * (start - floor(start))
-        q_next = where(give_up, fresh, clamped(q + dq, lower, upper))
+        q_next = where(give_up, fresh, clamped(steps.after(q, dq), lower, upper))
         following = SearchState(
             where(done, q, q_next),
             where(closer, q, state.closest),
@@ -178,7 +214,7 @@ def search(
         )
         return layout.join(following), where(done, 1.0, 0.0)
 
-    vector = (n,)
+    vector = (steps.nq,)
     inputs = {
         "state": (layout.size,),
         "T_world_goal": (4, 4),
@@ -195,21 +231,22 @@ def search(
     return Function(program, shape="solve")
 
 
-def descent(kinematics: Kinematics, task: Task, n: int, length: float) -> Function:
+def descent(kinematics: Kinematics, task: Task, steps: Steps, length: float) -> Function:
     """Return the solve kernel of the descent: (state, T_world_goal, lower, upper) -> (state, done)."""
-    layout = DescentState.layout(n)
+    layout, vector = DescentState.layout(steps.nq), (steps.nq,)
 
     def step(packed: Any, goal: Array, lower: Array, upper: Array) -> tuple[Array, Any]:
         q, damping = layout.split(packed)
         error = task.error(goal, kinematics(q), length)
-        trial = clamped(q + limited_step(q, error.jacobian, error.twist, damping, lower, upper), lower, upper)
+        dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, steps.places)
+        trial = clamped(steps.after(q, dq), lower, upper)
         new_error = task.error(goal, kinematics(trial), length)
         better = new_error.twist @ new_error.twist < error.twist @ error.twist
         moved = trial - q
         following = DescentState(where(better, trial, q), damping * where(better, _SHRINKAGE, _GROWTH))
         return layout.join(following), where(moved @ moved < _SHORT**2, 1.0, 0.0)
 
-    inputs = {"state": (layout.size,), "T_world_goal": (4, 4), "lower": (n,), "upper": (n,)}
+    inputs = {"state": (layout.size,), "T_world_goal": (4, 4), "lower": vector, "upper": vector}
     return Function(trace(step, inputs, name="closest_configuration", outputs=["state_next", "done"]), shape="solve")
 
 

@@ -91,8 +91,8 @@ class NumericSolver:
     """
 
     def __init__(self, frame: RobotFrame, task: Task, objective: str | None) -> None:
-        self.frame, self.task, self.ranges, self.n = frame, task, frame.ranges, frame.n
-        self.first_shift = np.full(frame.n, 0.5)
+        self.frame, self.task, self.ranges, self.nq = frame, task, frame.ranges, frame.nq
+        self.first_shift = np.full(frame.nq, 0.5)
         self.verification = Verification(frame, task)
         self.objective = objective_of(objective, frame)
 
@@ -112,7 +112,7 @@ class NumericSolver:
     def _settled(self, state: Any, done: Any, goals: Any) -> Any:
         """States with the closest configurations of failed searches moved downhill to a minimum of the error."""
         failed = np.asarray(done <= 0.0)
-        settled, closest = np.array(state), SearchState.layout(self.n).slices["closest"]
+        settled, closest = np.array(state), SearchState.layout(self.nq).slices["closest"]
         goals = np.broadcast_to(goals, (*failed.shape, 4, 4))[failed]
         settled[failed, closest] = closest_configurations(
             self.descent, settled[failed][..., closest], goals, self.ranges.lower, self.ranges.upper
@@ -122,7 +122,7 @@ class NumericSolver:
     @cached_property
     def descent(self) -> Function:
         """The solve kernel for targets without a solution; see `iteration.descent`."""
-        return descent(self.frame.motion, self.task, self.n, self.frame.length)
+        return descent(self.frame.motion, self.task, self.frame.steps, self.frame.length)
 
     @cached_property
     def preparation(self) -> Function:
@@ -134,19 +134,19 @@ class NumericSolver:
             allowed = where(far, minimum(OUT_OF_REACH_ITERATIONS, max_iterations), max_iterations)
             return SearchState.at(q0), where(valid, goal, np.eye(4)), where(valid, allowed, 1.0)
 
-        inputs = {"T_world_goal": (4, 4), "q0": (self.n,), "max_iterations": ()}
+        inputs = {"T_world_goal": (4, 4), "q0": (self.nq,), "max_iterations": ()}
         outputs = ["state", "T_world_goal", "allowed"]
         return Function(trace(prepare, inputs, name="prepare_inverse_kinematics", outputs=outputs))
 
     @cached_property
     def search(self) -> Function:
         """The solve kernel; see `iteration.search`."""
-        return search(self.frame.motion, self.task, self.n, self.frame.length, self.objective)
+        return search(self.frame.motion, self.task, self.frame.steps, self.frame.length, self.objective)
 
     @cached_property
     def verdict(self) -> Function:
         """(state, iterations, done, T_world_goal, tolerance, near) -> row of a `Solution`."""
-        layout, rows = SearchState.layout(self.n), Row.layout(self.n)
+        layout, rows = SearchState.layout(self.nq), Row.layout(self.nq)
 
         def judge(packed: Array, iterations: Any, done: Any, goal: Array, tolerance: Array, near: Array) -> Array:
             state = layout.split(packed)
@@ -160,6 +160,6 @@ class NumericSolver:
             "done": (),
             "T_world_goal": (4, 4),
             "tolerance": (2,),
-            "near": (self.n,),
+            "near": (self.nq,),
         }
         return Function(trace(judge, inputs, name="judge_inverse_kinematics", outputs=["row"]))

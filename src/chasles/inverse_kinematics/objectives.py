@@ -10,6 +10,7 @@ import numpy as np
 from chasles.arguments import choice
 from chasles.engine import Function, log, trace
 from chasles.engine.linear_solve import factor
+from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import Objective
 
@@ -22,12 +23,13 @@ def center_objective(frame: RobotFrame) -> Objective:
     ranges = frame.ranges
     limited = np.isfinite(ranges.lower) & np.isfinite(ranges.upper)
     middle = np.where(limited, ranges.middle, 0.0)
-    return lambda q, _: _GAIN * limited * (middle - q)
+    return lambda q, _: _GAIN * _of_steps(frame, limited * (middle - q))
 
 
 def posture_objective(frame: RobotFrame) -> Objective:
     """Towards the posture of the call."""
-    return lambda q, arguments: _GAIN * (arguments["posture"] - q)
+    difference = frame.robot.difference.specialize()
+    return lambda q, arguments: _GAIN * np.asarray(difference(q, arguments["posture"]))
 
 
 def manipulability_objective(frame: RobotFrame) -> Objective:
@@ -38,8 +40,11 @@ def manipulability_objective(frame: RobotFrame) -> Objective:
         J = J if len(J) <= frame.n else J.T
         return -0.5 * sum(log(d) for d in factor(J @ J.T + 1e-9 * np.eye(len(J))).reciprocal)
 
-    gradient = Function(trace(logarithm, {"q": (frame.n,)}, name="log_manipulability")).jacobian()
-    return lambda q, _: _GAIN * gradient(q)
+    gradient = Function(trace(logarithm, {"q": (frame.nq,)}, name="log_manipulability")).jacobian()
+    if frame.nq == frame.n:
+        return lambda q, _: _GAIN * gradient(q)
+    rates = frame.robot.configuration_rate.specialize().jacobian(wrt="qd")
+    return lambda q, _: _GAIN * (np.asarray(rates(q, np.zeros(frame.n))).T @ gradient(q))
 
 
 OBJECTIVES: dict[str, Callable[[RobotFrame], Objective]] = {
@@ -54,4 +59,13 @@ def objective_of(name: str | None, frame: RobotFrame) -> Objective | None:
     if name is None:
         return None
     direction = OBJECTIVES[choice(name, "objective", OBJECTIVES)](frame)
-    return lambda q, arguments: frame.ranges.moving * direction(q, arguments)
+    moving = _of_steps(frame, frame.ranges.moving.astype(float), elsewhere=1.0)
+    return lambda q, arguments: moving * direction(q, arguments)
+
+
+def _of_steps(frame: RobotFrame, values: Array, elsewhere: float = 0.0) -> Array:
+    """Elements (n,) of a step that belong to those of configurations (nq,); another value where quaternions move."""
+    places = frame.steps.places
+    if places is None:
+        return values
+    return np.array([values[place] if place >= 0 else elsewhere for place in places])

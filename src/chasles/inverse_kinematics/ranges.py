@@ -14,7 +14,7 @@ from chasles.engine import floor, maximum, minimum, where
 from chasles.geometry.elementary import Array
 from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
-from chasles.model.tree import WORLD
+from chasles.model.tree import WORLD, Body
 
 TURN = 2.0 * np.pi
 #: A joint this little beyond a limit, rad, stands at it.
@@ -101,13 +101,15 @@ class Ranges:
     Attributes
     ----------
     lower, upper
-        Limits, (n,); infinite where there is none. Joints that mimic a coordinate narrow its limits.
+        Limits, (nq,); infinite where there is none. Joints that mimic a coordinate narrow its limits.
     first, span
         Searches start in [first, first + span]: the limits, or one turn where they are infinite.
     turning
-        Whether a whole turn of the coordinate leaves the robot's pose as it is, (n,).
+        Whether a whole turn of the coordinate leaves the robot's pose as it is, (nq,).
     moving
-        Whether the coordinate moves the frame, (n,). The others stay where they are.
+        Whether searches move the coordinate to other starts, (nq,): those that move the frame, but not free joints.
+    identity
+        1 for the first number of a quaternion, else 0, (nq,).
     """
 
     lower: NDArray[np.float64]
@@ -116,30 +118,43 @@ class Ranges:
     span: NDArray[np.float64]
     turning: NDArray[np.bool_]
     moving: NDArray[np.bool_]
+    identity: NDArray[np.float64] | float = 0.0
 
     @classmethod
     def of(cls, robot: Mechanics, target: str, limits: bool, length: float) -> Ranges:
         """Ranges of a robot for one of its frames, with or without its limits."""
         tree = build_tree(robot.description)
-        lower, upper = np.full(robot.n, -np.inf), np.full(robot.n, np.inf)
+        lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
         if limits:
-            lower, upper = position_limits(robot)
-        turning, slides = np.ones(robot.n, dtype=bool), np.zeros(robot.n, dtype=bool)
+            lower, upper = _coordinate_limits(robot)
+        turning, slides = np.ones(robot.nq, dtype=bool), np.zeros(robot.nq, dtype=bool)
+        moving = np.zeros(robot.nq, dtype=bool)
         for body in tree.bodies:
-            slides[body.coordinate] |= not body.angular
-            turning[body.coordinate] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
-        moving = np.zeros(robot.n, dtype=bool)
+            if body.placed == "coordinate":
+                slides[body.position] |= not body.angular
+                turning[body.position] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
+            elif body.placed != "nothing":
+                turning[_numbers_of(body)] = False
         index = tree.frames[target].body
         while index != WORLD:
-            moving[tree.bodies[index].coordinate] = True
-            index = tree.bodies[index].parent
-        first, span = _starting(lower, upper, np.where(slides, 2.0 * length, TURN))
-        return cls(lower, upper, first, span, turning, moving)
+            body = tree.bodies[index]
+            if body.placed == "coordinate":
+                moving[body.position] = True
+            elif body.placed == "quaternion":  # a free joint stays where it is: it reaches targets without restarts
+                moving[_numbers_of(body)] = True
+            index = body.parent
+        width = np.where(slides, 2.0 * length, TURN)
+        for body in tree.bodies:
+            if body.placed not in ("coordinate", "nothing"):
+                width[_numbers_of(body)] = 2.0  # numbers of quaternions, which become unit ones
+        first, span = _starting(lower, upper, width)
+        identity = robot.neutral if robot.nq > robot.n else 0.0
+        return cls(lower, upper, first, span, turning, moving, identity)
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:
-        """Middle of the range in which searches start, (n,)."""
-        return self.first + 0.5 * self.span
+        """Middle of the range in which searches start, (nq,), with quaternions of no rotation."""
+        return self.first + 0.5 * self.span + self.identity
 
     def inside(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Configurations moved to the nearest limits where they are outside."""
@@ -200,12 +215,19 @@ def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64],
     index = placement.body
     while index != WORLD:
         body = tree.bodies[index]
+        if body.placed == "quaternion and position":
+            return np.zeros(3), np.inf
         radius += float(np.linalg.norm(centre))
         if body.pitch:
-            ends = [end[body.coordinate] if body.ratio else 0.0 for end in (ranges.lower, ranges.upper)]
+            ends = [end[body.position] if body.ratio else 0.0 for end in (ranges.lower, ranges.upper)]
             radius += abs(body.pitch) * max(abs(body.ratio * end + body.offset) for end in ends)
         centre, index = body.p_parent_body, body.parent
     return np.asarray(centre, dtype=np.float64), radius
+
+
+def _numbers_of(body: Body) -> slice:
+    """Where the numbers of a spherical or free joint are in q."""
+    return slice(body.position, body.position + (4 if body.placed == "quaternion" else 7))
 
 
 def _starting(

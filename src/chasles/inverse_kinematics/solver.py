@@ -95,9 +95,9 @@ class InverseKinematics(Sealed):
         T_world_target
             Poses, shape (..., 4, 4), m.
         q0
-            Where to start, shape (..., n); moved into the limits. Default: the middle of the limits, zero where there
+            Where to start, shape (..., nq); moved into the limits. Default: the middle of the limits, zero where there
             are none. Joints that turn freely end within half a turn of it. Joints that do not move the frame stay
-            there.
+            there. A floating base moves as joints do; lock it (`Robot.lock_joints`) to keep it where it is.
         target
             Name of the link or frame that is to reach the pose.
         mask
@@ -123,7 +123,7 @@ class InverseKinematics(Sealed):
             What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
             ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
         posture
-            What ``objective="posture"`` asks for, shape (..., n); default q0.
+            What ``objective="posture"`` asks for, shape (..., nq); default q0.
         elbow_angle
             Of seven joints with a shoulder and a wrist: where on its circle the elbow must be, shape (...), rad; see
             `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
@@ -160,12 +160,12 @@ class InverseKinematics(Sealed):
         """
         options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
         request = self._request(options)
-        goals, n = targets(T_world_target), self._robot.n
-        near = None if q0 is None else configurations(q0, n, "q0", goals)
+        goals, nq = targets(T_world_target), self._robot.nq
+        near = None if q0 is None else configurations(q0, nq, "q0", goals)
         if posture is not None:
             if objective != "posture":
                 raise ArgumentError("a posture is followed only with objective='posture'")
-            posture = configurations(posture, n, "posture", goals)
+            posture = configurations(posture, nq, "posture", goals)
         if elbow_angle is not None:
             elbow_angle = angles(elbow_angle, "elbow_angle", goals)
         solution = self._in_closed_form(request, goals, near, elbow_angle)
@@ -255,7 +255,7 @@ class InverseKinematics(Sealed):
             near=ranges.middle if near is None else near,
             tolerance=request.tolerance,
             max_iterations=request.max_iterations,
-            shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(self._robot.n),
+            shift=solver.first_shift if seed == 0 else np.random.default_rng(seed).random(self._robot.nq),
             posture=begin if posture is None else posture,
         )
         if known is not None:  # what has no exact solution gets the closest configuration
@@ -342,7 +342,7 @@ class InverseKinematics(Sealed):
         np.float64(0.0)
         """
         return self._closed_form(self._frame(target, True), Task.of(None)).elbow_angle(
-            configurations(q, self._robot.n, "q")
+            configurations(q, self._robot.nq, "q")
         )
 
     def _closed_form(self, frame: RobotFrame, task: Task) -> ClosedFormSolver:

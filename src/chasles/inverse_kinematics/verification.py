@@ -37,9 +37,12 @@ class Verification:
     def __init__(self, frame: RobotFrame, task: Task) -> None:
         self.forward_kinematics, self.ranges, self.task = frame.pose, frame.ranges, task
         self.centre, self.radius = frame.reach
+        self.normalize = frame.robot.normalize.specialize() if frame.nq > frame.n else None
 
     def __call__(self, q: Array, T_world_goal: Array, tolerance: Array, near: Array) -> Verdict:
-        """Verdict on q (n,), after whole turns that bring it into the limits and near to a configuration."""
+        """Verdict on q (nq,), after whole turns that bring it into the limits and near to a configuration."""
+        if self.normalize is not None:
+            q = np.asarray(self.normalize(q))
         q = self.ranges.nearest_turn(q, near)
         angle, distance = self.task.remaining(T_world_goal, self.forward_kinematics(q))
         margin = self.ranges.margin(q)

@@ -54,7 +54,7 @@ class ClosedFormSolver:
 
     def __init__(self, frame: RobotFrame, task: Task) -> None:
         self.n = frame.n
-        self.chain = Chain.of(frame.tree, frame.target)
+        self.chain = Chain.of(frame.tree, frame.target) if frame.nq == frame.n else None
         recognised = (family.recognise(self.chain) for family in FAMILIES) if self.chain is not None else ()
         family = next((found for found in recognised if found is not None), None)
         enough = task.whole or (isinstance(family, PlanarArm) and len(family.links) == 2 and not task.rotations)

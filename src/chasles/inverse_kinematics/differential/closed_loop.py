@@ -22,7 +22,7 @@ from chasles.engine.linear_solve import factor
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
-from chasles.mechanics import Mechanics, require_plain_coordinates
+from chasles.mechanics import Mechanics
 from chasles.sealed import Sealed
 
 
@@ -65,7 +65,6 @@ class ClosedLoopInverseKinematics(Sealed):
         threshold: float = 0.01,
         largest_damping: float = 0.04,
     ) -> None:
-        require_plain_coordinates(robot, type(self).__name__)
         self.robot, self.target = robot, target
         self.position_gain = real(position_gain, "position_gain", at_least=0)
         self.orientation_gain = real(orientation_gain, "orientation_gain", at_least=0)
@@ -78,7 +77,7 @@ class ClosedLoopInverseKinematics(Sealed):
         Parameters
         ----------
         q
-            Joint positions, shape (..., n).
+            Configuration, shape (..., nq); `Robot.integrate` follows the rates where it holds quaternions.
         T_world_desired
             Pose to follow, shape (..., 4, 4).
         twist_desired
@@ -89,7 +88,7 @@ class ClosedLoopInverseKinematics(Sealed):
     @cached_property
     def function(self) -> Function:
         """The compiled law: (q, T_world_desired, twist_desired) -> rates."""
-        shapes = {"q": (self.robot.n,), "T_world_desired": (4, 4), "twist_desired": (6,)}
+        shapes = {"q": (self.robot.nq,), "T_world_desired": (4, 4), "twist_desired": (6,)}
         return Function(trace(self._law, shapes, name="closed_loop_inverse_kinematics", outputs=["rates"]))
 
     def _law(self, q: Array, T_desired: Array, twist_desired: Array) -> Array:

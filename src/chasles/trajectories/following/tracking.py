@@ -101,7 +101,7 @@ class Tracker:
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         frame = RobotFrame(robot, target, limits)
         self.length, self.ranges, self._kinematics = frame.length, frame.ranges, frame.motion
-        self._descent = descent(frame.motion, task, robot.n, frame.length)
+        self._descent = descent(frame.motion, task, frame.steps, frame.length)
         self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
