@@ -413,7 +413,8 @@ def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
     if (training > EXACT * _variation(measured)).all():
         covariance = coloured_covariance(solution.A[:rows], _part(fit, rows), prior, (slice(0, rows),))
     else:  # residuals of rounding have no spectrum
-        covariance = np.linalg.pinv(fit.information, hermitian=True)
+        sizes = np.sqrt(np.diag(fit.information))
+        covariance = np.linalg.pinv(fit.information / np.outer(sizes, sizes), hermitian=True) / np.outer(sizes, sizes)
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     values, first = loop.unknowns.numbers(solution.x), loop.unknowns.numbers(prior.mean)
     determined = errors < UNDETERMINED * prior.deviation
