@@ -146,12 +146,13 @@ def _speed() -> Table:
     tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * rng.normal(size=q.shape)
     log = ch.Log({"t": t, "q": q, "tau": tau}, arm)
     base = arm.base_parameters()
+    columns = tuple(base.independent.tolist())
 
     def everything() -> object:
         return ch.identify(arm, log)
 
     def least_squares() -> object:
-        A = base.columns(arm.torque_regressor(q, qd, qdd)).reshape(-1, len(base))
+        A = arm.torque_regressor(q, qd, qdd, columns=columns).reshape(-1, len(base))
         return np.linalg.solve(A.T @ A, A.T @ tau.ravel())
 
     rows = {"filtered, identified, consistent, judged": everything, "one least squares": least_squares}

@@ -32,7 +32,7 @@ class EnergyRegressors(NamedTuple):
     potential: Array
 
 
-def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple[int, ...] | None = None) -> Array:
     """Return the matrix Y with tau = Y π: what each parameter adds to the torques of `inverse_dynamics`.
 
     By the principle of virtual power: the torque of a joint is the power, per unit of its rate, of the wrenches that
@@ -45,13 +45,16 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     q, qd, qdd
         Configuration, shape (nq,), velocity and acceleration, shape (n,), rad, rad/s, rad/s² (m, m/s, m/s² for
         prismatic joints).
+    columns
+        Numbers of the parameters whose columns are wanted, such as those of base parameters; default all.
 
     Returns
     -------
     Y
         Shape (n, parameters), columns in the order of the robot's `inertial_parameter_names`: ten for each body that
         carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about the origin and in the axes of its
-        first link; then viscous friction, Coulomb friction and armature of each velocity coordinate.
+        first link; then viscous friction, Coulomb friction and armature of each velocity coordinate. With `columns`,
+        these only.
 
     Notes
     -----
@@ -73,9 +76,10 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     poses = poses_in_parent(tree, joint_positions(tree, q))
     rates, rates_of_change = joint_rates(tree, qd), joint_rates(tree, qdd)
     accelerations = body_accelerations(tree, poses, rates, rates_of_change, tree.gravity)
-    columns = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(accelerations)]
+    wrenches = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(accelerations)]
     directions = [coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
-    return matrix_of_rows(tree, columns, poses, [np.array(x) for x in (rates, directions, rates_of_change)])
+    Y = matrix_of_rows(tree, wrenches, poses, [np.array(x) for x in (rates, directions, rates_of_change)])
+    return Y if columns is None else Y[:, list(columns)]
 
 
 def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:

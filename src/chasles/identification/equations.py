@@ -98,8 +98,8 @@ class Equations:
         self.coupling = coupling
         self.motor_rates = signals.qd @ coupling.T
         self.kept = signals.kept()
-        Y = unknowns.base.columns(robot.torque_regressor(signals.q, signals.qd, signals.qdd))
-        self._raw = np.ascontiguousarray(Y[:, :, unknowns.inertial])
+        columns = tuple(unknowns.base.independent[unknowns.inertial].tolist())
+        self._raw = np.asarray(robot.torque_regressor(signals.q, signals.qd, signals.qdd, columns=columns))
         self.columns = signals.filter(self._raw)[self.kept]
         self.effort = signals.effort[self.kept]
         self.moving = signals.moving[self.kept]

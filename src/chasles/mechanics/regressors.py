@@ -19,7 +19,14 @@ class Regressors(Described):
 
     @computes(algorithms.torque_regressor, outputs=["Y"])
     def torque_regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        columns: tuple[int, ...] | None = None,
+        vary: Vary = None,
+        out: Out = None,
     ) -> Array: ...
 
     @computes(algorithms.momentum_regressor, outputs=["Y"])
