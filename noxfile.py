@@ -21,3 +21,10 @@ def tests(session: nox.Session, numpy: str) -> None:
 def javascript(session: nox.Session) -> None:
     """Check the types of the pages' scripts with TypeScript, which npm installs."""
     session.run("npx", "--yes", "--package", "typescript", "tsc", "-p", "jsconfig.json", external=True)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation site into build/site/html."""
+    session.install(".[site]")
+    session.run("python", "site/build.py")

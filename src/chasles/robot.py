@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from chasles import model, verbs
 from chasles.cached import cached_property
 from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
+from chasles.mechanics.other_names import translation
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import InverseKinematics
@@ -45,6 +47,17 @@ class Robot(Mechanics):
     >>> arm.forward_kinematics([0.0, np.pi / 2])[:3, 3].round(3)
     array([0.5 , 0.25, 0.  ])
     """
+
+    if not TYPE_CHECKING:  # with this method type checkers would accept any attribute
+
+        def __getattr__(self, name):
+            """Say what another library's name, or one that is misspelt, is called here."""
+            message = f"robots have no attribute '{name}'"
+            if not name.startswith("_"):
+                close = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], n=1)
+                hint = translation(name) or (f"did you mean '{close[0]}'?" if close else None)
+                message += f"; {hint}" if hint else ""
+            raise AttributeError(message, name=name, obj=self)
 
     @cached_property
     def inverse_kinematics(self) -> InverseKinematics:

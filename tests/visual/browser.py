@@ -96,6 +96,10 @@ class Tab:
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.go(page)
+
+    def go(self, page: Path) -> None:
+        """Load a page."""
         self.call("Page.navigate", url=page.as_uri())
         self.ask("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done))")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ from chasles.plant import Plant
 from chasles.plant.plant import as_plant
 from chasles.robot import Robot
 from chasles.simulation import DivergenceWarning, SaturationWarning, simulate
-from chasles.simulation.results import Run
+
+if TYPE_CHECKING:
+    from chasles.simulation.results import Run  # needs xarray
 
 FloatArray = NDArray[np.float64]
 

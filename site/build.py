@@ -1,0 +1,90 @@
+"""Build the documentation site into ``build/site/html``: ``python site/build.py``, with the extra ``site`` installed.
+
+The pages are those of ``docs``, which the tests run; to them come a reference from the docstrings, a gallery of pages
+on which the shipped robots can be moved, and the examples. Nothing is fetched: the site opens from a file, without a
+network.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import chasles as ch
+from chasles.model.robots import shipped
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "site"
+PAGES = BUILD / "pages"
+LARGEST_PAGE = 2_000_000
+FETCHED = "https://unpkg.com/iframe-worker/shim"
+
+
+def main() -> None:
+    """Gather the pages, then let the generator make HTML of them."""
+    from reference import write_pages
+
+    shutil.rmtree(BUILD, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", PAGES)
+    _write_examples(PAGES / "examples")
+    _write_gallery(PAGES / "gallery")
+    reference = write_pages(PAGES / "reference")
+    for page in PAGES.rglob("*.md"):
+        page.write_text(_inside(page.read_text(encoding="utf-8")), encoding="utf-8")
+    configuration = (ROOT / "site" / "zensical.toml").read_text(encoding="utf-8").replace("../build/site/", "")
+    entries = ", ".join(f'"{name}"' for name in reference)
+    configuration = configuration.replace("    # reference\n", f'    {{ "Reference" = [{entries}] }},\n')
+    (BUILD / "zensical.toml").write_text(configuration, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "zensical", "build", "--config-file", "zensical.toml"], cwd=BUILD, check=True)
+    _replace_fetched_script(BUILD / "html")
+    print(f"open {BUILD / 'html' / 'index.html'}")
+
+
+def _write_gallery(folder: Path) -> None:
+    """Write a page with every shipped robot as a computing page."""
+    folder.mkdir()
+    cards = ["# Gallery", "Each page computes by itself: move the sliders or take the tool by the hand."]
+    for name in shipped():
+        page = ch.load(name).view(path=folder / f"{name}.html")
+        size = page.stat().st_size
+        if size > LARGEST_PAGE:
+            raise SystemExit(f"the page of '{name}' has {size:,} bytes; at most {LARGEST_PAGE:,} are allowed")
+        style = "width:100%;height:480px;border:0"
+        frame = f'<iframe src="{name}.html" title="{name}" loading="lazy" style="{style}"></iframe>'
+        cards += [f"## {name}", frame, f'<a href="{name}.html">{name} alone</a> ({size / 1000:.0f} kB)']
+    (folder / "index.md").write_text("\n\n".join(cards) + "\n", encoding="utf-8")
+
+
+def _write_examples(folder: Path) -> None:
+    """Write a page for each example program."""
+    shutil.copytree(ROOT / "examples", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    index = ["# Examples"]
+    for program in sorted(folder.rglob("*.py")):
+        place = program.relative_to(folder)
+        page = program.with_suffix(".md")
+        page.write_text(f"# {place}\n\n```python\n{program.read_text(encoding='utf-8')}\n```\n", encoding="utf-8")
+        index.append(f"- [{place}]({page.relative_to(folder)})")
+    (folder / "index.md").write_text("\n".join(index) + "\n", encoding="utf-8")
+
+
+def _replace_fetched_script(site: Path) -> None:
+    """Let the search on pages that open from a file use our script, not one from the network."""
+    shutil.copy(ROOT / "site" / "worker.js", site / "assets" / "worker.js")
+    for page in site.rglob("*.html"):
+        place = "../" * (len(page.relative_to(site).parts) - 1)
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(FETCHED, f"{place}assets/worker.js"), encoding="utf-8")
+
+
+def _inside(text: str) -> str:
+    """Text whose links to files outside of the pages lead to their copies, or become plain text."""
+    text = re.sub(r"\]\(\.\./examples\)", "](examples/index.md)", text)
+    text = re.sub(r"\]\(\.\./examples/([^)]*)\)", r"](examples/\1)", text)
+    return re.sub(r"\[([^\]]*)\]\(\.\./(?!examples)[^)]*\)", r"\1", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Reference pages from the docstrings of the package."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import griffe
+
+import chasles as ch
+from chasles import (
+    algorithms,
+    control,
+    engine,
+    geometry,
+    identification,
+    integrators,
+    inverse_kinematics,
+    mobile,
+    model,
+    parallel,
+    plant,
+    simulation,
+    studies,
+    trajectories,
+)
+
+ROOMS: tuple[ModuleType, ...] = (
+    geometry,
+    model,
+    algorithms,
+    inverse_kinematics,
+    trajectories,
+    control,
+    plant,
+    simulation,
+    studies,
+    identification,
+    mobile,
+    parallel,
+    integrators,
+    engine,
+)
+_SAMPLE = "planar2r"
+
+
+def write_pages(folder: Path) -> list[str]:
+    """Write a page for `Robot`, one for the front door and one for each room; return their names."""
+    logging.getLogger("griffe").setLevel(logging.ERROR)
+    folder.mkdir(parents=True)
+    pages = {
+        "robot.md": "\n\n".join(_class("Robot", ch.Robot, 1)),
+        "chasles.md": _of_module("chasles", ch, "What `import chasles as ch` gives."),
+    }
+    for room in ROOMS:
+        pages[f"{room.__name__.partition('.')[2]}.md"] = _of_module(room.__name__, room, inspect.getdoc(room) or "")
+    for name, text in pages.items():
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    return [f"{folder.name}/{name}" for name in pages]
+
+
+def _of_module(name: str, module: ModuleType, introduction: str) -> str:
+    parts = [f"# {name}", introduction]
+    for member in sorted(module.__all__, key=str.lower):
+        value = getattr(module, member)
+        if isinstance(value, ModuleType) or value is ch.Robot:
+            continue
+        if inspect.isclass(value):
+            parts += _class(member, value, 2)
+        elif callable(value):
+            parts += _entry(member, value, 2)
+    return "\n\n".join(parts)
+
+
+def _class(name: str, kind: type, level: int) -> Iterator[str]:
+    yield from _entry(name, kind, level)
+    for member in sorted(dir(kind)):
+        if member.startswith("_") or _inherited_from_a_library(kind, member):
+            continue
+        value = inspect.getattr_static(kind, member)
+        if isinstance(value, property) or not (callable(getattr(kind, member, None)) or hasattr(value, "signature")):
+            text = inspect.getdoc(value)
+            if text and (isinstance(value, property) or hasattr(value, "func")):
+                yield f"{'#' * (level + 1)} {name}.{member}"
+                yield from _sections(text)
+            continue
+        bound = getattr(ch.load(_SAMPLE), member) if kind is ch.Robot else getattr(kind, member)
+        yield from _entry(f"{name}.{member}", bound, level + 1)
+
+
+def _inherited_from_a_library(kind: type, member: str) -> bool:
+    """Whether a member comes from tuple, Exception or another package."""
+    owner = next((base for base in kind.__mro__ if member in vars(base)), kind)
+    return not owner.__module__.startswith("chasles")
+
+
+def _entry(name: str, value: Any, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {name}"
+    try:
+        signature = re.sub(r"<[^<>]* at 0x[0-9a-f]+>", "…", str(inspect.signature(value)))
+    except (TypeError, ValueError):
+        signature = ""
+    else:
+        signature = re.sub(r"(chasles|numpy|collections|typing|pathlib)\.(\w+\.)*", "", signature)
+        signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)  # annotations, but not defaults
+    if signature:
+        yield f"```python\n{name.rsplit('.', 1)[-1]}{_wrapped(signature)}\n```"
+    yield from _sections(inspect.getdoc(value) or "")
+
+
+def _wrapped(signature: str) -> str:
+    """Return a signature with one argument a line if it is long."""
+    if len(signature) <= 70:
+        return signature
+    arguments, depth, start = [], 0, 1
+    end = signature.rindex(")")
+    for place, letter in enumerate(signature[:end]):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 1:
+            arguments.append(signature[start:place].strip())
+            start = place + 1
+    arguments.append(signature[start:end].strip())
+    return "(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")" + signature[end + 1 :]
+
+
+def _sections(text: str) -> Iterator[str]:
+    """Markdown of a docstring in NumPy style."""
+    for section in griffe.Docstring(text, parser="numpy").parse():
+        kind, value = section.kind.value, section.value
+        if kind == "text":
+            yield _plain(value)
+        elif kind == "examples":
+            yield "**Examples**"
+            for part, content in value:
+                yield f"```python\n{content}\n```" if part.value == "examples" else _plain(content)
+        elif kind == "admonition":
+            yield f"**{section.title or value.annotation}**"
+            yield _plain(value.contents)
+        elif kind in ("parameters", "returns", "raises", "attributes", "other parameters", "yields", "warns"):
+            yield f"**{kind.capitalize()}**"
+            yield "\n".join(f"- {_label(kind, item)}: {_flat(item.description)}" for item in value)
+
+
+def _label(kind: str, item: Any) -> str:
+    name = getattr(item, "name", "") or item.annotation or ""
+    return f"`{name}`" if kind != "raises" else f"`{item.annotation}`"
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def _flat(text: str) -> str:
+    return _plain(" ".join(text.split()))
