@@ -86,6 +86,7 @@ def test_named_tuples_are_given_and_taken() -> None:
     Parts = namedtuple("Parts", "y P e")
     called = Called(result=Parts)
     values = arguments(COUNT)
+    called.general(*values)  # which compiles the code for batches
     found = called.direct(*values)
     again = called.direct(*values, out=Parts(*(np.empty_like(part) for part in found)))
     assert isinstance(found, Parts)

@@ -48,9 +48,6 @@ class Function:
         Documentation.
     result
         Named tuple in which several results are returned; default a plain tuple.
-    lanes
-        Largest number of samples that machine code computes at once; default as many as the widest register holds.
-        Single calls with many roots and divisions are faster with 4: AVX-512 takes twice the time for them.
 
     Examples
     --------
@@ -80,12 +77,11 @@ class Function:
         reference: Callable[..., Any] | None = None,
         doc: str | None = None,
         result: type | None = None,
-        lanes: int | None = None,
     ) -> None:
         self.reference = reference
         self.__doc__ = doc or (reference.__doc__ if reference else None)
         self._result = result
-        self._runner = Runner(program, shape, dtype, self.__doc__ or "", result, lanes)
+        self._runner = Runner(program, shape, dtype, self.__doc__ or "", result)
         self.__call__ = self.general_call  # type: ignore[method-assign]
 
     def general_call(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
@@ -304,7 +300,7 @@ class Function:
         return lower(self.program, values)
 
     def __reduce__(self) -> Any:
-        return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result, self._runner.lanes)
+        return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result)
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self.signature} in {self.dtype}>"
@@ -331,10 +327,8 @@ def in_order(usage: str, names: Sequence[str], arguments: Sequence[Any], named: 
     return [given[name] for name in names]
 
 
-def _restore(
-    program: Program, shape: Shape, dtype: str, doc: str | None, result: type | None, lanes: int | None = None
-) -> Function:
-    return Function(program, shape=shape, dtype=dtype, doc=doc, result=result, lanes=lanes)
+def _restore(program: Program, shape: Shape, dtype: str, doc: str | None, result: type | None) -> Function:
+    return Function(program, shape=shape, dtype=dtype, doc=doc, result=result)
 
 
 def function(

@@ -10,16 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
 from chasles.cached import cached_property
 from chasles.engine.program import Argument, Program
 from chasles.engine.records import Layout
 from chasles.errors import ArgumentError
 
 Shape = Literal["map", "scan", "solve"]
+#: Samples that machine code is for: few fill the narrowest vectors, many the widest.
+Width = Literal["few", "many", "any"]
 
 #: Scalar operations that machine code performs at a stretch. Python answers an interrupt only between stretches: this
 #: many take about a hundredth of a second.
 UNINTERRUPTED_WORK = 200_000_000
+_NARROWEST_VECTOR = 16  # bytes; every processor has it
+
+
+def few_samples(dtype: str) -> int:
+    """Return how many samples the narrowest vectors hold."""
+    return _NARROWEST_VECTOR // np.dtype(dtype).itemsize
 
 
 @dataclass(frozen=True)

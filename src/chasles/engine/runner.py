@@ -1,4 +1,9 @@
-"""Running one program: compiled on its first call, or made part of the program that is being traced."""
+"""Running one program: compiled on its first call, or made part of the program that is being traced.
+
+Machine code comes in two widths that compute the same, bit for bit. What fills the widest vectors with samples would,
+of a single sample, move and divide lanes that nobody looks at: a simulation of one run takes half as long again in it.
+So there is code of the narrowest vectors besides, compiled first; the wide one follows once there is work for it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from chasles.cached import cached_property
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
 from chasles.engine.foreign import foreign_call
-from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape
+from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape, Width, few_samples
 from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
 from chasles.engine.records import is_record, parts_of
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 INLINE_LIMIT = 300
 #: Largest number of iterations that a solve counts exactly.
 _MOST_ITERATIONS = 2.0**53
+#: Runs of a program in batches from which code for many samples is compiled.
+WORTH_WIDE = 10_000
 
 
 class Runner:
@@ -43,8 +50,6 @@ class Runner:
         Documentation of the ufunc.
     result
         Named tuple in which several results are returned; default a plain tuple.
-    lanes
-        Largest number of samples computed at once; default as many as a register holds.
     """
 
     def __init__(
@@ -54,7 +59,6 @@ class Runner:
         dtype: str,
         doc: str,
         result: type | None,
-        lanes: int | None = None,
     ) -> None:
         self._source = source
         self.shape = shape
@@ -64,12 +68,11 @@ class Runner:
         self.dtype = self._dtype.name
         self._doc = doc
         self.result = result
-        self.lanes = lanes
-        self._ufunc: Callable[..., Any] | None = None
-        self._compiled: CompiledKernel | None = None
-        self._cores: tuple[CoreArray, ...] = ()
-        self._ranks: list[int] = []
-        self._work = 0
+        self._compiled: dict[Width, CompiledKernel] = {}
+        self._few: Callable[..., Any] | None = None
+        self._many: Callable[..., Any] | None = None
+        self._few_samples = few_samples(self.dtype)
+        self._runs = 0
 
     @cached_property
     def program(self) -> Program:
@@ -88,9 +91,8 @@ class Runner:
 
     def call(self, arguments: Sequence[Any], out: Any = None) -> Any:
         """Compute the outputs for each sample, whatever the arguments are."""
-        if self._ufunc is None and holds_traced(arguments):  # no need to compile it
+        if not self.is_compiled and holds_traced(arguments):  # no need to compile it
             return self._inside_trace(arguments)
-        ufunc = self._ufunc or self._compile()
         if len(arguments) != len(self._ranks):  # NumPy would take further arguments for outputs and overwrite them
             raise TypeError(f"{self.usage} takes {len(self._ranks)} arguments, not {len(arguments)}")
         given, foreign = arguments, False
@@ -114,8 +116,12 @@ class Runner:
         if isinstance(out, tuple):
             out = tuple(out)  # NumPy takes no named tuple, which is what an earlier call returned
             self._check_apart(out)
+        samples = work // self._work
         if self.shape != "map":
             work *= self._repetitions(given)
+        ufunc = self._few if samples <= self._few_samples else self._many
+        if ufunc is None:
+            ufunc = self._chosen(samples, work // self._work)
         try:
             in_pieces = get_threads() > 1 or out is None
             if work > UNINTERRUPTED_WORK or (work > WORTH_THREADS and in_pieces):
@@ -143,22 +149,29 @@ class Runner:
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
-        if self._ufunc is None:
-            self._compile()
-        compiled = None if self._gives_records else self._compiled
+        compiled = None if self._gives_records else self._first_code
         return general if compiled is None else compiled.direct_call(general)
 
     @property
     def direct_address(self) -> int | None:
         """Address of the machine code of the direct call for single samples, if there is one."""
-        if self._ufunc is None:
-            self._compile()
-        return None if self._compiled is None else self._compiled.direct_address
+        compiled = self._first_code
+        return None if compiled is None else compiled.direct_address
+
+    @property
+    def _first_code(self) -> CompiledKernel | None:
+        """The machine code that calls go to first, compiled now if there is none; None where there is no machine code.
+
+        Other code that it hands calls to may be compiled later.
+        """
+        if not self.is_compiled:
+            self._compile("few")
+        return next(iter(self._compiled.values()), None)
 
     @property
     def is_compiled(self) -> bool:
         """Whether it has been called, or made ready to be."""
-        return self._ufunc is not None
+        return self._few is not None or self._many is not None
 
     def _cast(self, argument: Any, core: CoreArray) -> Any:
         """Turn an argument into an array, in float32 if that is what is computed: NumPy would not by itself."""
@@ -189,25 +202,50 @@ class Runner:
             raise ArgumentError(f"{self.usage}: max_iterations must be at least 1 and at most 2**53")
         return int(limit.max(initial=1))
 
-    def _compile(self) -> Callable[..., Any]:
-        with COMPILING:
-            return self._ufunc or self._compile_now()
+    @cached_property
+    def _cores(self) -> tuple[CoreArray, ...]:
+        return self.kernel.inputs
 
-    def _compile_now(self) -> Callable[..., Any]:
+    @cached_property
+    def _ranks(self) -> list[int]:
+        return [len(core.dims) for core in self._cores]
+
+    @cached_property
+    def _work(self) -> int:
+        return max(1, work_of_a_sample(self.kernel))
+
+    def _chosen(self, samples: int, runs: int) -> Callable[..., Any]:
+        """Return the code for a call of so many samples and runs of the program, compiled if need be."""
+        if samples <= self._few_samples:
+            return self._compile("few")
+        self._runs += runs
+        if self._runs >= WORTH_WIDE:
+            return self._compile("many")
+        return self._few or self._compile("few")
+
+    def _compile(self, width: Width) -> Callable[..., Any]:
+        with COMPILING:
+            return (self._few if width == "few" else self._many) or self._compile_now(width)
+
+    def _compile_now(self, width: Width) -> Callable[..., Any]:
         kernel = self.kernel
-        ufunc: Callable[..., Any]
         empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)
-        if native_available() and not empty:  # NumPy's ufuncs know no core dimension of size 0
-            self._compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result, self.lanes)
-            ufunc = self._compiled.ufunc
-        else:
+        if not native_available() or empty:  # NumPy's ufuncs know no core dimension of size 0
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
-            ufunc = compile_numpy(kernel, self.dtype)
-        self._work = work_of_a_sample(kernel)
-        self._cores = kernel.inputs
-        self._ranks = [len(core.dims) for core in kernel.inputs]
-        self._ufunc = ufunc  # last: another thread may look for it at any time
+            self._few = self._many = compile_numpy(kernel, self.dtype)
+            return self._few
+        if not native.has_widths(self.dtype):
+            width = "any"
+        compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result, width=width)
+        self._compiled[width] = compiled
+        if len(self._compiled) == 2:
+            native.link(self._compiled["few"], self._compiled["many"])
+        if width != "many":
+            self._few = compiled.ufunc
+        if width != "few":
+            self._many = compiled.ufunc
+        ufunc: Callable[..., Any] = compiled.ufunc
         return ufunc
 
     def _inside_trace(self, arguments: Sequence[Any]) -> Any:

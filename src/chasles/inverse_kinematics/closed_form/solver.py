@@ -21,9 +21,6 @@ from chasles.inverse_kinematics.solution import Row, Solution
 from chasles.inverse_kinematics.task import Task
 from chasles.inverse_kinematics.verification import Verification
 
-#: Lanes of machine code for single targets.
-_SINGLE_LANES = 4
-
 Family = SphericalWrist | SlidingArm | ThreeParallelAxes | FiveJoints | PlanarArm | ShoulderElbowWrist
 FAMILIES: tuple[type[Family], ...] = (
     SphericalWrist,
@@ -61,7 +58,7 @@ class ClosedFormSolver:
         self.family = family if enough else None
         self.verification = Verification(frame, task)
         self.middle = frame.ranges.middle
-        self._functions: dict[tuple[str, bool], Function] = {}
+        self._functions: dict[str, Function] = {}
 
     def suffices(self, elbow_angle: Any) -> bool:
         """Return whether there are formulas, and all that they need is given."""
@@ -89,7 +86,7 @@ class ClosedFormSolver:
     ) -> Solution:
         """Solve for targets (..., 4, 4); with ``select="all"`` the branches are one more axis of the result."""
         near = self.middle if near is None else near
-        function = self.function(select, single=goals.ndim == 2)
+        function = self.function(select)
         if self.redundant:
             return Solution(
                 function(goals, near, tolerance, self.elbow_angle(near) if elbow_angle is None else elbow_angle)
@@ -107,18 +104,15 @@ class ClosedFormSolver:
         coordinates = list(chain.coordinates)
         return Function(trace(lambda q: family.elbow_angle(q[coordinates]), {"q": (self.n,)}, name="elbow_angle"))
 
-    def function(self, select: str, *, single: bool = False) -> Function:
-        """Return (T_world_goal, near, tolerance[, elbow_angle]) -> row of a `Solution`; all rows for ``"all"``.
-
-        Formulas are full of roots and divisions: where `single` targets are solved, few lanes are faster.
-        """
+    def function(self, select: str) -> Function:
+        """Return (T_world_goal, near, tolerance[, elbow_angle]) -> row of a `Solution`; all rows for ``"all"``."""
         kind = select if select in ("all", "best") else "nearest"
-        found = self._functions.get((kind, single))
+        found = self._functions.get(kind)
         if found is None:
-            found = self._functions[kind, single] = self._function(kind, _SINGLE_LANES if single else None)
+            found = self._functions[kind] = self._function(kind)
         return found
 
-    def _function(self, select: str, lanes: int | None) -> Function:
+    def _function(self, select: str) -> Function:
         layout = Row.layout(self.n)
 
         def all_branches(*arguments: Any) -> Array:
@@ -136,7 +130,7 @@ class ClosedFormSolver:
         if self.redundant:
             inputs["elbow_angle"] = ()
         outputs = ["rows" if select == "all" else "row"]
-        return Function(trace(compute, inputs, name=compute.__name__, outputs=outputs), lanes=lanes)
+        return Function(trace(compute, inputs, name=compute.__name__, outputs=outputs))
 
     def _verified(self, goal: Array, near: Array, tolerance: Array, *angle: Any) -> list[Row]:
         """Row of each branch."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels import CoreArray, Kernel, Width, few_samples
 from chasles.engine.pieces import WORTH_THREADS, work_of_a_sample
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.objects import (
@@ -19,6 +19,7 @@ from chasles.engine.targets.native.objects import (
     DATA,
     DIMENSIONS,
     FLOAT_VALUE,
+    PARAMETERS,
     RANK,
     TYPE,
     ObjectWriter,
@@ -30,9 +31,9 @@ ENTRY, KERNEL = "chasles.call_batch", "chasles_kernel"
 _MOST_AXES = 8  # of a batch
 
 
-def write_batch_call(kernel: Kernel, module: Module) -> str:
-    """Return the LLVM assembly of the call of a map kernel for short batches."""
-    return _BatchWriter(f"{ENTRY}", kernel, module).write()
+def write_batch_call(kernel: Kernel, module: Module, name: str, width: Width) -> str:
+    """Return the LLVM assembly of the call of a map kernel for short batches; ``width`` as for `calls.write_call`."""
+    return _BatchWriter(name, kernel, module).write(width)
 
 
 class _Batch(NamedTuple):
@@ -49,7 +50,7 @@ def _word(w: Writer, base: str, position: int) -> str:
 
 
 class _BatchWriter(ObjectWriter):
-    def write(self) -> str:
+    def write(self, width: Width) -> str:
         """Return the function."""
         kernel, item = self.kernel, self.module.item_size
         arrays = (*kernel.inputs, *kernel.outputs)
@@ -67,6 +68,12 @@ class _BatchWriter(ObjectWriter):
         self._count_samples(rank, batch)
         count = self.value(f"load i64, ptr {batch.samples}")
         self.require(self.value(f"icmp sge i64 {count}, 1"))
+        if width != "any":
+            comparison = "sgt" if width == "few" else "sle"
+            is_of_other = self.value(f"icmp {comparison} i64 {count}, {few_samples(self.module.dtype)}")
+            with self.when(is_of_other, returns=True):
+                found = self.value(f"call ptr {self.table('other code')}({PARAMETERS})")
+                self.emit(f"ret ptr {found}")
         self.require(self.value(f"icmp sle i64 {count}, {WORTH_THREADS // work_of_a_sample(kernel)}"))
         is_given = self.value(f"icmp ne ptr {out}, null")
         is_batch = self.value(f"icmp sgt i64 {rank}, 0")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.gufunc import c_api
-from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel
+from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.targets.native import batches
 from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
@@ -39,7 +39,7 @@ _PY_ARRAY_EMPTY, _PY_ARRAY_RETURN = 184, 76
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery | None) -> str:
+def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery | None, width: Width) -> str:
     """Return the LLVM assembly of the direct call of a map or solve kernel's program.
 
     Parameters
@@ -50,11 +50,15 @@ def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery
         The function of the program.
     delivery
         Where it leaves the results of a map.
+    width
+        Samples that the code is for. Code for many has no call of its own for single ones.
     """
     w = _CallWriter(ENTRY, kernel, module, delivery)
-    texts = [f"@{TABLE} = global [{len(PLACES)} x ptr] zeroinitializer", *w.shapes(), w.write(function)]
+    texts = [f"@{TABLE} = global [{len(PLACES)} x ptr] zeroinitializer", *w.shapes()]
+    if width != "many":
+        texts.append(w.write(function))
     if kernel.shape == "map":
-        texts.append(batches.write_batch_call(kernel, module))
+        texts.append(batches.write_batch_call(kernel, module, ENTRY if width == "many" else batches.ENTRY, width))
     return "\n".join(texts)
 
 
@@ -208,7 +212,10 @@ _DEFINITIONS: list[_MethodDefinition] = []
 
 
 def fill_table(table: int, dtype: str, result: type | None) -> None:
-    """Write the addresses that a direct call needs into its table; ``result`` is the type of several results."""
+    """Write the addresses that a direct call needs into its table; ``result`` is the type of several results.
+
+    Calls for other code go to the general call until `link` says where that code is.
+    """
     api, numpy_api = ctypes.pythonapi, _numpy_api()
 
     def place(function: Any) -> int | None:
@@ -234,10 +241,16 @@ def fill_table(table: int, dtype: str, result: type | None) -> None:
         "release": place(api.PyEval_SaveThread),
         "acquire": place(api.PyEval_RestoreThread),
         "out of memory": place(api.PyErr_NoMemory),
+        "other code": place(api.PyObject_Vectorcall),
     }
     entries = (ctypes.c_void_p * len(PLACES)).from_address(table)
     for k, key in enumerate(PLACES):
         entries[k] = addresses[key]
+
+
+def link(table: int, other: int) -> None:
+    """Let a direct call hand what its code is not for to another direct call."""
+    (ctypes.c_void_p * len(PLACES)).from_address(table)[PLACES.index("other code")] = other
 
 
 def python_function(address: int, general: Callable[..., Any], name: str, code: object) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.engine.gufunc import make_gufunc
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels import Kernel, Width, few_samples
 from chasles.engine.targets.native import calls, machine, objects
 from chasles.engine.targets.native.kernels import ENTRY, has_direct_call, write_kernel
 
@@ -21,6 +21,8 @@ class CompiledKernel:
 
     Attributes
     ----------
+    width
+        Samples that it is for.
     ufunc
         The generalized ufunc.
     code
@@ -31,33 +33,47 @@ class CompiledKernel:
 
     kernel: Kernel
     dtype: str
+    width: Width
     ufunc: np.ufunc
     code: machine.LoadedCode
     result: type | None
 
     @cached_property
     def direct_address(self) -> int | None:
-        """Address of the direct call for single samples, if there is one."""
-        if not has_direct_call(self.kernel):
+        """Address of the direct call, if there is one."""
+        if not has_direct_call(self.kernel, self.width):
             return None
         calls.fill_table(self.code.address_of_data(objects.TABLE), self.dtype, self.result)
         return self.code.address(calls.ENTRY)
 
     def direct_call(self, general: Callable[..., Any]) -> Any:
-        """Return a callable that computes single samples at once and leaves other calls to ``general``."""
+        """Return a callable that computes single samples and short batches at once and leaves others to ``general``."""
         if self.direct_address is None:
             return general
         return calls.python_function(self.direct_address, general, self.kernel.program.name, (self.code, self.result))
 
 
 def compile_kernel(
-    kernel: Kernel, dtype: str, doc: str, result: type | None = None, most_lanes: int | None = None
+    kernel: Kernel, dtype: str, doc: str, result: type | None = None, *, width: Width = "any"
 ) -> CompiledKernel:
-    """Compile a kernel, or find it in the disk cache."""
-    lanes = machine.lanes(dtype) if most_lanes is None else min(machine.lanes(dtype), most_lanes)
-    content = f"{kernel.shape} {dtype} {lanes} {kernel.program.digest}"
-    functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel) else [ENTRY]
-    code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes))
+    """Compile a kernel, or find it in the disk cache.
+
+    Parameters
+    ----------
+    kernel, dtype
+        What to compute, and in which type.
+    doc
+        Documentation of the ufunc.
+    result
+        Named tuple in which several results are returned; default a plain tuple.
+    width
+        Samples that the code is for. All code computes the same, bit for bit: that for few samples does not wait for
+        lanes that nobody looks at.
+    """
+    lanes = few_samples(dtype) if width == "few" else machine.lanes(dtype)
+    content = f"{kernel.shape} {dtype} {lanes} {width} {kernel.program.digest}"
+    functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel, width) else [ENTRY]
+    code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes, width))
     ufunc = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),
@@ -68,4 +84,18 @@ def compile_kernel(
         doc=doc,
         code=code,
     )
-    return CompiledKernel(kernel, dtype, ufunc, code, result)
+    return CompiledKernel(kernel, dtype, width, ufunc, code, result)
+
+
+def has_widths(dtype: str) -> bool:
+    """Whether code for many samples differs from that for few."""
+    return machine.lanes(dtype) > few_samples(dtype)
+
+
+def link(few: CompiledKernel, many: CompiledKernel) -> None:
+    """Let direct calls hand what their code is not for to one another."""
+    if few.direct_address is None or many.direct_address is None:
+        return
+    for here, there in ((few, many), (many, few)):
+        here.code.needs.append(there.code)
+        calls.link(here.code.address_of_data(objects.TABLE), there.direct_address or 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels import CoreArray, Kernel, Width
 from chasles.engine.targets.native import batches, calls, objects, transposition
 from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
@@ -19,7 +19,7 @@ from chasles.engine.targets.native.writer import Writer
 ENTRY = batches.KERNEL
 
 
-def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
+def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -> list[str]:
     """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of its direct call."""
     module = Module(dtype, lanes)
     tables: list[str] = []
@@ -32,14 +32,14 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int) -> list[str]:
         delivery = None
         function = module.add_program(kernel.program)
         loop = {"scan": _write_scan, "solve": _write_solve}[kernel.shape](kernel, module, function)
-    direct = calls.write_call(kernel, module, function, delivery) if has_direct_call(kernel) else ""
+    direct = calls.write_call(kernel, module, function, delivery, width) if has_direct_call(kernel, width) else ""
     declared = [*_DECLARATIONS, *_FLAG_FUNCTIONS[is_x86()], *transposition.declarations(module)]
     return module.parts([*declared, *tables, loop, direct])
 
 
-def has_direct_call(kernel: Kernel) -> bool:
-    """Whether a kernel comes with a direct call for single samples; see `chasles.engine.targets.native.calls`."""
-    return kernel.shape in ("map", "solve") and objects.supported()
+def has_direct_call(kernel: Kernel, width: Width) -> bool:
+    """Whether a kernel comes with a direct call; see `chasles.engine.targets.native.calls`. Solves have single ones."""
+    return (kernel.shape == "map" or (kernel.shape == "solve" and width != "many")) and objects.supported()
 
 
 _FLAG_FUNCTIONS = {

@@ -27,7 +27,7 @@ TABLE = "chasles_table"
 PLACES = (
     "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
     "new tuple", "set item", "release", "acquire", "out of memory",
-    "tuple type", "plain tuple type", "tuple size", "tuple item", "out", "error",
+    "tuple type", "plain tuple type", "tuple size", "tuple item", "out", "error", "other code",
 )  # fmt: skip
 TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 CONTIGUOUS_AND_ALIGNED, AND_WRITABLE = 0x101, 0x501
