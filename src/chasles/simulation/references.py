@@ -117,6 +117,9 @@ class TracedReference:
 
     def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
         """Motion at times (k,)."""
+        unvaried = all(np.array_equal(parameters[name], nominal) for name, nominal in self.parameters.items())
+        if unvaried and isinstance(self.reference, JointTrajectory):
+            return self.reference(times)  # which is compiled already, once for all of its kind
         each = []
         for name, nominal in self.parameters.items():
             value, rank = np.asarray(parameters[name]), np.ndim(nominal)
