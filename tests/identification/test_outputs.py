@@ -33,7 +33,7 @@ def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path) -> None:
     assert answer.exit_code == 0, answer.output
     assert "joint1" in answer.output
     text = page.read_text(encoding="utf-8")
-    for part in ("Prediction of unseen data", "95 % interval", "link2.mx", "Friction", "What to do better"):
+    for part in ("Prediction of unseen data", "95 % interval", "link2.mx", "Friction", "Recommendations"):
         assert part in text
     figures = [json.loads(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text)]
     assert len(figures) == 4

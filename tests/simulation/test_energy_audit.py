@@ -156,7 +156,7 @@ def test_an_error_in_the_books_is_seen() -> None:
     assert audit.residual == pytest.approx(0.25)
     assert audit.relative_residual == pytest.approx(0.25 / 6.0)
     assert int(np.argmax(np.abs(audit.balance.residual.values))) == 4
-    assert "residual at most 0.25 J" in audit.summary()
+    assert "largest residual 0.25 J" in audit.summary()
 
 
 def test_books_in_words_and_pictures() -> None:

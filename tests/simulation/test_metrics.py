@@ -195,7 +195,7 @@ def test_a_run_in_words() -> None:
     assert text.startswith("Robot 'planar2r' under PD + gravity for 2 s, called every 1 ms.")
     assert f"within {float(numbers.peak_position_error):.3g} m and" in text
     assert f"{1e3 * float(numbers.rms_position_error):.3g} mm RMS" in text
-    assert f"It settled {float(numbers.settling_time.max()):.3g} s after" in text
+    assert f"The joints settled {float(numbers.settling_time.max()):.3g} s after" in text
     batch = ch.simulate(ARM, ch.PDGravity(ARM, kp=400.0, kd=60.0), MOTION, vary={"payload.mass": [0.0, 1.0, 3.0]})
     assert "3 runs over payload.mass." in batch.summary()
     assert "(payload.mass = 3)" in batch.summary()
@@ -264,7 +264,7 @@ def test_joints_with_several_freedoms(tmp_path) -> None:
     assert float(numbers.peak_position_error) == pytest.approx(0.5 * 9.81 * 0.1**2, rel=1e-9)
     assert float(numbers.peak_error.sel(joint="fly.vz")) == pytest.approx(0.5 * 9.81 * 0.1**2, rel=1e-9)
     assert float(run.energy_audit().relative_residual) < 1e-12
-    assert "The sliding joints stayed within" in run.summary()
+    assert "The prismatic joints stayed within" in run.summary()
     names = {trace.name for trace in run.plot().data}
     assert set(run.coordinate.values) | set(run.joint.values) <= names
     assert run.report(tmp_path / "run.html").exists()

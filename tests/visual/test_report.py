@@ -68,7 +68,7 @@ def test_table_shows_every_joint_with_units(panda, tmp_path):
         assert float(row[2]) == pytest.approx(k + 1, abs=5e-3)
         assert float(row[3]) == pytest.approx(np.abs(run["tau"].values[:, k]).max(), abs=5e-3)
     assert page.of("span").count("mrad") == 2 * panda.n + 3  # and worst of the joints, and of the tool's orientation
-    assert page.of("span").count("N m") == panda.n
+    assert page.of("span").count("N·m") == panda.n
 
 
 def test_table_of_the_whole_run_shows_its_metrics(panda, tmp_path):
@@ -116,7 +116,7 @@ def test_sliding_joints_have_their_own_diagrams(tmp_path):
     page = Page(write_report({"SCARA": stand_in(scara)}, tmp_path / "run.html"))
     layout = page.data[0]["figure"]["layout"]
     units = [layout[axis]["title"]["text"] for axis in ("yaxis", *(f"yaxis{k}" for k in range(2, 7)))]
-    assert units == ["[rad]", "[m]", "[mrad]", "[mm]", "[N m]", "[N]"]
+    assert units == ["[rad]", "[m]", "[mrad]", "[mm]", "[N·m]", "[N]"]
     assert {trace["name"] for trace in traces(page.data[0], "y2")} == {scara.joint_names[2]}
     assert {"mm", "N"} <= set(page.of("span"))
 

@@ -67,7 +67,7 @@ def test_sliding_joints_have_their_own_diagrams() -> None:
     scara = ch.load("scara")
     layout = joint_figure(ch.PointToPoint(scara.home, scara.home + 0.1, duration=1.0), robot=scara)["layout"]
     units = [layout["yaxis" + ("" if k == 1 else str(k))]["title"]["text"] for k in range(1, 11)]
-    assert units == ["[rad]", "[m]", "[rad/s]", "[m/s]", "[rad/s²]", "[m/s²]", "[rad/s³]", "[m/s³]", "[N m]", "[N]"]
+    assert units == ["[rad]", "[m]", "[rad/s]", "[m/s]", "[rad/s²]", "[m/s²]", "[rad/s³]", "[m/s³]", "[N·m]", "[N]"]
 
 
 def test_a_batch_is_a_band_and_some_lines() -> None:

@@ -1,4 +1,4 @@
-"""Where the energy of a simulated motion came from and where it went."""
+"""Energy balance of a simulated motion."""
 
 from __future__ import annotations
 
@@ -27,52 +27,52 @@ _LONG_NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class EnergyAudit:
-    """The energy balance of a run: what is stored = work of motors and environment - losses.
+    """Energy balance of a run: stored energy = work of motors and environment - losses.
 
-    The works and losses of an audited run are integrals that the simulation carries along with the state, so that the
-    balance closes to the accuracy of the integrator: its residual is a measure of the integration's error that needs
-    no second run. It falls with the step at the order of the integrator, down to rounding.
+    The simulation integrates work and losses together with the state, so the balance closes to the accuracy of the
+    integrator. Its residual measures the integration error without a second run, and falls with the step size at the
+    order of the integrator, down to rounding.
 
     Attributes
     ----------
     balance
-        A dataset over time, and over runs if there are several, all in J since the start:
+        Dataset over time, and over runs of a batch; energies in J since the start:
 
         ``stored`` (store)
-            Change of kinetic and potential energy, and of the energy in the springs of ``elastic_joints``, in contacts
-            and, of an electrical balance, in the windings of ``motors``.
+            Change of kinetic and potential energy, of the energy in the springs of ``elastic_joints`` and in contacts;
+            in an electrical balance also in the windings of ``motors``.
         ``work`` (source)
-            Done on the plant by ``motors``, external wrenches (``wrenches.NAME``), a moved base, and ``payloads``,
-            which bring and take their energy as they are picked up and put down. Of an electrical balance what the
-            drives give is in the place of the motors' mechanical work: ``electrical``.
+            Work on the plant by ``motors``, external wrenches (``wrenches.NAME``), a moving base, and ``payloads``,
+            which add and remove their energy when they are picked up and put down. In an electrical balance, the
+            ``electrical`` work of the drives replaces the mechanical work of the motors.
         ``loss`` (sink)
-            Taken by friction (``robot_friction`` of the robot's own description, ``friction`` of the effect), the
-            dampers of ``elastic_joints`` and contacts, and, of an electrical balance, by the heat of the ``motors``.
+            Losses to friction (``robot_friction`` of the robot's description, ``friction`` of the effect), to the
+            dampers of ``elastic_joints`` and contacts; in an electrical balance also to the heat of the ``motors``.
         ``residual``
-            Stored - work + loss: zero but for errors of integration.
+            Stored - work + loss: zero except for integration errors.
     """
 
     balance: xarray.Dataset
 
     @property
     def residual(self) -> NDArray[np.float64]:
-        """Largest absolute residual of each run over time, J; NaN of runs that diverged."""
+        """Largest absolute residual over time, J, per run; NaN for runs that diverged."""
         return np.asarray(self._sizes("residual").max(axis=-1))
 
     @property
     def turnover(self) -> NDArray[np.float64]:
-        """Half the sum of all absolute changes, at its largest: what went from place to place, J, of each run."""
+        """Energy exchanged between stores, sources and sinks, J, per run: half the sum of absolute changes, maximum."""
         return np.asarray(0.5 * sum(self._sizes(name) for name in _KINDS).max(axis=-1))
 
     @property
     def relative_residual(self) -> NDArray[np.float64]:
-        """The residual as a share of the turnover; 0 where nothing moved."""
+        """Residual relative to the turnover; 0 for a robot at rest."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = self.residual / self.turnover
         return np.where(self.residual == 0.0, 0.0, share)
 
     def summary(self) -> str:
-        """The balance at the end of the run in words; of a batch of the first run, with the worst residual of all."""
+        """Return the balance at the end as text; of a batch that of the first run, with the largest residual of all."""
         runs = [dim for dim in self.balance["residual"].dims if dim != "time"]
         first = self.balance.isel(dict.fromkeys(runs, 0)).isel(time=-1)
         lines = []
@@ -81,7 +81,7 @@ class EnergyAudit:
             for name, value in zip(part[part.dims[0]].values, part.values, strict=True):
                 lines.append(f"{word} {str(name).replace('_', ' '):<24} {value:12.4f} J")
         worst = float(np.max(self.relative_residual))
-        lines.append(f"residual at most {float(np.max(self.residual)):.3g} J, {worst:.2g} of the turnover")
+        lines.append(f"largest residual {float(np.max(self.residual)):.3g} J, {worst:.2g} of the turnover")
         return "\n".join(lines)
 
     def plot(self) -> Any:
@@ -90,7 +90,7 @@ class EnergyAudit:
         Returns
         -------
         plotly.graph_objects.Figure
-            Of a batch the bands of all runs.
+            A batch is drawn as bands.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class EnergyAudit:
         return verbs.plot(self)
 
     def _sizes(self, name: str) -> Any:
-        """Absolute values of a variable, summed up over what it is made of, with time last."""
+        """Return absolute values of a variable, summed over its parts, with time last."""
         sizes = np.abs(self.balance[name].transpose(..., "time", *([_AXES[name]] if name in _AXES else [])).values)
         return sizes.sum(axis=-1) if name in _AXES else sizes
 
@@ -109,20 +109,20 @@ class EnergyAudit:
 
 
 def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudit:
-    """Form the energy balance of a run that was simulated with ``audit=True``.
+    """Return the energy balance of a run that was simulated with ``audit=True``.
 
     Parameters
     ----------
     run
         Result of `chasles.simulate`.
     electrical
-        Whether the balance begins at the motors' terminals, with the heat and magnetic energy of motors, instead of at
-        their shafts.
+        Whether the balance starts at the motor terminals, including heat and magnetic energy, instead of the motor
+        shafts.
 
     Raises
     ------
     ArgumentError
-        The run has no audit, or an electrical balance is asked for and its plant has no motors.
+        The run has no audit, or an electrical balance is requested of a plant without motors.
     """
     import xarray
 
@@ -130,9 +130,9 @@ def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudi
         kind: [str(name) for name in run.data_vars if str(name).startswith(prefix)] for kind, prefix in _KINDS.items()
     }
     if not all(found[kind] for kind in ("stored", "work")):
-        raise ArgumentError("this run has no energy audit: simulate with audit=True")
+        raise ArgumentError("the run has no energy audit; simulate with audit=True")
     if electrical and "electrical.work" not in run:
-        raise ArgumentError("the plant of this run has no motors, hence no electrical balance")
+        raise ArgumentError("the plant of the run has no motors; leave electrical=True out")
     chosen = {kind: {name.removeprefix(_KINDS[kind]): name for name in names} for kind, names in found.items()}
     if electrical:
         chosen["work"] = {"electrical": "electrical.work"} | chosen["work"]

@@ -1,4 +1,4 @@
-"""Labels on what a simulation recorded: names, units, and where runs diverged."""
+"""Labels of recorded variables: names, units, and where runs diverged."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def make_run(
     Parameters
     ----------
     robot
-        Whose motion it is.
+        Robot that moved.
     times
-        Of the samples, shape (time,), s.
+        Times of the samples, shape (time,), s.
     recorded, variables
-        The arrays and what they are.
+        Recorded arrays, and their variables.
     varied, shapes
-        Values that were varied, (*batch, *shape), and the shapes of one each.
+        Values of varied parameters, (*batch, *shape), and the shape of each parameter.
     attributes
         Further attributes of the result.
     memory_names
-        Of the elements of the controller's memory, if they have names.
+        Names of the elements of the controller's memory, if any.
     """
     labels = _labels(robot)
     arrays = dict(zip((variable.name for variable in variables), recorded, strict=True))
@@ -74,7 +74,7 @@ def make_run(
         data[name] = ([*runs, "joint"], values, {"units": labels.units.get(units, units), "long_name": long_name})
     time, joint = _divergence(robot, times, arrays["q"], arrays["qd"])
     data["diverged_at"] = (runs, time, {"units": "s", "long_name": "time of the first value that is not finite"})
-    data["diverged_joint"] = (runs, joint, {"units": "", "long_name": "joint at which the values left the finite"})
+    data["diverged_joint"] = (runs, joint, {"units": "", "long_name": "joint that diverged first"})
     coordinates: dict[str, Any] = {
         "time": ("time", times, {"units": "s", "long_name": "time"}),
         "joint": ("joint", labels.joints),
@@ -102,7 +102,7 @@ _COMPONENTS = ("x angular", "y angular", "z angular", "x linear", "y linear", "z
 
 
 class _Labels:
-    """Names and units of a robot's joints, and its description as a text."""
+    """Names and units of a robot's joints, and its description as text."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -124,7 +124,7 @@ _KEPT = 32
 
 
 def _labels(robot: Robot) -> _Labels:
-    """Labels of a robot, worked out once."""
+    """Return the labels of a robot, computed once."""
     labels = _known.get(id(robot))
     if labels is None:
         labels = _known[id(robot)] = _Labels(robot)
@@ -134,12 +134,12 @@ def _labels(robot: Robot) -> _Labels:
 
 
 def _divergence(robot: Robot, times: Floats, q: Floats, qd: Floats) -> tuple[Any, Any]:
-    """Time of the first sample of each run that is not finite, and the joint that was the first to go.
+    """Return the time of each run's first sample that is not finite, and the joint that diverged first.
 
-    Where several go at once it is the one that was fastest, for its size, in the sample before.
+    If several joints diverge in one sample, it is the fastest of them in the sample before.
     """
     batch = q.shape[:-2]
-    if np.isfinite(q[..., -1, :]).all() and np.isfinite(qd[..., -1, :]).all():  # what is lost never comes back
+    if np.isfinite(q[..., -1, :]).all() and np.isfinite(qd[..., -1, :]).all():  # values that diverge stay so
         return np.full(batch, np.nan), np.full(batch, "", dtype="U1")
     lost = ~np.isfinite(qd)
     finite = np.isfinite(q).all(axis=-1) & ~lost.any(axis=-1)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Share of the way to the goal within which a joint counts as settled.
+#: Share of the travel within which a joint counts as settled.
 _BAND = 0.02
-#: The reference has arrived where it is within this share of its longest way of the goal.
+#: The reference has arrived once it is within this share of its longest travel of the goal.
 _ARRIVED = 1e-9
-#: Samples that are looked at at a time: few enough to stay in the processor's cache.
+#: Samples per block: few enough to stay in the processor's cache.
 _HELD = 20_000
-#: What the metrics are called in words, the unit of a joint in rad, and of a sliding one in m.
+#: Text of each metric, and its units for revolute and prismatic joints.
 _JOINT_METRICS = {
     "rms_error": ("RMS tracking error", "rad", "m"),
     "peak_error": ("largest tracking error", "rad", "m"),
@@ -37,17 +37,17 @@ _JOINT_METRICS = {
     "overshoot": ("overshoot", "rad", "m"),
 }
 _TOOL_METRICS = {
-    "rms_position_error": ("RMS error of the tool's position", "m"),
-    "peak_position_error": ("largest error of the tool's position", "m"),
-    "rms_rotation_error": ("RMS error of the tool's orientation", "rad"),
-    "peak_rotation_error": ("largest error of the tool's orientation", "rad"),
+    "rms_position_error": ("RMS tool position error", "m"),
+    "peak_position_error": ("largest tool position error", "m"),
+    "rms_rotation_error": ("RMS tool rotation error", "rad"),
+    "peak_rotation_error": ("largest tool rotation error", "rad"),
 }
 
 
 def run_metrics(
     run: xarray.Dataset, *, frame: str | None = None, settling_band: ArrayLike | None = None
 ) -> xarray.Dataset:
-    """Numbers that say how good each run was; see `Run.metrics`, which gives the definitions."""
+    """Return measures of control performance; `Run.metrics` defines them."""
     import xarray
 
     batch = [dim for dim in run["tau"].dims if dim not in ("time", "joint")]
@@ -86,7 +86,7 @@ def run_metrics(
 
 
 def _by_run(run: xarray.Dataset, name: str, batch: list[Any]) -> Floats:
-    """A variable with all axes of runs in one, which comes first, and time second."""
+    """Return a variable with all batch axes in one, which comes first, and time second."""
     values = np.asarray(run[name].transpose(*batch, "time", ...).values, dtype=float)
     return values.reshape(-1, *values.shape[len(batch) :])
 
@@ -94,7 +94,7 @@ def _by_run(run: xarray.Dataset, name: str, batch: list[Any]) -> Floats:
 def _part_metrics(
     robot: Robot | None, times: Floats, arrays: dict[str, Floats], frame: str | None, band: Floats | None
 ) -> dict[str, Floats]:
-    """Metrics (runs,) or (runs, n) of some runs; NaN for those that diverged."""
+    """Return metrics (runs,) or (runs, n) of some runs; NaN for those that diverged."""
     poses = arrays.pop("pose_reference", None)
     # Numbers of a run that went beyond all bounds are no event of the caller's arithmetic.
     with np.errstate(all="ignore"):
@@ -118,7 +118,7 @@ def joint_metrics(
     motor_position: Floats | None = None,
     settling_band: Floats | None = None,
 ) -> dict[str, Floats]:
-    """Metrics (..., n) of joint motions (..., time, n), by name; see `Run.metrics`.
+    """Return metrics (..., n) of joint motions (..., time, n), by name; see `Run.metrics`.
 
     The torques do their work at the motors, whose positions elastic joints have of their own.
 
@@ -154,7 +154,7 @@ def joint_metrics(
 
 
 def settling_times(times: Floats, q: Floats, q_reference: Floats, band: Floats | None = None) -> Floats:
-    """Times (..., n) from the reference's arrival until each joint stays within a band about the goal, s.
+    """Return the times (..., n) from the reference's arrival until each joint stays within a band about the goal, s.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def settling_times(times: Floats, q: Floats, q_reference: Floats, band: Floats |
 
 
 def overshoots(q: Floats, q_reference: Floats) -> Floats:
-    """How far each joint goes beyond the farthest place of its reference, towards the goal, (..., n), rad.
+    """Return the overshoot of each joint beyond the farthest position of its reference, (..., n), rad.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def tool_metrics(
     *,
     pose_reference: Floats | None = None,
 ) -> dict[str, Floats]:
-    """Errors (...) of a frame's pose along motions (..., time, nq), by the robot's forward kinematics, m and rad.
+    """Return errors (...) of a frame's pose along motions (..., time, nq), by forward kinematics, m and rad.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def pose_errors(
     *,
     pose_reference: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Distance (...), m, of a frame's origin from its reference, and angle, rad; arguments as for `tool_metrics`."""
+    """Return the distance (...), m, of a frame's origin from its reference, and the angle, rad; see `tool_metrics`."""
     options: dict[str, Any] = {} if frame is None else {"target": frame}
     T = robot.forward_kinematics(q, **options)
     if pose_reference is not None:
@@ -276,12 +276,12 @@ def pose_errors(
 
 
 def run_robot(run: xarray.Dataset) -> Robot:
-    """The robot that moved, from the text of its description in the run."""
+    """Return the robot that moved, from the description in the run's attributes."""
     return Robot(parse_toml(str(run.attrs["robot_toml"]), check=False))
 
 
 def _after_last(condition: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Index after the last place along the last axis at which a condition holds; 0 if it never does."""
+    """Return the index after the last sample along the last axis at which a condition holds; 0 if it never does."""
     count = condition.shape[-1]
     last = np.where(condition.any(axis=-1), count - np.argmax(condition[..., ::-1], axis=-1), 0)
     return np.asarray(last, dtype=np.intp)

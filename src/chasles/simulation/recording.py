@@ -1,4 +1,4 @@
-"""What a simulation records, with the words that label it."""
+"""Variables that a simulation records, with their labels."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Variable:
     Attributes
     ----------
     name
-        Of the variable.
+        Name of the variable.
     shape, dims
         Shape of one sample, and the names of its axes.
     units
-        Of all its numbers, or what of a joint it is.
+        Unit, or the joint quantity that determines it.
     long_name
-        What labels and tables call it.
+        Text in labels and tables.
     """
 
     name: str
@@ -34,22 +34,22 @@ class Variable:
 
 
 def joint_variable(name: str, n: int, units: JointUnits | str, long_name: str) -> Variable:
-    """A variable with one number for each joint."""
+    """Return a variable with one value per joint."""
     return Variable(name, (n,), ("joint",), units, long_name)
 
 
 def position_axis(nq: int, n: int) -> str:
-    """Name of the axis of positions: joints, unless some take more numbers than they have freedoms."""
+    """Return the name of the axis of positions: "coordinate" where a joint has more coordinates than velocities."""
     return "joint" if nq == n else "coordinate"
 
 
 def memory_variable(size: int) -> Variable:
-    """What a controller remembers."""
+    """Return the variable of the controller's memory."""
     return Variable("memory", (size,), ("element",), "", "memory of the controller")
 
 
 def energy_variable(name: str) -> Variable:
-    """An energy of an audit, J, from its name ``"work.motors"``, ``"loss.friction"``, ``"energy.kinetic"``, …."""
+    """Return the variable of an energy, J, from its name, such as ``"work.motors"`` or ``"loss.friction"``."""
     kind, _, source = name.partition(".")
     words = {"work": "work of", "loss": "energy lost in", "energy": "energy:", "electrical": "electrical"}
     return Variable(name, (), (), "J", f"{words[kind]} {source.replace('_', ' ')}")

@@ -37,51 +37,50 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     __slots__ = ()
 
     def metrics(self, *, frame: str | None = None, settling_band: ArrayLike | None = None) -> xarray.Dataset:
-        """Numbers that say how good each run was.
+        """Return measures of control performance for each run.
 
-        Errors are of the reference minus the position, at the recorded samples k = 0 … N:
+        Errors are reference minus position, at the recorded samples k = 0 … N:
 
         ``rms_error``, ``peak_error`` (joint)
-            sqrt(mean eₖ²) and max |eₖ|, rad (sliding joints: m).
+            √(mean eₖ²) and max |eₖ|, rad (prismatic joints m).
         ``rms_position_error``, ``peak_position_error``, ``rms_rotation_error``, ``peak_rotation_error``
-            Of the frame by the plant's forward kinematics: the distance of its origin from where the reference has it,
-            m, and the angle of the rotation between the two, rad.
+            Errors of a frame by forward kinematics: distance of its origin from the reference, m, and angle of the
+            rotation between frame and reference, rad.
 
-        Torques are those on the joints: of the controller, or of the motors of a plant that has some (``tau_applied``).
-        They are taken as held from one sample to the next, for h seconds:
+        Torques act on the joints: those of the controller or, in a plant with motors, of the motors (``tau_applied``).
+        They count as constant between two samples, for h seconds:
 
         ``effort``, ``mean_torque``, ``peak_torque`` (joint)
-            Σ τₖ² h, (N m)² s; Σ |τₖ| h over the duration, N m; max |τₖ|, N m.
+            Σ τₖ² h, (N·m)²·s; Σ |τₖ| h over the duration, N·m; max |τₖ|, N·m.
         ``work``, ``absolute_work`` (joint)
-            Σ τₖ (qₖ₊₁ - qₖ), J, and the sum of the absolute values: what a drive without recuperation takes and brakes.
-            Exact if every period is recorded and torques are held; see `energy_audit` for plants with motors. For
-            elastic joints q is here the position of the motor.
+            Σ τₖ (qₖ₊₁ - qₖ), J, and the sum of the absolute values, the work of a drive without recuperation. Exact if
+            every period is recorded and torques are held; see `energy_audit` for plants with motors. For elastic
+            joints, q is the position of the motor.
 
-        The goal is the last place of the reference, and the way that from the robot's first place to it:
+        The goal is the last position of the reference, and the travel is the distance to it from the first position:
 
         ``settling_time`` (joint)
-            From the moment when the reference has arrived with all joints until the joint stays within the band about
-            the goal, s. 0 if it is within by then. NaN if that is not seen: the reference moves until the end (give
-            `chasles.simulate` a longer duration), or the joint is not within at the end, or it has no way to go and no
-            band is given.
+            Time from the reference's arrival, with all joints, until the joint stays within a band about the goal, s; 0
+            if it is within the band already. NaN if the reference moves until the end (simulate with a longer
+            ``duration``), if the joint is outside the band at the end, or if it has no travel and no band is given.
         ``overshoot`` (joint)
-            How far the joint goes beyond the farthest place of its reference in the direction of its way, rad. NaN if
-            it has no way to go.
+            Distance by which the joint exceeds the farthest position of its reference in the direction of travel, rad.
+            NaN without travel.
 
-        All are NaN for a run that diverged. Of a reference in space there are no errors of joints, settling times and
-        overshoots; the latter two are also missing where joints have several freedoms.
+        All measures are NaN for a run that diverged. References in Cartesian space have no joint errors, settling times
+        and overshoots; the latter two are also missing for joints with several degrees of freedom.
 
         Parameters
         ----------
         frame
-            Frame or link whose pose is looked at; default the tool.
+            Frame or link whose pose errors are computed; default the tool.
         settling_band
-            Half the width of the band about the goal, rad, one number or one for each joint; default 2 % of the way.
+            Half the width of the band about the goal, rad, one number or one per joint; default 2 % of the travel.
 
         Returns
         -------
         xarray.Dataset
-            Over (run, joint) or (run), with units, and with the coordinates that vary.
+            Measures over (run, joint) or (run), with units and varied parameters.
 
         Raises
         ------
@@ -103,24 +102,24 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return run_metrics(self, frame=frame, settling_band=settling_band)
 
     def energy_audit(self, *, electrical: bool = False) -> EnergyAudit:
-        """The energy balance of a run that was simulated with ``audit=True``.
+        """Return the energy balance of a run that was simulated with ``audit=True``.
 
         Parameters
         ----------
         electrical
-            Whether the balance begins at the motors' terminals instead of at their shafts.
+            Whether the balance starts at the motor terminals instead of the motor shafts.
 
         Raises
         ------
         ArgumentError
-            The run has no audit, or an electrical balance is asked for and its plant has no motors.
+            The run has no audit, or an electrical balance is requested of a plant without motors.
         """
         from chasles.simulation.energy_audit import energy_audit
 
         return energy_audit(self, electrical=electrical)
 
     def summary(self) -> str:
-        """What was simulated and how well it went, in a few sentences.
+        """Return a short text about setting and results of the run.
 
         Examples
         --------
@@ -138,8 +137,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         Returns
         -------
         plotly.graph_objects.Figure
-            Of a batch the bands of all runs. Notebooks show it; one click on a joint's name hides that joint in all
-            diagrams.
+            Figure for notebooks; a batch is drawn as bands. A click on a joint's name hides that joint in all diagrams.
 
         Raises
         ------
@@ -149,19 +147,19 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return verbs.plot(self)
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
-        """Write one self-contained HTML page with plots and the motion in 3D.
+        """Write a self-contained HTML report with plots and the motion in 3D.
 
         Parameters
         ----------
         path
-            Of the page.
+            File to write.
         title
-            Its heading; default the robot's name.
+            Title of the report; default the robot's name.
 
         Returns
         -------
         Path
-            Where the page is.
+            Absolute path of the report.
 
         Raises
         ------
@@ -171,17 +169,17 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return Path(verbs.report(self, path, title))
 
     def view(self, **options: Any) -> Any:
-        """Play the motions on a page, live or in the file ``path``, where the robot can be moved; see `verbs.view`."""
+        """Play the run on an interactive page, live or in the file ``path``; see `verbs.view`."""
         return verbs.view(self, **options)
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
-        """Read a run that ``to_netcdf`` has written.
+        """Read a run that was written by ``to_netcdf``.
 
         Parameters
         ----------
         path
-            Of the netCDF file.
+            Path of the netCDF file.
         """
         with xarray.open_dataset(path) as data:
             loaded = data.load()

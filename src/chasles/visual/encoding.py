@@ -1,4 +1,4 @@
-"""Arrays, names and figures as Plotly and a web page read them."""
+"""Encoding of arrays, names and figures for Plotly and web pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chasles.errors import import_extra
 
 
 def typed_array(values: ArrayLike) -> dict[str, str]:
-    """Single-precision numbers in plotly's JSON form of a typed array, with NaN and infinity kept.
+    """Return an array as Plotly's JSON form of a typed array, in single precision, with NaN and infinity kept.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def typed_array(values: ArrayLike) -> dict[str, str]:
 
 
 def embedded_json(data: Any) -> str:
-    r"""JSON text that may stand in a script element, whatever names it holds.
+    r"""Return JSON text that is safe inside a script element, whatever names it holds.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def embedded_json(data: Any) -> str:
 
 
 def plot_text(name: str) -> str:
-    """A name as text of a plotly figure, which reads a few HTML tags and %{...} patterns.
+    """Escape a name for Plotly, which interprets a few HTML tags and %{...} patterns in texts.
 
     Examples
     --------
@@ -61,3 +61,12 @@ def as_plotly(figure: dict[str, Any]) -> Any:
         Plotly is not installed.
     """
     return import_extra("plotly.graph_objects", "plot", "plotting").Figure(figure)
+
+
+def shown_unit(unit: str) -> str:
+    """Return a unit of a dataset as people write it.
+
+    >>> shown_unit("N m"), shown_unit("kg m² s")
+    ('N·m', 'kg·m²·s')
+    """
+    return unit.replace(" ", "·")

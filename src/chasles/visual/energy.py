@@ -31,9 +31,9 @@ def energy_plot(audit: EnergyAudit) -> Any:
 
 
 def energy_figure(balance: xarray.Dataset) -> dict[str, Any]:
-    """The figure of `energy_plot` as plotly's plain dictionaries.
+    """Return the figure of `energy_plot` as Plotly's plain dictionaries.
 
-    One click in the legend hides a part of the balance in all diagrams.
+    A click in the legend hides one part of the balance in all diagrams.
     """
     names = [str(name) for _, dim, _, _ in _PANELS if dim is not None for name in balance[dim].values if name != "none"]
     known = list(dict.fromkeys([*names, "residual"]))

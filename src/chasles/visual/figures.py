@@ -1,4 +1,4 @@
-"""Figures of runs as plotly's plain dictionaries: what notebooks show and reports embed."""
+"""Figures of runs as Plotly's plain dictionaries, for notebooks and reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAMPLES = 4000  # drawn of each line of a single run
 _SAMPLES_OF_BATCH = 300
 _TOOL_COLOR = "#22303c"
 _TOOL_GROUP = -1
-_MANY = "shaded: all runs, and 90 % of them; lines: medians"
+_MANY = "shaded: range of all runs and of 90 % of them; lines: medians"
 
 
 @verbs.plot.register(xarray.Dataset)
@@ -42,7 +42,7 @@ def run_plot(run: xarray.Dataset) -> Any:
     Returns
     -------
     plotly.graph_objects.Figure
-        Notebooks show it; one click on a joint's name hides that joint in all diagrams.
+        Figure for notebooks; a click on a joint's name hides that joint in all diagrams.
 
     Raises
     ------
@@ -64,25 +64,25 @@ def run_plot(run: xarray.Dataset) -> Any:
 
 
 def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
-    """Positions with their reference, tracking errors, torques and the tool's error over time, in plain dictionaries.
+    """Return the figure of positions and references, tracking errors, torques and tool errors over time.
 
-    A batch shows the band between the lowest and the highest of all runs and, up to 20 runs, their lines, of more the
-    median and the band that holds 90 % of them.
+    A batch of up to 20 runs shows the range of all runs and their lines; a larger batch shows the range, the band of
+    90 % of the runs, and the median.
 
     Parameters
     ----------
     run
-        Result of `chasles.simulate`. The tool's error is that of the robot in its attributes, if there is one.
+        Result of `chasles.simulate`. Tool errors need the robot's description in its attributes.
 
     Returns
     -------
     dict
-        With "data" and "layout" of a plotly figure. One click on a joint's name in the legend hides it in all diagrams.
+        "data" and "layout" of a Plotly figure. A click on a joint's name in the legend hides it in all diagrams.
 
     Raises
     ------
     ArgumentError
-        The dataset is no such result.
+        The dataset is not the result of a simulation.
     """
     require_run(run)
     single = by_run(run, "tau").shape[0] == 1
@@ -110,7 +110,7 @@ def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
 
 
 def tool_errors(run: xarray.Dataset, samples: NDArray[np.intp]) -> list[tuple[str, str, NDArray[np.float64]]]:
-    """Name, unit to draw in, and errors (runs, samples) in m or rad, of the tool's position and orientation."""
+    """Return name, drawn unit, and errors (runs, samples) in m or rad of the tool's position and orientation."""
     name = "pose_reference" if "pose_reference" in run else "q_reference"
     if "robot_toml" not in run.attrs or name not in run or not np.isfinite(run[name].values).any():
         return []
@@ -124,7 +124,7 @@ def tool_errors(run: xarray.Dataset, samples: NDArray[np.intp]) -> list[tuple[st
 
 
 def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
-    """Diagrams of positions, errors and torques, with the names of their lines and their groups in the legend."""
+    """Return panels of positions, errors and torques, with the names and legend groups of their lines."""
     joints = [plot_text(str(name)) for name in run["joint"].values]
     coordinates, position_units = joints, joint_units(run)
     shift = 0
@@ -137,8 +137,8 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
     for variable, per_unit, note in (
         ("q", {"rad": ("Joint angle", "rad", 1.0), "m": ("Joint travel", "m", 1.0), "": ("Quaternion", "1", 1.0)}, ""),
         ("error", {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)}, _MANY if many else ""),
-        ("tau", {"rad": ("Torque", "N m", 1.0), "m": ("Force", "N", 1.0)}, ""),
-        ("tau_applied", {"rad": ("Torque of the motors", "N m", 1.0), "m": ("Force of the motors", "N", 1.0)}, ""),
+        ("tau", {"rad": ("Torque", "N·m", 1.0), "m": ("Force", "N", 1.0)}, ""),
+        ("tau_applied", {"rad": ("Torque of the motors", "N·m", 1.0), "m": ("Force of the motors", "N", 1.0)}, ""),
     ):
         if variable not in run:
             continue
@@ -156,5 +156,5 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
 def _reference(
     style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
 ) -> list[dict[str, Any]]:
-    """The line of a reference (runs, samples), if all runs have the same."""
+    """Return the line of a reference (runs, samples), if all runs share it."""
     return [dashed_line(style, typed_array(time), values[0], color)] if (values == values[0]).all() else []

@@ -1,4 +1,4 @@
-"""One HTML page about an identification: predictions, residuals, parameters, friction, and what to do better."""
+"""HTML page of an identification: predictions, residuals, parameters, friction and recommendations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.identification import Identification
-from chasles.visual.encoding import embedded_json, plot_text, typed_array
+from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page
 from chasles.visual.panels import COLORS, Panel, axis_name, drawn_samples, line_style, panel_layout
 from chasles.visual.tables import quantity, table
 
 MOST_POINTS = 1500
-"""Samples that a curve of the page shows."""
+"""Number of samples in a plotted curve."""
 BINS = 41
 _MEASURED, _MODEL, _PRIOR = "#22303c", COLORS[0], COLORS[1]
 
@@ -35,7 +35,7 @@ for (const place of document.querySelectorAll(".identification-plot")) {
 def write_identification_report(
     result: Identification, path: str | PathLike[str], title: str = "Identification"
 ) -> Path:
-    """Write one self-contained HTML page about an identification.
+    """Write a self-contained HTML page about an identification.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def write_identification_report(
     Returns
     -------
     Path
-        The file, absolute.
+        Absolute path of the file.
 
     Raises
     ------
     MissingExtraError
-        Plotly, whose plotting code the page contains, is not installed.
+        Plotly is not installed; the page contains its plotting code.
     ArgumentError
         The file cannot be written.
     """
@@ -70,7 +70,7 @@ def write_identification_report(
         _figure(_friction(result)),
         "<h2>Parameters</h2>",
         _parameters(result),
-        "<h2>What to do better</h2>",
+        "<h2>Recommendations</h2>",
         _list(result.warnings or ("Nothing to remark.",)),
     ]
     return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT])
@@ -136,7 +136,7 @@ def _figure(figure: dict[str, Any]) -> str:
 
 def _panels(result: Identification, title: str, unit: str = "") -> list[Panel]:
     return [
-        Panel(title, plot_text(name), unit or own, 1.0, (k,))
+        Panel(title, plot_text(name), unit or shown_unit(own), 1.0, (k,))
         for k, (name, own) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True))
     ]
 
@@ -149,7 +149,7 @@ def _line(
 
 
 def _torques(result: Identification) -> dict[str, Any]:
-    """Measured effort beside those of the model and the prior, over the unseen part of the log."""
+    """Return plots of measured and predicted efforts over the unseen part of the log."""
     panels = _panels(result, "effort")
     model, prior = (result.predictions[name, "unseen"] for name in ("model", "prior"))
     rows = drawn_samples(len(model.measured), MOST_POINTS)
@@ -165,7 +165,7 @@ def _torques(result: Identification) -> dict[str, Any]:
 
 
 def _spectra(result: Identification) -> dict[str, Any]:
-    """Amplitude spectra of measured efforts and residuals."""
+    """Return amplitude spectra of measured efforts and residuals."""
     panels = _panels(result, "spectrum")
     model = result.predictions["model", "unseen"]
     kept = result.unseen.kept()
@@ -188,7 +188,7 @@ def _spectra(result: Identification) -> dict[str, Any]:
 
 
 def _histograms(result: Identification) -> dict[str, Any]:
-    """Histograms of residuals in multiples of their standard deviation, beside the normal distribution."""
+    """Return histograms of residuals over their standard deviation, with the normal distribution."""
     panels = _panels(result, "residuals", "density")
     model = result.predictions["model", "unseen"]
     edges = np.linspace(-4.0, 4.0, BINS + 1)
@@ -209,7 +209,7 @@ def _histograms(result: Identification) -> dict[str, Any]:
 
 
 def _friction(result: Identification) -> dict[str, Any]:
-    """Friction curves without load, and what was measured beyond the torques of bodies."""
+    """Return friction curves without load, with measured efforts less the rigid-body torques."""
     panels = _panels(result, "friction")
     signals = result.signals
     kept = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
@@ -223,7 +223,7 @@ def _friction(result: Identification) -> dict[str, Any]:
     alone = np.linalg.solve(result.log.coupling, np.eye(result.robot.n))
     for k, panel in enumerate(panels):
         curve = result.friction_torque((grid * span[k]) * alone[:, k])[:, k]
-        dots = _line(panel, k, "measured without bodies' torques", rates[:, k], rest[:, k], "#b7c2cc")
+        dots = _line(panel, k, "measured less rigid-body torque", rates[:, k], rest[:, k], "#b7c2cc")
         data += [
             dots | {"mode": "markers", "marker": {"size": 3, "color": "#b7c2cc"}},
             _line(panel, k, "friction of the model", (grid * span[k])[:, 0], curve, _MODEL, 2.2),

@@ -1,4 +1,4 @@
-"""The verb `to_html`: what notebooks show of robots, descriptions, DH tables, solutions and motions."""
+"""The verb `to_html`: notebook views of robots, descriptions, DH tables, solutions and motions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def dh_html(parameters: DHTable) -> str:
 
 @verbs.to_html.register(Solution)
 def solution_html(solution: Solution) -> str:
-    """Return the configuration of each target and how good it is."""
+    """Return the configuration of each target with its status and residual."""
     rows = np.asarray(solution.q).reshape(-1, solution.q.shape[-1])
     success, distance, angle = map(np.ravel, (solution.success, *solution.residual))
     body = [
@@ -70,7 +70,7 @@ def solution_html(solution: Solution) -> str:
 
 @verbs.to_html.register(JointTrajectory)
 def motion_html(motion: JointTrajectory) -> str:
-    """Return the duration of a motion, and where it begins and ends."""
+    """Return the duration of a motion with its first and last configuration."""
     first, last = float(np.min(motion.start_time)), float(np.max(motion.end_time))
     batch = f", batch {motion.batch}" if motion.batch else ""
     heading = _heading(type(motion).__name__, f"{motion.n} joints, {first:.4g} s to {last:.4g} s{batch}")
@@ -88,7 +88,7 @@ def _freedoms(description: Description) -> str:
 
 
 def _joints(description: Description) -> str:
-    """Table of the joints that move, with their limits."""
+    """Return a table of the moving joints with their limits."""
     body = []
     for joint in description.ordered_joints:
         if not joint.moves:
@@ -103,7 +103,7 @@ def _joints(description: Description) -> str:
 
 
 def _cut(head: Sequence[str], body: Sequence[Sequence[str]], count: int | None = None) -> str:
-    """Table of the first rows, and how many there are."""
+    """Return a table of the first rows, and the number of all rows."""
     total = len(body) if count is None else count
     rest = f"<p>… {total - _MOST_ROWS} more</p>" if total > _MOST_ROWS else ""
     return table(head, body[:_MOST_ROWS]) + rest

@@ -1,4 +1,4 @@
-"""The frame of HTML pages that are complete in themselves: style, Plotly, and nothing from a network."""
+"""Frame of self-contained HTML pages: style, scripts and Plotly, without network access."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ def write_page(
     body
         HTML below the heading.
     scripts
-        JavaScript that runs at the end of the page, after Plotly and ``plots.js``, whose function ``drawPlot`` draws
-        a figure.
+        JavaScript at the end of the page, after Plotly and ``plots.js``, whose function ``drawPlot`` draws a figure.
     style
-        CSS besides that of all pages.
+        CSS in addition to the common style of pages.
 
     Returns
     -------
     Path
-        The file, absolute.
+        Absolute path of the file.
 
     Raises
     ------
     MissingExtraError
-        Plotly, whose code the page contains, is not installed.
+        Plotly is not installed; the page contains its code.
     ArgumentError
         The file cannot be written.
     """
@@ -51,7 +50,7 @@ def write_page(
     content = f"""<main>
 <h1>{html.escape(title)}</h1>
 {body}
-<footer>Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network.</footer>
+<footer>Written by Chasles {__version__}. This page is self-contained and loads nothing from a network.</footer>
 </main>"""
     page = document(title, content, asset("report.css") + style, [_plotly_code(), asset("plots.js"), *scripts])
     with writing(f"the report {target}"):
@@ -60,7 +59,7 @@ def write_page(
 
 
 def document(title: str, content: str, style: str, scripts: Sequence[str], policy: str = POLICY) -> str:
-    """Return the text of an HTML page that is complete in itself.
+    """Return the text of a self-contained HTML page.
 
     Parameters
     ----------
@@ -71,9 +70,9 @@ def document(title: str, content: str, style: str, scripts: Sequence[str], polic
     style
         CSS.
     scripts
-        JavaScript that runs at the end of the body, each in an element of its own.
+        JavaScript at the end of the body, one script element each.
     policy
-        What the browser may load and run: a Content-Security-Policy.
+        Content-Security-Policy of the page.
     """
     code = "\n".join(f"<script>{script}</script>" for script in scripts)
     return f"""<!doctype html>
@@ -94,12 +93,12 @@ def document(title: str, content: str, style: str, scripts: Sequence[str], polic
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that pages contain."""
+    """Return the text of a file that is embedded in pages."""
     return (files("chasles.visual") / name).read_text(encoding="utf-8")
 
 
 def _plotly_code() -> str:
-    """Plotly's own code, from the installed package; importing the package itself would take far longer."""
+    """Return Plotly's JavaScript from the installed package, without the slow import of the package."""
     spec = find_spec("plotly")
     if spec is None or spec.origin is None:
         raise MissingExtraError("plotly", "plot", "a report")

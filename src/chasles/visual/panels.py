@@ -1,4 +1,4 @@
-"""Diagrams over time, one below another or in columns, as plotly's plain dictionaries."""
+"""Panels of curves over time, stacked or in columns, as Plotly's plain dictionaries."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MOST_LINES = 20
 
 @dataclass(frozen=True)
 class Panel:
-    """One diagram: some lines of one variable, in the unit that reads best.
+    """Diagram of one variable's lines, in the unit that reads best.
 
     Attributes
     ----------
     variable
-        What it shows; its meaning is the caller's.
+        Name of the variable, for the caller's use.
     title, unit
-        Written above it and beside its axis.
+        Title above the panel, and unit at its axis.
     scale
-        Factor from SI units to this one.
+        Factor from SI units to `unit`.
     lines
-        Numbers of the joints, or other components, that it shows.
+        Indices of the joints, or other components, that are shown.
     note
-        Written after the title.
+        Text after the title.
     """
 
     variable: str
@@ -47,7 +47,7 @@ class Panel:
 
 
 def axis_name(letter: str, number: int) -> str:
-    """Name of a panel's axis.
+    """Return the name of a panel's axis.
 
     >>> axis_name("x", 0), axis_name("y", 1)
     ('x', 'y2')
@@ -56,7 +56,7 @@ def axis_name(letter: str, number: int) -> str:
 
 
 def line_style(panel: Panel, number: int, name: str, group: int, *, legend: bool) -> dict[str, Any]:
-    """What all traces of one line in one panel share; a click in the legend hides the line in all panels."""
+    """Return the style that the traces of one line share; a click in the legend hides the line in all panels."""
     return {
         "name": name,
         "legendgroup": str(group),
@@ -70,7 +70,7 @@ def line_style(panel: Panel, number: int, name: str, group: int, *, legend: bool
 
 
 def dashed_line(style: dict[str, Any], x: Any, y: NDArray[np.float64], color: str) -> dict[str, Any]:
-    """A line to compare with: a reference or a limit."""
+    """Return a dashed line, for a reference or a limit."""
     dashed = {"color": color, "width": 1.4, "dash": "dash"}
     return style | QUIET | {"x": x, "y": typed_array(y), "line": dashed, "opacity": 0.75}
 
@@ -78,7 +78,7 @@ def dashed_line(style: dict[str, Any], x: Any, y: NDArray[np.float64], color: st
 def band(
     style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
 ) -> list[dict[str, Any]]:
-    """Values (b, k) of a batch over time (k,): the band that holds them all, and the lines of some of them."""
+    """Return the range of a batch of values (b, k) over time (k,), and the lines of some of them."""
     some = values[shown_runs(len(values))]
     gap = np.full((len(some), 1), np.nan)
     lines = np.concatenate([some, gap], axis=1).ravel()
@@ -96,7 +96,7 @@ def band(
 def curves(
     style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
 ) -> list[dict[str, Any]]:
-    """Values (b, k) of one or more runs over time (k,): a line; the band of all and their lines; quantiles of many."""
+    """Return values (b, k) over time (k,): one run as a line, several as range and lines, many as quantiles."""
     if len(values) == 1:
         return [style | {"x": typed_array(time), "y": typed_array(values[0]), "line": {"color": color, "width": 1.8}}]
     drawn = (band if len(values) <= MOST_LINES else quantile_bands)(style, time, values, color)
@@ -106,7 +106,7 @@ def curves(
 def quantile_bands(
     style: dict[str, Any], time: NDArray[np.float64], values: NDArray[np.float64], color: str
 ) -> list[dict[str, Any]]:
-    """Values (b, k) of many runs over time (k,): the band of all, the band of 90 % of them, and their median."""
+    """Return the range, the band of 90 % and the median of values (b, k) of many runs over time (k,)."""
     x = typed_array(time)
     lowest, low, middle, high, highest = quantiles(values, (0.0, 0.05, 0.5, 0.95, 1.0))
     clear, line = {"color": color, "width": 0}, {"color": color, "width": 1.8}
@@ -122,12 +122,12 @@ def quantile_bands(
 
 
 def _filled(color: str) -> dict[str, Any]:
-    """A line above an area that the line before bounds below."""
+    """Return a line with the area filled down to the previous line."""
     return {"fill": "tonexty", "fillcolor": color}
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
-    """Quantiles of the finite values (b, ...) over the first axis, linear in between; NaN where there are none.
+    """Return quantiles of finite values (b, ...) over the first axis, interpolated linearly; NaN where none is finite.
 
     Examples
     --------
@@ -147,17 +147,17 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[n
 
 
 def legend_entry(style: dict[str, Any], color: str) -> dict[str, Any]:
-    """An entry in the legend for lines that are too thin to make one."""
+    """Return a legend entry for lines that are too thin to have their own."""
     return style | {"x": [None], "y": [None], "line": {"color": color, "width": 2}}
 
 
 def drawn_samples(count: int, limit: int) -> NDArray[np.intp]:
-    """Indices of evenly spaced samples, with the first and the last."""
+    """Return indices of evenly spaced samples, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, limit)).round().astype(np.intp))
 
 
 def shown_runs(count: int) -> NDArray[np.intp]:
-    """Indices of the runs of a batch that are drawn one by one: 20 at most, evenly spaced, with the first and the last.
+    """Return indices of at most 20 evenly spaced runs, including the first and the last.
 
     Examples
     --------
@@ -170,18 +170,18 @@ def shown_runs(count: int) -> NDArray[np.intp]:
 def panel_layout(
     panels: Sequence[Panel], first: float, last: float, *, columns: int = 1, above: int = 0
 ) -> dict[str, Any]:
-    """Layout of panels over one span of time, row by row.
+    """Return the layout of panels over one span of time, row by row.
 
     Parameters
     ----------
     panels
-        What they show.
+        Panels to place.
     first, last
         Span of time, s.
     columns
-        Panels in a row.
+        Number of panels in a row.
     above
-        Height that is left free above them, in pixels.
+        Free height above the panels, pixels.
     """
     rows = -(-len(panels) // columns)
     inner = above + rows * _PANEL_HEIGHT + (rows - 1) * _GAP
@@ -226,7 +226,7 @@ def panel_layout(
 
 
 def title_above(text: str, left: float, top: float) -> dict[str, Any]:
-    """Plotly's annotation that stands above a panel whose upper left corner is there, in shares of the page."""
+    """Return the annotation above a panel, whose upper left corner is given as fractions of the page."""
     return {
         "text": text,
         "xref": "paper",

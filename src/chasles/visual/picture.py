@@ -1,4 +1,4 @@
-"""A robot's picture as SVG: its drawn bodies in parallel projection, for notebooks and documents."""
+"""SVG picture of a robot in parallel projection, for notebooks and documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def svg_picture(robot: Mechanics, q: NDArray[np.float64] | None = None, width: i
     Parameters
     ----------
     robot
-        The robot.
+        Robot to draw.
     q
         Configuration, shape (nq,); default `home`.
     width
@@ -66,6 +66,6 @@ def svg_picture(robot: Mechanics, q: NDArray[np.float64] | None = None, width: i
 
 
 def _view_axes() -> NDArray[np.float64]:
-    """Axes of the picture in the world, as rows: rightward, upward, toward the viewer."""
+    """Return the picture's axes in the world as rows: right, up, toward the viewer."""
     (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (_AZIMUTH, _ELEVATION))
     return np.array([[-sa, ca, 0.0], [-se * ca, -se * sa, ce], [ce * ca, ce * sa, se]])

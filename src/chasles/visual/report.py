@@ -1,4 +1,4 @@
-"""One HTML page about runs, complete in itself: plots, tables and the moving robot, nothing from a network."""
+"""Self-contained HTML report of runs: plots, tables and the moving robot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chasles.visual.summary import by_run, require_run, run_labels, tracking_sum
 from chasles.visual.tables import joint_table, metrics_table
 from chasles.visual.words import run_summary
 
-_NO_ROBOT = '<p class="quiet">This run does not say which robot moved.</p>'
+_NO_ROBOT = '<p class="quiet">This run has no description of its robot, so there is no 3D view.</p>'
 _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2", "double speed"))
 
 
@@ -35,31 +35,31 @@ _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2",
 def write_report(
     runs: Mapping[str, xarray.Dataset], path: str | PathLike[str], title: str = "Closed-loop simulation"
 ) -> Path:
-    """Write one self-contained HTML page about runs.
+    """Write a self-contained HTML report of runs.
 
-    For each run it shows how well every joint and the tool followed the reference, in words, tables and plots of
-    positions, errors and torques, and the robot's motion in 3D; of a batch also the errors over what varies, and of an
-    audited run the energy balance. The page needs no network and no other file.
+    The report has, for each run, a summary of the tracking of joints and tool, tables, plots of positions, errors and
+    torques, and the robot's motion in 3D. A batch adds errors over the varied parameters, an audited run its energy
+    balance. The page needs no network and no other file.
 
     Parameters
     ----------
     runs
-        Results of `chasles.simulate` by their titles. A batch shows the band of all its runs, with the lines of up to
-        20, or of more the median and the band of 90 %; 20 of them move in 3D.
+        Results of `chasles.simulate` by title. A batch of up to 20 runs is drawn as range and lines, a larger one as
+        range, band of 90 % and median; at most 20 runs move in 3D.
     path
-        The file to write; its folder must exist.
+        File to write; its folder must exist.
     title
         Title of the page.
 
     Returns
     -------
     Path
-        The file, absolute.
+        Absolute path of the file.
 
     Raises
     ------
     MissingExtraError
-        Plotly, whose plotting code the page contains, is not installed.
+        Plotly is not installed; the page contains its plotting code.
     ArgumentError
         A dataset is not the result of a simulation, or the file cannot be written.
 
@@ -74,7 +74,7 @@ def write_report(
     'run.html'
     """
     if not runs:
-        raise ArgumentError("a report needs at least one run")
+        raise ArgumentError("runs is empty; a report needs at least one run")
     sections = "\n".join(_section(name, run) for name, run in runs.items())
     return write_page(path, title, sections, scripts=[asset("scene.js"), asset("viewer.js"), asset("report.js")])
 
@@ -114,14 +114,14 @@ def _section(title: str, run: xarray.Dataset) -> str:
 
 
 def _more_figures(run: xarray.Dataset, metrics: xarray.Dataset | None) -> list[dict[str, Any]]:
-    """Errors over what varies between runs, and the energy balance, if there are any."""
+    """Return figures of errors over varied parameters, and of the energy balance, where they exist."""
     scores = scores_figure(run, metrics) if metrics is not None else None
     audited = any(str(name).startswith("energy.") for name in run.data_vars)
     return [*([scores] if scores else []), *([energy_figure(energy_audit(run).balance)] if audited else [])]
 
 
 def _robot(run: xarray.Dataset) -> Robot | None:
-    """The robot that moved, from the text of its description in the run."""
+    """Return the robot that moved, from the description in the run's attributes."""
     return run_robot(run) if "robot_toml" in run.attrs else None
 
 
@@ -155,7 +155,7 @@ def _view(labels: list[str]) -> str:
     )
     return f"""<div>{select}
 <div class="view"><canvas tabindex="0" aria-label="the robot's motion in 3D"></canvas>
-<div class="hint"><span class="grid-size"></span> · drag to turn, shift-drag to move, click and scroll to zoom</div>
+<div class="hint"><span class="grid-size"></span> · drag to rotate, shift-drag to pan, click and scroll to zoom</div>
 </div>
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>

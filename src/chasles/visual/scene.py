@@ -1,4 +1,4 @@
-"""The 3D view's data: a robot's shapes, and where its links are over time."""
+"""Data of the 3D view: shapes of a robot, and poses of its links over time."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MOST_POSES = 30_000  # of links, over all frames and runs: 1 MB in the page
 def scene_data(
     robot: Robot, times: NDArray[np.float64], q: NDArray[np.float64], labels: Sequence[str]
 ) -> dict[str, Any]:
-    """Everything that the 3D view needs, ready for JSON.
+    """Return the data of the 3D view, ready for JSON.
 
     Parameters
     ----------
     robot
-        Robot that moves.
+        Robot to draw.
     times, q
-        Shapes (time,) in s and (runs, time, nq).
+        Times (time,), s, and configurations (runs, time, nq).
     labels
-        A name for each run.
+        Name of each run.
 
     Returns
     -------
@@ -53,19 +53,19 @@ def scene_data(
 
 
 def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
-    """Everything that the 3D view needs of a robot whose poses the page computes.
+    """Return the data of the 3D view of a robot whose poses the page computes.
 
     Parameters
     ----------
     robot
-        Robot that is drawn.
+        Robot to draw.
     q
-        Configurations (k, nq) that the first picture has to hold.
+        Configurations (k, nq) that the first picture must contain.
 
     Returns
     -------
     dict
-        As `scene_data` gives it, without times and poses.
+        Data as of `scene_data`, without times and poses.
     """
     drawn = skeleton(robot.description)
     links = _links(drawn)
@@ -73,18 +73,18 @@ def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _links(drawn: Skeleton) -> tuple[str, ...]:
-    """Links that carry something drawn, the root first."""
+    """Return the links that carry shapes, root first."""
     return tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
 
 
 def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Poses (..., links, 4, 4) of some links in the world."""
+    """Return poses (..., links, 4, 4) of some links in the world."""
     where = [robot.frame_names.index(name) for name in links]
     return np.asarray(robot.frame_poses(q))[..., where, :, :]
 
 
 def _bodies(drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
-    """Shapes with the index of their link, and the room that they take at poses (runs, frames, links, 4, 4)."""
+    """Return shapes with the index of their link, and their extent at poses (runs, frames, links, 4, 4)."""
     ground, low, high = _extent(drawn, links, T_world_link)
     return {
         "links": links,
@@ -109,7 +109,7 @@ def _bodies(drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.floa
 
 
 def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
-    """Indices of the samples that are shown."""
+    """Return the indices of the samples that are shown."""
     wanted = int(np.ceil((times[-1] - times[0]) * _FRAME_RATE)) + 1
     count = max(2, min(wanted, len(times), _MOST_FRAMES, _MOST_POSES // poses_a_frame))
     return np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
@@ -128,7 +128,7 @@ def last_finite(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray
 def _extent(
     drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Level of the ground, and the corners of the box in which everything moves."""
+    """Return the ground level, and the corners of the box that contains the motion."""
     low = high = T_world_link[0, 0, 0, :3, 3]
     deepest = 0.0
     for shape in drawn.shapes:

@@ -1,4 +1,4 @@
-"""Diagrams of how well the runs of a batch went, over what varies between them."""
+"""Diagrams of a batch's errors over the varied parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOOL_COLOR = "#22303c"
 
 
 def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any] | None:
-    """RMS errors of joints and tool over each parameter that varies, as a plotly figure in plain dictionaries.
+    """Return a figure of RMS joint and tool errors over each varied parameter, as plain dictionaries.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
     Returns
     -------
     dict or None
-        None if no parameter of one number varies.
+        None if no scalar parameter varies.
     """
     parameters = varied_numbers(run)
     if not parameters:
@@ -42,7 +42,7 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
         for unit in (dict.fromkeys(units) if "rms_error" in metrics else ())
     ]
     if "rms_position_error" in metrics:
-        rows.append(("rms_position_error", "RMS error of the tool's position", "m", (tool,)))
+        rows.append(("rms_position_error", "RMS tool position error", "m", (tool,)))
     panels: list[Panel] = []
     data: list[dict[str, Any]] = []
     for metric, title, unit, lines in rows:
@@ -72,13 +72,13 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
 
 
 def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:
-    """Parameters that are numbers and differ between the runs, the first three, each for all runs (runs,)."""
+    """Return the first three scalar parameters that differ between the runs, each (runs,)."""
     numbers = {name: values for name, values in varied(run).items() if np.issubdtype(values.dtype, np.number)}
     differing = {name: values.astype(float) for name, values in numbers.items() if np.ptp(values) > 0.0}
     return dict(list(differing.items())[:_MOST_PARAMETERS])
 
 
 def _is_line(run: xarray.Dataset, numbers: NDArray[np.float64]) -> bool:
-    """Whether nothing else varies and each value stands for one run, so that a line may join them."""
+    """Whether a line may join the points: nothing else varies, and each value belongs to one run."""
     given = [name for name, value in run.coords.items() if set(run_dims(run)) & set(value.dims)]
     return len(given) == 1 and len(np.unique(numbers)) == len(numbers)

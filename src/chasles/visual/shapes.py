@@ -1,7 +1,7 @@
-"""What to draw for a robot that has no meshes: capsules along its links, cylinders on its joint axes, balls, plates.
+"""Shapes for a robot without meshes: capsules along links, cylinders on joint axes, balls and plates.
 
-A link is drawn along its joint axes and their common normal, as Denavit and Hartenberg measure it, so that offsets show
-as the elbows that real robots have there. All lengths are true; only thicknesses are invented.
+A link is drawn along its joint axes and their common normal, as in Denavit-Hartenberg parameters, so that offsets look
+like the elbows of real robots. Lengths are true; thicknesses are chosen for the picture.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _DETOUR = 1.75  # a path along the axes may be this much longer than the straigh
 
 @dataclass(frozen=True)
 class Shape:
-    """A round solid between two points of a link.
+    """Capsule or cylinder between two points of a link.
 
     Attributes
     ----------
     link
-        Name of the link that carries it.
+        Name of the link that carries the shape.
     form
-        Whether its ends are round ("capsule") or flat ("cylinder").
+        "capsule" (round ends) or "cylinder" (flat ends).
     role
-        What it stands for: a link (also the ball where a free joint has it), a turning or planar joint, or the sleeve
-        and the slide of a sliding one.
+        Represented part: a link (also the ball of a free joint), a revolute or planar joint, or the sleeve and the
+        slide of a prismatic one.
     start, end
-        In the link's frame, shape (3,), m.
+        End points in the link's frame, shape (3,), m.
     radius
-        m.
+        Radius, m.
     """
 
     link: str
@@ -54,20 +54,20 @@ class Shape:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """The shapes of a robot.
+    """Shapes of a robot.
 
     Attributes
     ----------
     shapes
-        Root first.
+        All shapes, those of the root first.
     links
         Names of the links that carry shapes.
     root, tool
         Names of the fixed link and of the tool's frame.
     size
-        Length along the longest chain of links, m; the scale for everything that has no length of its own.
+        Length along the longest chain of links, m; the scale of shapes without a length of their own.
     stands
-        Whether something holds the robot to its root, and not free joints alone.
+        Whether a joint other than a free one holds the robot to its root.
     """
 
     shapes: tuple[Shape, ...]
@@ -80,19 +80,19 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class _Port:
-    """Where a link meets a joint, in the link's frame; the ends of joints without one axis, and tools, have no axis."""
+    """Point of a link at a joint, in the link's frame; ports of tools and of joints without one axis have no axis."""
 
     p: Vector
     axis: Vector | None = None
 
 
 def skeleton(description: Description) -> Skeleton:
-    """Shapes for a robot.
+    """Return the shapes of a robot.
 
     Parameters
     ----------
     description
-        The robot.
+        Robot to draw.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def skeleton(description: Description) -> Skeleton:
 
 
 def _links_to_draw(description: Description) -> set[str]:
-    """Links on the way to a moving joint or to the tool: the others (sensors, covers) only hide the mechanism."""
+    """Return the links between root and moving joints or tool; others (sensors, covers) would hide the mechanism."""
     parent = {joint.child: joint.parent for joint in description.joints}
     tool = next((frame.link for frame in description.frames if frame.name == description.tool), description.tool)
     drawn = {description.root}
@@ -154,7 +154,7 @@ def _links_to_draw(description: Description) -> set[str]:
 
 
 def _entry(joint: Joint | None) -> _Port:
-    """Where a link hangs on the joint that carries it."""
+    """Return the port of a link at the joint that carries it."""
     if joint is None:
         return _Port(np.zeros(3))
     T_child_joint: NDArray[np.float64] = np.linalg.inv(joint.T_joint_child).astype(np.float64)
@@ -163,7 +163,7 @@ def _entry(joint: Joint | None) -> _Port:
 
 
 def _exits(description: Description, link: str, joints: list[Joint]) -> list[tuple[Joint | None, _Port]]:
-    """Where the next joints, the tool, or else the end of a link are."""
+    """Return the ports of a link at the next joints, the tool or, without these, its end."""
     exits: list[tuple[Joint | None, _Port]] = []
     for joint in joints:
         if joint.parent == link:
@@ -180,7 +180,7 @@ def _exits(description: Description, link: str, joints: list[Joint]) -> list[tup
 
 
 def _end_of(description: Description, link: str) -> Vector:
-    """Farthest thing that is known of a link at the end of a chain: a fixed link, a frame or the centre of mass."""
+    """Return the farthest known point of a link at the end of a chain: fixed link, frame or centre of mass."""
     places = [
         (joint.T_parent_joint @ joint.T_joint_child)[:3, 3] for joint in description.joints if joint.parent == link
     ]
@@ -191,7 +191,7 @@ def _end_of(description: Description, link: str) -> Vector:
 
 
 def _path(start: _Port, end: _Port) -> list[Vector]:
-    """Corners of a way from port to port: along the first axis, the common normal and the second axis."""
+    """Return the corners of a path between ports: along the first axis, the common normal and the second axis."""
     straight = [start.p, end.p]
     between = end.p - start.p
     a, b = start.axis, end.axis
@@ -221,12 +221,12 @@ def _has_axis(joint: Joint) -> bool:
 
 
 def _travel(joint: Joint) -> tuple[float, ...]:
-    """Finite limits of the slide of a prismatic or cylindrical joint."""
+    """Return finite limits of the displacement of a prismatic or cylindrical joint."""
     return tuple(bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1]))
 
 
 def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
-    """A cylinder on each axis of a revolute joint, a sleeve and a rod for a sliding one, a plate or a ball."""
+    """Return the shapes of a joint: a cylinder per revolute axis, sleeve and rod if prismatic, a plate or a ball."""
     entry = _entry(joint)
     axis = np.array([0.0, 0.0, 1.0]) if entry.axis is None else entry.axis
     if joint.has_quaternion:

@@ -1,4 +1,4 @@
-"""How well a run followed its reference, joint by joint."""
+"""Tracking errors of a run, joint by joint."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NEEDED = {"q": {"time"}, "tau": {"time", "joint"}}
 
 @dataclass(frozen=True)
 class JointTracking:
-    """How one joint followed its reference, over all runs and samples.
+    """Tracking errors and effort of one joint, over all runs and samples.
 
     Attributes
     ----------
     joint
-        Name.
+        Name of the joint.
     unit, effort_unit
-        "rad" and "N m", or "m" and "N".
+        Units of errors and efforts: "rad" and "N m", or "m" and "N".
     rms_error, peak_error
         RMS and largest magnitude of the tracking error (reference minus position), in `unit`.
     peak_effort
@@ -41,12 +41,12 @@ class JointTracking:
 
 
 def require_run(run: xarray.Dataset) -> None:
-    """Refuse a dataset that is not the result of a simulation.
+    """Raise `ArgumentError` for a dataset that is not the result of a simulation.
 
     Raises
     ------
     ArgumentError
-        The message says what is missing.
+        A variable or a dimension is missing; the message names it.
     """
     for name, dims in NEEDED.items():
         if name not in run:
@@ -56,14 +56,14 @@ def require_run(run: xarray.Dataset) -> None:
                 f"not the result of a simulation: '{name}' has no dimensions {' and '.join(sorted(dims))}"
             )
     if run.sizes["time"] == 0 or run["q"].size == 0:
-        raise ArgumentError("the result of this simulation is empty: there is nothing to show")
+        raise ArgumentError("the result of the simulation is empty; there is nothing to show")
 
 
 def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
-    """One variable as an array (runs, time, joint): all axes of runs in one, of length 1 for a single run.
+    """Return a variable as an array (runs, time, joint), with all batch axes in one, of length 1 for a single run.
 
-    The last axis of positions may be that of coordinates, where joints have several freedoms, and an array of poses has
-    two more.
+    The last axis is that of coordinates for positions of joints with several degrees of freedom; poses have two more
+    axes.
     """
     runs = run_dims(run)
     values = run[name].transpose(*runs, "time", ...).values
@@ -71,7 +71,7 @@ def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
 
 
 def run_dims(run: xarray.Dataset) -> list[str]:
-    """Names of the axes of runs."""
+    """Return the names of the batch axes."""
     return [str(dim) for dim in run["tau"].dims if dim not in ("time", "joint")]
 
 
@@ -81,17 +81,17 @@ def joint_units(run: xarray.Dataset) -> list[str]:
 
 
 def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
-    """How each joint followed its reference.
+    """Return tracking errors and efforts per joint.
 
     Parameters
     ----------
     run
-        Result of `chasles.simulate`; samples that are not finite do not count.
+        Result of `chasles.simulate`; samples that are not finite are ignored.
 
     Raises
     ------
     ArgumentError
-        The dataset is no such result.
+        The dataset is not the result of a simulation.
 
     Examples
     --------
@@ -120,19 +120,19 @@ def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
 
 
 def root_mean_square(values: NDArray[np.float64]) -> float:
-    """Root of the mean square of the finite values; NaN if there are none."""
+    """Return the root mean square of the finite values; NaN if there are none."""
     finite = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(finite**2))) if finite.size else float("nan")
 
 
 def peak(values: NDArray[np.float64]) -> float:
-    """Largest absolute finite value; NaN if there are none."""
+    """Return the largest absolute finite value; NaN if there are none."""
     finite = values[np.isfinite(values)]
     return float(np.abs(finite).max()) if finite.size else float("nan")
 
 
 def run_labels(run: xarray.Dataset) -> list[str]:
-    """A name for each run of a batch, made of what varies between them."""
+    """Return a name for each run of a batch, made of its varied parameters."""
     numbers = varied(run)
     count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     labels = []
@@ -143,7 +143,7 @@ def run_labels(run: xarray.Dataset) -> list[str]:
 
 
 def varied(run: xarray.Dataset) -> dict[str, NDArray[np.generic]]:
-    """What varies between the runs, by name, a value for each: of what is one number, or the same for all joints."""
+    """Return the varied parameters by name, one value per run: scalars, and arrays with equal values for all joints."""
     dims = run_dims(run)
     shape = [run.sizes[dim] for dim in dims]
     found = {}

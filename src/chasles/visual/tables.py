@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.robot import Robot
+from chasles.visual.encoding import shown_unit
 from chasles.visual.panels import quantiles
 from chasles.visual.summary import JointTracking, joint_units, run_dims
 
@@ -22,21 +23,21 @@ _ROWS = (
     ("peak_error", np.max, "peak error, joints"),
     ("rms_position_error", None, "RMS error, tool"),
     ("peak_position_error", None, "peak error, tool"),
-    ("rms_rotation_error", None, "RMS turn, tool"),
+    ("rms_rotation_error", None, "RMS rotation error, tool"),
     ("settling_time", np.max, "settling time"),
     ("work", np.sum, "work"),
     ("absolute_work", np.sum, "absolute work"),
 )
-_SHARES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "largest": 1.0}
+_SHARES = {"minimum": 0.0, "median": 0.5, "95 %": 0.95, "maximum": 1.0}
 _SMALL = {"rad": ("mrad", 1e3), "m": ("mm", 1e3), "s": ("ms", 1e3), "J": ("J", 1.0)}
 
 
 def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: bool = True) -> str:
-    """How each joint followed its reference, where it had one, and how far its torque was from its limit."""
+    """Return a table of tracking errors and of efforts relative to their limits, per joint."""
     limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True)) if robot is not None else {}
     with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
     tracking = ["RMS error", "peak error"] if errors else []
-    head = ["joint", *tracking, "peak torque", *(["of its limit"] if with_limits else [])]
+    head = ["joint", *tracking, "peak torque", *(["of limit"] if with_limits else [])]
     body = []
     for row in rows:
         unit, scale = _SMALL[row.unit]
@@ -52,7 +53,7 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: b
 
 
 def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
-    """Metrics of whole runs, of the worst of the joints: one number, or of a batch the least, median and largest."""
+    """Return a table of run metrics of the worst joint: one value, or minimum, median and maximum of a batch."""
     units = set(joint_units(run))
     count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     body = []
@@ -78,14 +79,14 @@ def _columns(values: NDArray[np.float64]) -> list[float]:
 
 
 def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
+    """Return a table whose cells are HTML."""
     titles = "".join(f"<th>{title}</th>" for title in head)
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>" for cells in body)
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number with three digits or more, and its unit; a dash for one that is not finite.
+    """Return a number with three digits or more and its unit; a dash if it is not finite.
 
     >>> quantity(1.2345, "mm")
     '1.23 <span class="unit">mm</span>'
@@ -94,5 +95,6 @@ def quantity(value: float, unit: str) -> str:
         return "–"
     size = abs(value)
     decimals = 0 if size >= 999.5 else 1 if size >= 99.95 else 2 if size >= 0.995 else 3
+    unit = shown_unit(unit)
     number = "&lt; 0.001" if 0.0 < size < 0.0005 else f"{value:.{decimals}f}" if size < 1e6 else f"{value:.3g}"
     return f'{number} <span class="unit">{unit}</span>'

@@ -50,24 +50,23 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
     Parameters
     ----------
     trajectory
-        One trajectory, whose knots are marked, or a batch: the band of all and the lines of 20.
+        Trajectory, drawn with its knots, or a batch, drawn as its range and 20 lines.
     dt
-        Step between samples, s; default a thousandth of the duration.
+        Sample period, s; default a thousandth of the duration.
     robot
-        The robot that is to move: its joints' names and units, the torques that the motion takes, and its limits as
-        dashed lines.
+        Robot that moves; adds names and units of its joints, the required torques, and its limits as dashed lines.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One click on a joint's name hides that joint in all diagrams.
+        A click on a joint's name hides that joint in all diagrams.
 
     Raises
     ------
     MissingExtraError
         Plotly is not installed.
     ArgumentError
-        The robot has another number of joints, or dt is not a positive number.
+        The robot has a different number of joints, or dt is not positive.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
 
 
 def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> dict[str, Any]:
-    """The figure of `joint_plot` as plotly's plain dictionaries."""
+    """Return the figure of `joint_plot` as Plotly's plain dictionaries."""
     units = joint_units(robot, trajectory.n)
     names = robot.coordinate_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
     times = _times(trajectory, dt)
@@ -117,32 +116,32 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
 
 @verbs.plot.register(CartesianTrajectory)
 def pose_plot(trajectory: CartesianTrajectory, dt: float | None = None) -> Any:
-    """Plot a motion in space: its path with the frame on the way, and position, orientation and their rates over time.
+    """Plot a motion in space: its path with moving frames, and position, orientation and their rates over time.
 
     Parameters
     ----------
     trajectory
-        One trajectory, or a batch: the band of all and the paths of 20.
+        Trajectory, or a batch, drawn as its range and 20 paths.
     dt
-        Step between samples, s; default a thousandth of the duration.
+        Sample period, s; default a thousandth of the duration.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One click on an axis hides it in all diagrams.
+        A click on an axis hides it in all diagrams.
 
     Raises
     ------
     MissingExtraError
         Plotly is not installed.
     ArgumentError
-        dt is not a positive number.
+        dt is not positive.
     """
     return as_plotly(pose_figure(trajectory, dt))
 
 
 def pose_figure(trajectory: CartesianTrajectory, dt: float | None = None) -> dict[str, Any]:
-    """The figure of `pose_plot` as plotly's plain dictionaries."""
+    """Return the figure of `pose_plot` as Plotly's plain dictionaries."""
     times = _pose_times(trajectory, dt)
     motion: PoseMotion = trajectory(times.reshape(-1, *(1,) * len(trajectory.batch)))
     poses, twists, accelerations = (
@@ -218,7 +217,7 @@ def _joint_panels(units: tuple[str, ...], variables: list[str], dashed: Collecti
         names, suffix = titles[variable]
         for unit, title in names.items():
             joints = tuple(joint for joint, own in enumerate(units) if own == unit)
-            shown = ("N" if unit == "m" else "N m") if suffix is None else unit + suffix
+            shown = ("N" if unit == "m" else "N·m") if suffix is None else unit + suffix
             if joints:
                 note = "limits dashed" if variable in dashed else ""
                 panels.append(Panel(variable, title, shown, 1.0, joints, note))
@@ -236,7 +235,7 @@ def _knots(style: dict[str, Any], trajectory: JointTrajectory, joint: int, color
 
 
 def _scene_traces(poses: Floats) -> list[dict[str, Any]]:
-    """Paths in space, and the moving frame at some places of the first."""
+    """Return the paths in space, with the moving frame at some places of the first path."""
     space = {"type": "scatter3d", "scene": "scene", "showlegend": False}
     data: list[dict[str, Any]] = []
     for k in shown_runs(len(poses)):
@@ -263,7 +262,7 @@ def _scene_traces(poses: Floats) -> list[dict[str, Any]]:
 
 
 def _extent(poses: Floats) -> tuple[Floats, float]:
-    """Centre of the paths, and half of their longest side; 0.1 m for paths that stay in one place."""
+    """Return the centre of the paths and half of their longest side; 0.1 m for paths that stay in one place."""
     points = poses[..., :3, 3].reshape(-1, 3)
     points = points[np.isfinite(points).all(axis=-1)]
     if not len(points):

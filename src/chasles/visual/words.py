@@ -1,4 +1,4 @@
-"""Runs in words."""
+"""Text summaries of runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.simulation.metrics import run_metrics
+from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import joint_units, require_run, run_dims, run_labels
 
 #: Units that read better a thousandth at a time.
@@ -18,19 +19,19 @@ _SMALL = {"rad": "mrad", "m": "mm"}
 
 @verbs.summary.register(xarray.Dataset)
 def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> str:
-    """What was simulated and how well it went, in a few sentences; see `Run.summary`.
+    """Return a short text about setting and results of a run; see `Run.summary`.
 
     Parameters
     ----------
     run
         Result of `chasles.simulate`.
     metrics
-        Its metrics, if they are at hand.
+        Metrics of the run, if already computed.
 
     Raises
     ------
     ArgumentError
-        The dataset is no such result.
+        The dataset is not the result of a simulation.
     """
     require_run(run)
     numbers = run_metrics(run) if metrics is None else metrics
@@ -44,14 +45,14 @@ def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> s
 
 
 def quantity_text(value: float, unit: str) -> str:
-    """A quantity with three digits, small angles and lengths in mrad and mm.
+    """Return a quantity with three digits; small angles and lengths in mrad and mm.
 
     >>> quantity_text(0.00123, "rad"), quantity_text(1.5, "rad"), quantity_text(12.3456, "N m")
-    ('1.23 mrad', '1.5 rad', '12.3 N m')
+    ('1.23 mrad', '1.5 rad', '12.3 N·m')
     """
     if unit in _SMALL and abs(value) < 0.1:
         return f"{1e3 * value:.3g} {_SMALL[unit]}"
-    return f"{value:.3g} {unit}"
+    return f"{value:.3g} {shown_unit(unit)}"
 
 
 def _what(run: xarray.Dataset) -> str:
@@ -93,9 +94,9 @@ def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
     if np.isfinite(settling).all():
         slowest, joint = _worst(settling, run["joint"].values)
         if slowest > 0.0:
-            sentences.append(f"It settled {slowest:.3g} s after the reference's arrival ({joint} last).")
+            sentences.append(f"The joints settled {slowest:.3g} s after the reference ended ({joint} last).")
         else:
-            sentences.append("It had settled when the reference arrived.")
+            sentences.append("The joints had settled when the reference ended.")
     return sentences
 
 
@@ -103,7 +104,7 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
     sentences = [f"{len(labels)} runs{_over(run)}."]
     scored: list[tuple[str, str, NDArray[np.float64]]] = []
     if "rms_position_error" in numbers:
-        scored.append(("RMS error of the tool", "m", numbers["rms_position_error"].values.ravel()))
+        scored.append(("RMS tool position error", "m", numbers["rms_position_error"].values.ravel()))
     for unit, joints in (_by_unit(run) if "rms_error" in numbers else {}).items():
         errors = numbers["rms_error"].values.reshape(len(labels), -1)[:, joints].max(axis=-1)
         scored.append((f"RMS tracking error of the worst {_kind(run, unit)}joint", unit, errors))
@@ -118,21 +119,21 @@ def _batch(run: xarray.Dataset, numbers: xarray.Dataset, labels: list[str]) -> l
 
 
 def _over(run: xarray.Dataset) -> str:
-    """The names of what varies between the runs."""
+    """Return the names of the varied parameters as text."""
     dims = set(run_dims(run))
     names = [str(name) for name, value in run.coords.items() if value.dims and dims & set(value.dims)]
     return " over " + ", ".join(names) if names else ""
 
 
 def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
-    """Indices of the joints by the units of their positions."""
+    """Return the indices of the joints by the unit of their positions."""
     units = joint_units(run)
     return {unit: np.flatnonzero([own == unit for own in units]) for unit in dict.fromkeys(units)}
 
 
 def _kind(run: xarray.Dataset, unit: str) -> str:
-    """What tells joints with a unit from the others, if there are others."""
-    return "" if len(_by_unit(run)) == 1 else "turning " if unit == "rad" else "sliding "
+    """Return the kind of joints with a unit, if there are several kinds."""
+    return "" if len(_by_unit(run)) == 1 else "revolute " if unit == "rad" else "prismatic "
 
 
 def _worst(values: Any, names: Any) -> tuple[float, str]:

@@ -21,6 +21,7 @@ from chasles.control import Controller
 from chasles.errors import ArgumentError, import_extra, writing
 from chasles.robot import Robot, load, require_plain_coordinates
 from chasles.studies.controllers import KINDS, settings_of
+from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:
@@ -234,7 +235,9 @@ def _saturated(run: Run) -> str:
     longest = run["saturation_time"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
     excess = run["saturation_excess"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
     joints = zip(run["joint"].values, longest, excess, run["effort_unit"].values, strict=True)
-    return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)
+    return ", ".join(
+        f"{name} {time:.3g} s (by {most:.3g} {shown_unit(unit)})" for name, time, most, unit in joints if time > 0.0
+    )
 
 
 def _not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:

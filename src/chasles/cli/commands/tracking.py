@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from chasles.cli.output import add_row, number, table
+from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def joint_table(run: xarray.Dataset) -> Table:
             row.joint,
             error_text(row.rms_error, row.unit),
             error_text(row.peak_error, row.unit),
-            f"{number(row.peak_effort)} {row.effort_unit}",
+            f"{number(row.peak_effort)} {shown_unit(row.effort_unit)}",
         )
     return made
 

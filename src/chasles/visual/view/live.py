@@ -1,8 +1,8 @@
-"""Live pages: a server on this machine alone shows a robot and hears where it is moved.
+"""Live pages: a local server shows a robot and receives its configuration from the page.
 
-The server listens on 127.0.0.1 at a port that the system chooses. The address that is opened carries a token; its first
-use sets a cookie and spends the token, so that neither another page, nor another user of this machine who sees the
-address later, can take part. Requests that name another host or come from another origin are refused.
+The server listens on 127.0.0.1, at a port chosen by the system. The address contains a token, which is exchanged for a
+cookie on first use and is invalid afterwards: no other page, and no other user of this machine who sees the address
+later, has access. Requests with another host name or from another origin are refused.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _GRACE = 3.0  # s, for a page that is loaded again
 
 
 class LiveView:
-    """A page on which a robot is moved, by hand there or from Python.
+    """Live page of a robot that can be moved on the page and from Python.
 
-    Closed by `close`, at the end of a ``with`` block, or together with Python.
+    The view is closed by `close`, at the end of a ``with`` block, or when Python exits.
 
     Parameters
     ----------
     page
         Text of the page.
     q
-        Configuration that it shows at first, shape (nq,).
+        First configuration, shape (nq,).
     browser
-        Whether to open it in the browser.
+        Whether to open the page in the browser.
 
     Examples
     --------
@@ -72,24 +72,24 @@ class LiveView:
 
     @property
     def port(self) -> int:
-        """Port on which it listens."""
+        """Port of the server."""
         return int(self._server.server_address[1])
 
     @property
     def url(self) -> str:
-        """Address of the page, with its token until that is spent."""
+        """Address of the page, with its token until first use."""
         token = self._token
         return f"http://{_HOST}:{self.port}/" + (f"?token={token}" if token else "")
 
     @property
     def q(self) -> NDArray[np.float64]:
-        """Configuration that the page shows, shape (nq,), rad (m for sliding joints)."""
+        """Configuration on the page, shape (nq,), rad (m for prismatic joints)."""
         with self._lock:
             return self._q.copy()
 
     @property
     def waypoints(self) -> NDArray[np.float64]:
-        """Configurations that were recorded on the page, shape (k, nq)."""
+        """Configurations recorded on the page, shape (k, nq)."""
         with self._lock:
             return self._waypoints.copy()
 
@@ -99,7 +99,7 @@ class LiveView:
         Raises
         ------
         ArgumentError
-            If the shape is wrong, or it has NaN or infinities.
+            The shape differs, or a value is not finite.
         """
         own = reals(q, "q", self._q.shape)
         with self._lock:
@@ -107,7 +107,7 @@ class LiveView:
         self._send({"q": own.tolist()})
 
     def wait(self) -> None:
-        """Wait until the page was opened and closed again, or for Ctrl-C; then close."""
+        """Wait until the page is opened and closed again, or Ctrl-C is pressed; then close the view."""
         try:
             while not self._left.wait(0.2):
                 pass
@@ -117,7 +117,7 @@ class LiveView:
             self.close()
 
     def close(self) -> None:
-        """Stop listening; an open page goes on by itself."""
+        """Stop the server; an open page continues to work on its own."""
         if self._closed:
             return
         self._closed = True
@@ -145,7 +145,7 @@ class LiveView:
             listener.put(text)
 
     def _hear(self, message: Any) -> None:
-        """Take over what a page says of itself, or refuse it."""
+        """Store the state that a page reports, or refuse it."""
         nq = len(self._q)
         try:
             q = reals(message["q"], "q", (nq,))
@@ -156,7 +156,7 @@ class LiveView:
             self._q, self._waypoints = q, waypoints
 
     def _spend(self, token: str) -> bool:
-        """Whether a token is the right one, which then holds no longer."""
+        """Return whether a token is valid, and invalidate it."""
         with self._lock:
             right = self._token is not None and secrets.compare_digest(token.encode(), self._token.encode())
             if right:
@@ -187,7 +187,7 @@ class _Server(ThreadingHTTPServer):
         self.view = view
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pages that are closed in the middle of an answer are no errors."""
+        """Ignore pages that are closed during an answer."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -217,7 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND, b"There is nothing here.")
 
     def do_POST(self) -> None:
-        """Hear what the page says."""
+        """Receive the state of the page."""
         if not self._from_here():
             return
         size = self.headers.get("Content-Length", "")
@@ -236,14 +236,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.NO_CONTENT, b"")
 
     def log_message(self, format: str, *values: Any) -> None:
-        """Write nothing: the terminal belongs to the user."""
+        """Write nothing to the terminal."""
 
     @property
     def _cookie_name(self) -> str:
         return f"chasles_{self.server.server_address[1]}"
 
     def _from_here(self) -> bool:
-        """Whether the request names this server; other names may have been made to point here."""
+        """Whether the request names this server; a foreign host name may have been pointed at it."""
         port = self.server.server_address[1]
         if self.headers.get("Host") in (f"{_HOST}:{port}", f"localhost:{port}"):
             return True
@@ -251,7 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _known(self) -> bool:
-        """Whether the request carries the cookie that the token was exchanged for."""
+        """Whether the request carries the cookie that replaced the token."""
         try:
             cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie_name)
         except CookieError:
@@ -277,7 +277,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _stream(self) -> None:
-        """Send messages as they come (Server-Sent Events), until the page is gone or the view is closed."""
+        """Send messages as they arrive (Server-Sent Events), until the page or the view is closed."""
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-store")

@@ -1,4 +1,4 @@
-"""What a page computes of a robot: its kernels as one WebAssembly module, and the numbers that go with them."""
+"""Kernels of a robot for a page, as one WebAssembly module, with their data."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _TASKS = {"reach_pose": "pose", "reach_position": "position"}
 
 
 def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
-    """Describe what a page computes, ready for JSON.
+    """Return the kernels and data of a page, ready for JSON.
 
     Parameters
     ----------
     robot
-        The robot.
+        Robot on the page.
     size
-        Its length, m: the range of prismatic joints without limits.
+        Length of the robot, m, used as the range of prismatic joints without limits.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
 
 
 def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
-    """Return the searches for poses and positions of the tool, or why there are none."""
+    """Return the inverse kinematics kernels for poses and positions, or the reason why there are none."""
     if robot.n == 0:
-        return {}, "The tool cannot be dragged: this robot has no joints that move."
+        return {}, "The tool cannot be dragged: this robot has no moving joints."
     try:
         require_plain_coordinates(robot, "inverse kinematics")
     except ArgumentError:
-        return {}, "The tool cannot be dragged: inverse kinematics takes no robots with free or spherical joints."
+        return {}, "The tool cannot be dragged: inverse kinematics here does not support free or spherical joints."
     frame = RobotFrame(robot, robot.description.tool, True)
     return {name: NumericSolver(frame, Task.of(mask), None) for name, mask in _TASKS.items()}, ""
 

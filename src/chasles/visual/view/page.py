@@ -1,4 +1,4 @@
-"""One HTML file in which a robot can be moved: it holds the robot and its kernels and needs nothing else."""
+"""Interactive HTML page of a robot, self-contained with the robot and its kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def view_page(
     Parameters
     ----------
     robot
-        The robot.
+        Robot on the page.
     q
         Configuration at the start, shape (nq,).
     title
@@ -55,7 +55,7 @@ def view_page(
     recording
         ``times`` (k,) in s, and ``runs``: positions (k, nq) by label.
     live
-        Whether a server stands behind the page.
+        Whether the page is connected to a server.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
@@ -91,14 +91,14 @@ def view_page(
 </main>
 <noscript><p class="notice">This page computes: it needs JavaScript.</p></noscript>
 <script type="application/json" id="data">{embedded_json(data)}</script>
-<!-- Written by Chasles {__version__}. This page is complete in itself and loads nothing from a network. -->"""
+<!-- Written by Chasles {__version__}. This page is self-contained and loads nothing from a network. -->"""
     scripts = [program_script() + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
     policy = _POLICY.format(connect="'self'" if live else "'none'")
     return document(title, content, _own("view.css"), scripts, policy)
 
 
 def _source(robot: Robot) -> str:
-    """Return what `chasles.load` takes for this robot: its name if it is shipped, or that of a file to be written."""
+    """Return the argument of `chasles.load` for this robot: the name of a shipped robot or of a file to write."""
     name = robot.name
     if name in model.shipped() and model.load(name) == robot.description:
         return name
