@@ -9,6 +9,7 @@ from tests.geometry.exact_poses import (
     exact_pose_derivatives,
     hard_twists,
 )
+from tests.thinning import thinned
 
 from chasles.geometry import (
     adjoint,
@@ -25,7 +26,7 @@ HARD = hard_twists(seed=20)
 NAMES = [f"{angle:.4g}" for angle in ANGLES]
 
 
-@pytest.mark.parametrize("twist", HARD[::2], ids=NAMES[::2])
+@pytest.mark.parametrize("twist", thinned(HARD[::2], ids=NAMES[::2]))
 @pytest.mark.parametrize(
     ("left", "right", "exact_values"),
     [

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from tests.oracles.example_robots import example
+from tests.thinning import thinned
 
 from chasles import algorithms
 from chasles.errors import ModelError
@@ -198,7 +199,7 @@ def test_shipped_robots_through_all_conversions_one_after_the_other(name: str) -
     assert_same(robot, other)
 
 
-@pytest.mark.parametrize("path", ARMS)
+@pytest.mark.parametrize("path", thinned(ARMS))
 def test_arms_of_the_example_robots(path: str) -> None:
     whole = from_urdf(example(path), check=False)
     robot = other = sub_chain(whole, whole.root, ARMS[path])

@@ -73,7 +73,7 @@ def test_hostile_urdf_ends_quickly_in_an_error_that_names_the_file(what: str, wr
     assert len(str(caught.value)) < 1000 + len(str(path))
 
 
-@pytest.mark.parametrize("suffix", ["xml", "mjcf"])
+@pytest.mark.parametrize("suffix", ["xml", pytest.param("mjcf", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", XML)
 def test_hostile_mjcf_ends_quickly_in_an_error_that_names_the_file(what: str, suffix: str, write: Write) -> None:
     hostile = XML[what].replace(b"<robot", b"<mujoco").replace(b"robot>", b"mujoco>")

@@ -36,10 +36,11 @@ def simulation(rng: np.random.Generator, robot: Lists, model: Lists, N: int, int
     return (*state, G, Ftipmat, *robot, *desired, G_TILDE, model.Mlist, model.Glist, *gains, 0.005, intRes)
 
 
-def test_random_simulations() -> None:
+@pytest.mark.parametrize("calls", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_random_simulations(calls: int) -> None:
     rng = np.random.default_rng(1)
     with no_plots():
-        for call in range(1000):
+        for call in range(calls):
             joints = 0 if call % 3 else 1
             pair = ROBOTS[joints], MODELS[joints]
             arguments = simulation(rng, *pair, int(rng.integers(1, 3)), int(rng.integers(1, 3)))

@@ -18,7 +18,7 @@ ROBOTS = [
     random_robot(3, 1, "long"),
     random_robot(4, 2, "prismatic", "helical"),
 ]
-STATES = 200
+STATES = 200  # of each robot, for a thousand calls; a tenth in the default run
 #: Names of the functions, and of the arguments before the robot: vectors of the joints, gravity, wrench.
 FUNCTIONS = {
     "InverseDynamics": ("q", "q", "q", "g", "F"),
@@ -35,14 +35,15 @@ def arguments(rng: np.random.Generator, robot: Lists, kinds: tuple[str, ...], *l
     return [rng.normal(scale=3.0, size=(*lead, sizes[kind])) for kind in kinds]
 
 
+@pytest.mark.parametrize("states", [STATES // 10, pytest.param(STATES, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_random_calls(name: str) -> None:
+def test_random_calls(name: str, states: int) -> None:
     rng = np.random.default_rng(len(name))
     ours, theirs = getattr(mr, name), getattr(published, name)
     for robot in ROBOTS:
-        batch = arguments(rng, robot, FUNCTIONS[name], STATES)
+        batch = arguments(rng, robot, FUNCTIONS[name], states)
         results = ours(*batch, *robot)
-        for k in range(STATES):
+        for k in range(states):
             expected = theirs(*(array[k] for array in batch), *robot)
             assert close(ours(*(array[k] for array in batch), *robot), expected)
             assert close(results[k], expected)

@@ -25,14 +25,15 @@ def problem(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("n", [2, 3, 4, 6, 7])
 @pytest.mark.parametrize("name", ["IKinSpace", "IKinBody"])
-def test_random_calls(name: str, n: int) -> None:
-    """Two hundred for each number of joints: a thousand.
+@pytest.mark.parametrize("calls", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_random_calls(name: str, n: int, calls: int) -> None:
+    """Two hundred calls for each number of joints, a thousand in all; a fifth of them in the default run.
 
     Where steps pass near a singularity the last digits are multiplied, by a million and more. Such calls are known by
     the original itself: a change of the first guess by a last digit changes its answer as much.
     """
     rng = np.random.default_rng(10 * n + len(name))
-    problems = [problem(rng, n) for _ in range(200)]
+    problems = [problem(rng, n) for _ in range(calls)]
     if name == "IKinBody":
         problems = [(published.Adjoint(published.TransInv(M)) @ axes, M, *rest) for axes, M, *rest in problems]
     theta, success = getattr(mr, name)(*(np.array(column) for column in zip(*problems, strict=True)))
@@ -45,7 +46,7 @@ def test_random_calls(name: str, n: int) -> None:
         beside, _ = original(axes, M, T, guess * (1.0 + 1e-15), eomg, ev)
         assert np.abs(theta[k] - expected).max() <= 1e4 * np.abs(beside - expected).max(), k
         unstable += 1
-    assert unstable <= 4
+    assert unstable <= max(1, calls // 50)
     assert success.mean() > 0.9
 
 

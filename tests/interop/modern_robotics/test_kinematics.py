@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.interop.modern_robotics.robots import close, published, random_axis, random_pose
+from tests.thinning import thinned
 
 import chasles.interop.modern_robotics as mr
 
@@ -12,7 +13,7 @@ KINDS = ("revolute", "prismatic", "helical", "long")
 STATES = 143  # for each of seven numbers of joints: a thousand calls
 
 
-@pytest.mark.parametrize("n", range(1, 8))
+@pytest.mark.parametrize("n", thinned(range(1, 8)))
 @pytest.mark.parametrize("name", ["FKinBody", "FKinSpace", "JacobianBody", "JacobianSpace"])
 def test_random_calls(name: str, n: int) -> None:
     rng = np.random.default_rng(n)
