@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from chasles.engine import linear_solve
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
 from chasles.parallel.elimination import solve
 from chasles.parallel.kinematics import Geometry, LegMotion, jacobian, leg_motions
@@ -36,6 +37,8 @@ class Mechanism(NamedTuple):
     inertia: Array
     """Rotational inertia (3, 3) of the platform about its centre of mass in its axes."""
     gravity: Array
+    home: Array
+    """Reference pose (4, 4)."""
 
 
 def leg_rotation(
@@ -90,6 +93,18 @@ def mass_matrix(mechanism: Mechanism, T: Array) -> Array:
 def bias_wrench(mechanism: Mechanism, T: Array, twist: Array) -> Array:
     """Wrench (6,) of centrifugal, Coriolis and gravity forces: the required wrench without acceleration."""
     return required_wrench(mechanism, T, twist, np.zeros(6))
+
+
+def require_mass(mechanism: Mechanism) -> None:
+    """Raise `ArgumentError` if some motion of the platform moves no mass, so that forward dynamics is undefined."""
+    arms = mechanism.geometry.platform - mechanism.geometry.platform.mean(axis=0)
+    scale = np.array([np.sqrt(np.mean(arms * arms))] * 3 + [1.0] * 3)
+    values = np.linalg.eigvalsh(mass_matrix(mechanism, mechanism.home) / np.outer(scale, scale))
+    if not values[0] > 1e-12 * values[-1]:
+        raise ArgumentError(
+            "the mass matrix is singular, so forward dynamics is undefined; give the platform mass= and inertia=, or "
+            "its legs masses"
+        )
 
 
 def forward_dynamics(mechanism: Mechanism, T: Array, twist: Array, forces: Array) -> Array:

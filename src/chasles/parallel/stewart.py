@@ -15,6 +15,7 @@ from chasles.geometry.elementary import Array, pose
 from chasles.geometry.projections import pose_distance, random_rotation
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
+from chasles.parallel.coordinates import PlatformCoordinates
 from chasles.parallel.dynamics import Architecture, Mechanism
 from chasles.parallel.elimination import solve
 from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
@@ -125,7 +126,7 @@ class StewartPlatform(Sealed):
         """What the equations of motion are written for."""
         return Mechanism(
             self.geometry, self.architecture, self.axes, self.legs, self.mass, self.center_of_mass, self.inertia,
-            self.gravity,
+            self.gravity, self.home,
         )  # fmt: skip
 
     @cached_property
@@ -293,7 +294,8 @@ class StewartPlatform(Sealed):
     @compiled(T=(4, 4), twist=(6,), forces=(6,))
     def forward_dynamics(self, T: Array, twist: Array, forces: Array) -> Array:
         """Rate of the platform's twist (..., 6) under forces of the actuators (..., 6), N."""
-        return dynamics.forward_dynamics(self.moving_mechanism, T, twist, forces)
+        dynamics.require_mass(self.mechanism)
+        return dynamics.forward_dynamics(self.mechanism, T, twist, forces)
 
     @compiled(T=(4, 4), twist=(6,))
     def kinetic_energy(self, T: Array, twist: Array) -> Any:
@@ -305,24 +307,9 @@ class StewartPlatform(Sealed):
         """Potential energy of platform and legs (...), J, zero for mass at the base's origin."""
         return dynamics.potential_energy(self.mechanism, T)
 
-    @cached_property
-    def moving_mechanism(self) -> Mechanism:
-        """`mechanism`, for forward dynamics.
-
-        Raises
-        ------
-        ArgumentError
-            Some motion of the platform moves no mass.
-        """
-        scale = np.array([self.size] * 3 + [1.0] * 3)
-        M = dynamics.mass_matrix(self.mechanism, self.home) / np.outer(scale, scale)
-        least, largest = np.linalg.eigvalsh(M)[[0, -1]]
-        if not least > 1e-12 * largest:
-            raise ArgumentError(
-                f"{self.name}: the mass matrix is singular, so forward dynamics is undefined; give the platform "
-                "mass= and inertia=, or its legs masses"
-            )
-        return self.mechanism
+    def coordinates(self, sequence: str = "ZXZ") -> PlatformCoordinates:
+        """Return the platform in coordinates (x, y, z, α, β, γ) with the angles of a sequence, ROBOOP's by default."""
+        return PlatformCoordinates(self.mechanism, sequence)
 
     # Construction
 
