@@ -141,7 +141,9 @@ _NAMES = {
         "StraightLine", "follow", "online_trajectory", "time_optimal",
     ),
 }  # fmt: skip
-verbs.plot.implemented_in("chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy")
+verbs.plot.implemented_in(
+    "chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy", "chasles.visual.workspace"
+)
 verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
 verbs.to_html.implemented_in("chasles.visual.notebook")
 verbs.view.implemented_in("chasles.visual.view.views", "chasles.visual.view.run_view")

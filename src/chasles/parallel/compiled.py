@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self, overload
 
 from chasles.engine import Function, trace
 
 
 def compiled(
-    *, outputs: Sequence[str] | None = None, **inputs: tuple[int, ...]
+    *, result: type | None = None, **inputs: tuple[int, ...]
 ) -> Callable[[Callable[..., Any]], CompiledMethod]:
     """Make a method a compiled function over batches.
 
     Parameters
     ----------
-    outputs
-        Names of the results; see `chasles.engine.trace`.
+    result
+        Named tuple that the method returns, if it returns several results.
     **inputs
         Shape of each argument without batch axes, in order.
 
@@ -33,18 +33,16 @@ def compiled(
     array([[10., 20., 30.],
            [ 0.,  0., 10.]])
     """
-    return lambda method: CompiledMethod(method, inputs, outputs)
+    return lambda method: CompiledMethod(method, inputs, result)
 
 
 class CompiledMethod:
     """Descriptor that gives each object its own `Function` of a method."""
 
-    def __init__(
-        self, method: Callable[..., Any], inputs: dict[str, tuple[int, ...]], outputs: Sequence[str] | None
-    ) -> None:
+    def __init__(self, method: Callable[..., Any], inputs: dict[str, tuple[int, ...]], result: type | None) -> None:
         self.method = method
         self.inputs = inputs
-        self.outputs = outputs
+        self.result = result
         self.__doc__ = method.__doc__
         self.__name__ = method.__name__
 
@@ -59,8 +57,8 @@ class CompiledMethod:
         formula = self.method.__get__(instance)
 
         def program() -> Any:
-            return trace(formula, self.inputs, name=self.__name__, outputs=self.outputs)
+            return trace(formula, self.inputs, name=self.__name__)
 
-        made = Function(program, reference=formula, doc=inspect.getdoc(self.method))
+        made = Function(program, reference=formula, doc=inspect.getdoc(self.method), result=self.result)
         function: Function = instance.__dict__.setdefault(self.__name__, made)
         return function

@@ -21,6 +21,8 @@ from chasles.parallel.elimination import solve
 from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
 from chasles.parallel.kinematics import Geometry
 from chasles.parallel.legs import Leg
+from chasles.parallel.limits import Limits, Margins, PoseCheck, make_limits, margins
+from chasles.parallel.singularities import SingularityMeasure, singularity
 from chasles.sealed import Sealed
 
 _ARCHITECTURES = ("UPS", "SPU", "SPS")
@@ -61,6 +63,11 @@ class StewartPlatform(Sealed):
         it by the base's radius.
     leg_limits
         Smallest and largest leg length, (2,) or (6, 2), m; default none.
+    joint_limits
+        Largest angle of a leg from its direction at `home`, seen from the base and from the platform, (2,), rad;
+        default none.
+    leg_diameter
+        Diameter of the legs, m, for the distance between them.
     gravity
         Acceleration of gravity in base axes, (3,), m/s².
     name
@@ -99,6 +106,8 @@ class StewartPlatform(Sealed):
         axes: ArrayLike | None = None,
         home: ArrayLike | None = None,
         leg_limits: ArrayLike = (0.0, np.inf),
+        joint_limits: ArrayLike = (np.pi, np.pi),
+        leg_diameter: float = 0.0,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         name: str = "stewart platform",
     ) -> None:
@@ -114,6 +123,8 @@ class StewartPlatform(Sealed):
         self.home = _frozen(self._default_home() if home is None else _one_pose(home))
         self.axes = _frozen(self._default_axes() if axes is None else _unit_vectors(axes))
         self.leg_limits = _frozen(_limits(leg_limits))
+        self.joint_limits = _frozen(reals(joint_limits, "joint_limits", (2,), broadcast=True, above=0.0, at_most=np.pi))
+        self.leg_diameter = real(leg_diameter, "leg_diameter", at_least=0.0)
         self.gravity = _frozen(reals(gravity, "gravity", (3,)))
 
     @property
@@ -148,8 +159,7 @@ class StewartPlatform(Sealed):
         T[:, :3, :3] = random_rotation(rng, (8,))
         T[:, :3, 3] = self.base.mean(axis=0) + rng.normal(size=(8, 3)) * (_radius(self.base) + self.size)
         J = np.array([kinematics.jacobian(self.geometry, pose) for pose in T])
-        values = np.linalg.svd(J / np.array([self.size] * 3 + [1.0] * 3), compute_uv=False)
-        return bool(np.all(values[:, -1] <= 1e-11 * values[:, 0]))
+        return bool(np.all(singularity(J, self.size).dexterity <= 1e-11))
 
     # Kinematics
 
@@ -259,6 +269,32 @@ class StewartPlatform(Sealed):
             return every_pose(self.geometry, lengths)
         start = self.home if guess is None else guess
         return nearest_pose(self.geometry, self.size, lengths, start, tolerance, max_iterations)
+
+    # Limits and singularities
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What limits the poses."""
+        return make_limits(self.geometry, self.home, self.leg_limits, self.joint_limits, self.leg_diameter)
+
+    @compiled(result=Margins, T=(4, 4))
+    def margins(self, T: Array) -> Margins:
+        """Distances of poses from their limits, negative beyond them; see `chasles.parallel.limits.Margins`."""
+        return margins(self.geometry, self.limits, T)
+
+    def check(self, T: ArrayLike) -> PoseCheck:
+        """Examine whether poses (..., 4, 4) keep the limits of legs and joints, and whether legs meet anything.
+
+        Returns
+        -------
+        PoseCheck
+            With `ok`, `margins` and sentences for what is broken.
+        """
+        return PoseCheck(self.margins(T))
+
+    def singularity(self, T: ArrayLike) -> SingularityMeasure:
+        """Measure how far poses (..., 4, 4) are from singular ones, and which twist is free there."""
+        return singularity(np.asarray(self.jacobian(T)), self.size)
 
     # Dynamics
 
