@@ -71,7 +71,7 @@ class Proportional_Derivative:
     def _feedback(self, robot: Robot_basic, qd: ArrayLike, qpd: ArrayLike) -> Vector:
         shape = (self.dof,)
         position = self.Kp * (reals(qd, "qd", shape) - reals(robot.get_q(), "the positions of the robot", shape))
-        return position + self.Kd * (reals(qpd, "qpd", shape) - robot.get_qp())
+        return np.asarray(position + self.Kd * (reals(qpd, "qpd", shape) - robot.get_qp()))
 
     def torque_cmd(self, robot: Robot_basic, qd: ArrayLike, qpd: ArrayLike) -> Vector:
         """Return the torques (n,) for desired positions and velocities (n,)."""
@@ -210,7 +210,7 @@ class Impedance:
         if i is None:
             self._gains[name] = diagonal(value, 3, name)
         else:
-            self._gains[name][one_based(i, 3, "axis") - 1] = real(value, name)  # type: ignore[arg-type]
+            self._gains[name][one_based(i, 3, "axis") - 1] = real(value, name)
 
     def set_Mp(self, Mp: ArrayLike, i: int | None = None) -> None:
         """Set the translational inertia, kg, or that of axis `i`."""

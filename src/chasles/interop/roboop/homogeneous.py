@@ -152,7 +152,7 @@ def pinv(M: ArrayLike) -> Matrix:
            [0. , 0. ]])
     """
     matrix = reals(M, "M", ("m", "k"))
-    return np.linalg.pinv(matrix, rcond=max(matrix.shape) * float(np.finfo(float).eps))
+    return np.asarray(np.linalg.pinv(matrix, rcond=max(matrix.shape) * float(np.finfo(float).eps)), dtype=np.float64)
 
 
 def sign(x: ArrayLike) -> Matrix:

@@ -157,7 +157,8 @@ def Runge_Kutta4(xdot: RightHandSide, xo: ArrayLike, to: float, tf: float, nstep
         t = start + step * h
         x = rk4(x, _rate(xdot, t, x), t, h, xdot)
         states.append(x)
-    return start + h * np.arange(steps + 1), np.array(states).T
+    times = start + h * np.arange(steps + 1, dtype=np.float64)
+    return np.asarray(times, dtype=np.float64), np.array(states).T
 
 
 def _rate(xdot: RightHandSide, t: float, x: Vector) -> Vector:

@@ -50,7 +50,7 @@ class Quaternion:
             half = 0.5 * real(values[0], "angle")
             self._q = np.array([np.cos(half), *(np.sin(half) * axis / length)])
         elif len(values) == 4:
-            self._q = reals(values, "s, v1, v2, v3", (4,))
+            self._q = np.array([real(value, name) for value, name in zip(values, ("s", "v1", "v2", "v3"), strict=True)])
         else:
             raise ArgumentError(
                 f"a Quaternion takes nothing, a rotation, (angle, axis) or (s, v1, v2, v3), not {len(values)} arguments"
@@ -170,7 +170,7 @@ class Quaternion:
     def E(self, sign: int = BASE_FRAME) -> Vector:
         """Return the matrix of ``v̇ = ½ E ω``, (3, 3): sI - S(v) for ω in base axes, sI + S(v) in body axes."""
         cross = np.asarray(geometry.skew(self._q[1:]))
-        return self._q[0] * np.eye(3) + (-cross if _frame(sign) == BASE_FRAME else cross)
+        return np.asarray(self._q[0] * np.eye(3) + (-cross if _frame(sign) == BASE_FRAME else cross))
 
     def dot(self, w: ArrayLike, sign: int = BASE_FRAME) -> Quaternion:
         """Return the rate of change for an angular velocity (3,), in base or body axes."""

@@ -170,7 +170,7 @@ class Robot_basic:
     def set_q(self, q: ArrayLike, i: int | None = None) -> None:
         """Set the joint positions: (n,), or (m,) of the joints that are not immobile; or one number for joint `i`."""
         if i is not None:
-            self._joints[one_based(i, self.dof, "joint") - 1].transform(real(q, "q"))  # type: ignore[arg-type]
+            self._joints[one_based(i, self.dof, "joint") - 1].transform(real(q, "q"))
             return
         for link, value in zip(self._joints, self._filled(q, self.get_q(), "q").tolist(), strict=True):
             link.transform(value)
