@@ -15,12 +15,31 @@ import numpy as np
 import pytest
 from tests.oracles.example_robots import example
 
+import chasles as ch
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
-from chasles.model import ModelWarning, build_tree, load, parse_toml, shipped, shipped_path
+from chasles.model import (
+    Description,
+    ModelWarning,
+    build_tree,
+    load,
+    parse_toml,
+    read,
+    shipped,
+    shipped_path,
+    sub_chain,
+)
 
 
 def test_the_promised_robots_are_there() -> None:
-    assert set(shipped()) >= {"planar2r", "puma560", "stanford", "scara", "ur5", "panda", "iiwa14"}
+    assert set(shipped()) >= {"planar2r", "puma560", "stanford", "scara", "ur5", "panda", "iiwa14", "ur5e", "gen3"}
+    assert len(shipped()) >= 25
+
+
+def test_robots_without_masses_say_so() -> None:
+    for name in shipped():
+        robot = load(name)
+        has_mass = any(not link.inertia.is_massless for link in robot.links)
+        assert ("kinematics only" in robot.source) != has_mass
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -40,7 +59,7 @@ def test_loading_gives_no_warning(name: str) -> None:
     load(name)
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560"}))
+@pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560", "xarm6"}))
 @pytest.mark.filterwarnings("error")
 def test_their_inertias_are_physical(name: str) -> None:
     load(shipped_path(name))
@@ -49,6 +68,11 @@ def test_their_inertias_are_physical(name: str) -> None:
 def test_the_published_puma_is_not_quite_physical() -> None:
     with pytest.warns(UserWarning, match="link1.*no mass|link3.*triangle"):
         load(shipped_path("puma560"))
+
+
+def test_the_makers_xarm6_is_not_quite_physical() -> None:
+    with pytest.warns(UserWarning, match=r"link2.*triangle.*link3.*triangle"):
+        load(shipped_path("xarm6"))
 
 
 def compare_with_toolbox(name: str, arm: Any, reference: SimpleNamespace, base_height: float = 0.0) -> None:
@@ -230,3 +254,116 @@ def test_the_examples_of_the_format_page_are_robots() -> None:
     assert len(hinge.link("door").visuals) == len(hinge.link("door").collisions) == 1
     assert hinge.payload.mass == 2.0
     assert "camera" in hinge.frame_names
+
+
+# Chains of example-robot-data and of the Robotics Toolbox data: file, root and tip, and whether they have masses.
+CHAINS = {
+    "xarm7": ("xarm_description/urdf/xarm7.urdf", "link_base", "link_eef", True),
+    "z1": ("z1_description/urdf/z1.urdf", "link00", "gripperStator", True),
+    "jaco": ("kinova_description/robots/kinova.urdf", "j2s6s200_link_base", "j2s6s200_end_effector", True),
+    "baxter": ("baxter_description/urdf/baxter.urdf", "right_arm_mount", "right_gripper_base_link", True),
+    "ur3": ("ur_description/urdf/ur3_robot.urdf", "base_link", "tool0", False),
+    "xarm6": ("armer_xarm/data/xacro/robots/xarm6/xarm6.xacro", "link_base", "link_eef", True),
+    "wx250s": ("xacro/trossen_descriptions/urdf/wx250s.urdf.xacro", "/base_link", "/ee_gripper_link", True),
+    "vx300s": ("xacro/trossen_descriptions/urdf/vx300s.urdf.xacro", "/base_link", "/ee_gripper_link", True),
+    "kr3r540": ("xacro/kuka_description/kuka_kr3/urdf/kr3r540.xacro", "base_link", "tool0", False),
+    "kr5arc": ("xacro/kuka_description/kuka_kr5/urdf/kr5_arc.xacro", "base_link", "tool0", False),
+    "kr6r700": ("xacro/kuka_description/kuka_kr6/urdf/kr6r700sixx.xacro", "base_link", "tool0", False),
+    "kr6r900": ("xacro/kuka_description/kuka_kr6/urdf/kr6r900sixx.xacro", "base_link", "tool0", False),
+    "kr10r1100": ("xacro/kuka_description/kuka_kr10/urdf/kr10r1100sixx.xacro", "base_link", "tool0", False),
+    "kr16": ("xacro/kuka_description/kuka_kr16/urdf/kr16_2.urdf", "base_link", "tool0", False),
+    "kr150": ("xacro/kuka_description/kuka_kr150/urdf/kr150_2.xacro", "base_link", "tool0", False),
+}
+
+
+def original(file: str) -> Description:
+    """The robot of a ROS package that another Python package ships."""
+    toolbox = Path(importlib.import_module("rtbdata").__file__ or "").parent
+    if not (toolbox / file).exists():
+        return read(example(file), check=False)
+    folders = [*(toolbox / "xacro").iterdir(), *(toolbox / "xacro" / "kuka_description").iterdir()]
+    packages = {folder.name + end: folder for folder in folders for end in ("", "_support")}
+    return read(toolbox / file, check=False, **({"packages": packages} if file.endswith(".xacro") else {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHAINS)
+def test_tables_move_as_the_makers_descriptions(name: str) -> None:
+    file, root, tip, has_masses = CHAINS[name]
+    theirs, ours = sub_chain(original(file), root, tip), load(name)
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, (20, ours.n))
+    arm, chain = ch.Robot(ours), ch.Robot(theirs)
+    T = np.diag([-1.0, -1.0, 1.0, 1.0]) @ arm.forward_kinematics(q) if name == "ur3" else arm.forward_kinematics(q)
+    np.testing.assert_allclose(T, chain.forward_kinematics(q, target=tip), atol=2e-5)
+    if has_masses:
+        np.testing.assert_allclose(arm.mass_matrix(q), chain.mass_matrix(q), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(arm.gravity_torque(q), chain.gravity_torque(q), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(ours.effort_limits, theirs.effort_limits)
+    if has_masses or name.startswith("kr"):
+        np.testing.assert_allclose(ours.lower_limits, theirs.lower_limits, rtol=1e-9)
+        np.testing.assert_allclose(ours.upper_limits, theirs.upper_limits, rtol=1e-9)
+        np.testing.assert_allclose(ours.velocity_limits, theirs.velocity_limits, rtol=1e-9)
+
+
+# d1, a2, a3, d4, d5, d6 as the maker's page lists them, in mm.
+UNIVERSAL_ROBOTS = {
+    "ur3": (151.9, 243.65, 213.25, 112.35, 85.35, 81.9),
+    "ur3e": (151.85, 243.55, 213.2, 131.05, 85.35, 92.1),
+    "ur5e": (162.5, 425.0, 392.2, 133.3, 99.7, 99.6),
+    "ur10e": (180.7, 612.7, 571.55, 174.15, 119.85, 116.55),
+    "ur16e": (180.7, 478.4, 360.0, 174.15, 119.85, 116.55),
+    "ur20": (236.3, 862.0, 728.7, 201.0, 159.3, 154.3),
+}
+
+
+@pytest.mark.parametrize("name", UNIVERSAL_ROBOTS)
+def test_arms_of_universal_robots_stand_up_as_high_as_their_lengths(name: str) -> None:
+    """Upright, with the wrist aside, the lengths add up; stretched along x too."""
+    d1, a2, a3, d4, d5, d6 = np.array(UNIVERSAL_ROBOTS[name]) / 1000.0
+    arm = ch.Robot(load(name))
+    up = arm.forward_kinematics([0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0])
+    np.testing.assert_allclose(up[:3, 3], [0.0, -d4 - d6, d1 + a2 + a3 + d5], atol=1e-12)
+    out = arm.forward_kinematics(np.zeros(6))
+    np.testing.assert_allclose(out[:3, 3], [-a2 - a3, -d4 - d6, d1 - d5], atol=1e-12)
+    assert arm.inverse_kinematics.family() == "six joints, the second to fourth parallel"
+
+
+def test_the_ur20_weighs_as_much_as_its_links() -> None:
+    """The arm weighs 64 kg with its base; its links are 60.9 kg."""
+    total = sum(link.inertia.mass for link in load("ur20").links)
+    assert total == pytest.approx(16.343 + 29.632 + 7.879 + 3.054 + 3.126 + 0.846, abs=1e-12)
+
+
+def test_the_gen3_has_one_geometry_in_both_conventions() -> None:
+    """Kinova's classical table, and the modified one of M. King-Smith's Denavit-Hartenberg-Kinematics."""
+    d = [-0.2848, -0.0118, -0.4208, -0.0128, -0.3143, 0.0, -0.1674]
+    alpha = np.array([2.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) * np.pi / 2
+    modified = ch.Robot.from_dh([{"alpha": x, "d": y} for x, y in zip(alpha, d, strict=True)], convention="modified")
+    arm, rng = ch.Robot(load("gen3")), np.random.default_rng(0)
+    q = rng.uniform(-3.0, 3.0, (20, 7))
+    np.testing.assert_allclose(arm.forward_kinematics(q)[..., 3], modified.forward_kinematics(q)[..., 3], atol=1e-12)
+    height = arm.forward_kinematics(np.zeros(7))[2, 3]
+    assert height == pytest.approx(0.2848 + 0.4208 + 0.3143 + 0.1674)
+
+
+def test_the_rhino_stretched_out() -> None:
+    """ROBOOP's lengths: d1 = 0.2604, a2 = a3 = 0.2286, a4 = 0.0095, d5 = 0.135 m."""
+    arm = ch.Robot(load("rhino"))
+    tip = arm.forward_kinematics([0.0, 0.0, 0.0, -np.pi / 2, 0.0])[:3, 3]
+    np.testing.assert_allclose(tip, [2 * 0.2286 + 0.135, 0.0, 0.2604 + 0.0095], atol=1e-12)
+
+
+def test_the_irb_140_stretched_out() -> None:
+    """The data sheet's 352, 70, 360, 380 and 65 mm: along x at zero, and upright with the forearm forward."""
+    arm = ch.Robot(load("irb140"))
+    forward = arm.forward_kinematics([0.0, -np.pi / 2, 0.0, 0.0, 0.0, 0.0])[:3, 3]
+    np.testing.assert_allclose(forward, [0.07 + 0.38 + 0.065, 0.0, 0.352 + 0.36], atol=1e-12)
+    assert arm.inverse_kinematics.family() == "six joints with a spherical wrist"
+
+
+@pytest.mark.slow
+def test_the_irb_140_agrees_with_the_robotics_toolbox() -> None:
+    rtb = importlib.import_module("roboticstoolbox")
+    theirs, arm = rtb.models.DH.IRB140(), ch.Robot(load("irb140"))
+    for q in np.random.default_rng(0).uniform(-1.0, 1.0, (5, 6)):
+        np.testing.assert_allclose(arm.forward_kinematics(q), theirs.fkine(q).A, atol=1e-12)

@@ -7,13 +7,17 @@ here `chasles` finds the formulas by the axes, whatever the signs, and checks ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from chasles.interop.roboop.codes import DEFAULT, EPSILON, PUMA, RHINO, SCHILLING
 from chasles.interop.roboop.link import Link
 
-if TYPE_CHECKING:
-    from chasles.interop.roboop.robot import Robot_basic
+
+class _HasLinks(Protocol):
+    """A robot: all that a table needs."""
+
+    links: list[Link]
+
 
 #: For each family the number of joints, and the joints whose a, d and α are zero: standard tables, then modified ones.
 _ZEROS: dict[int, tuple[int, tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]]] = {
@@ -64,31 +68,31 @@ def _is_of(family: int, links: Sequence[Link], standard: bool) -> bool:
     return True
 
 
-def Rhino_DH(robot: Robot_basic) -> bool:
+def Rhino_DH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of standard parameters is a Rhino's."""
     return _is_of(RHINO, robot.links, True)
 
 
-def Puma_DH(robot: Robot_basic) -> bool:
+def Puma_DH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of standard parameters is a PUMA's."""
     return _is_of(PUMA, robot.links, True)
 
 
-def Schilling_DH(robot: Robot_basic) -> bool:
+def Schilling_DH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of standard parameters is a Schilling arm's."""
     return _is_of(SCHILLING, robot.links, True)
 
 
-def Rhino_mDH(robot: Robot_basic) -> bool:
+def Rhino_mDH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of modified parameters is a Rhino's."""
     return _is_of(RHINO, robot.links, False)
 
 
-def Puma_mDH(robot: Robot_basic) -> bool:
+def Puma_mDH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of modified parameters is a PUMA's."""
     return _is_of(PUMA, robot.links, False)
 
 
-def Schilling_mDH(robot: Robot_basic) -> bool:
+def Schilling_mDH(robot: _HasLinks) -> bool:
     """Return whether a robot's table of modified parameters is a Schilling arm's."""
     return _is_of(SCHILLING, robot.links, False)
