@@ -14,6 +14,7 @@ from tests.studies.tiny_studies import TOML, own, tiny
 import chasles as ch
 from chasles import studies
 from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.studies.design import draw
 
 
 @pytest.mark.parametrize(
@@ -35,9 +36,9 @@ from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
         ({"runs": 0}, "'runs' must be a whole number from 1"),
         ({"runs": 10.5}, "'runs' must be a whole number"),
         ({"runs": True}, "'runs' must be a whole number"),
-        ({"runs": 1}, "1 runs are too few for 2 sample rates"),
+        ({"runs": 1}, "1 runs are too few for 2 pairs of sample rate and delay"),
         ({"seed": -1}, "'seed' must be"),
-        ({"method": "sobol", "runs": 12}, "power of two for each of the 2 rates, such as 16, not 12"),
+        ({"method": "sobol", "runs": 12}, "power of two for each of the 2 pairs of rate and delay, such as 16, not 12"),
         ({"chunk": 0}, "'chunk' must be"),
         ({"step": 0.0}, "'step' must be above 0"),
         ({"lost_beyond": 0.0}, "'lost_beyond' must be above 0"),
@@ -125,8 +126,10 @@ def test_the_shipped_study_is_what_the_report_asked_for() -> None:
     study = studies.load("mazure")
     factors = study.factors
     assert (factors.payload, factors.friction, factors.model_error) == ((0.0, 5.0), (0.0, 0.5), (0.0, 0.2))
-    assert (min(factors.rates), max(factors.rates)) == (60.0, 2000.0)
-    assert study.design.runs == 1000
+    assert (min(factors.rates), factors.delays) == (10.0, (0.0, 1.0))
+    assert draw(study).distinct == study.design.runs == 1000
+    poles = {(c.settings["frequency"], c.settings["damping"]) for c in study.controllers if c.settings}
+    assert poles == {(20.0, 1.0)}
     arm = ch.Robot(ch.load("planar2r").description)
     assert study.robots[0].toml == arm.to_toml()
     assert [link.inertia.mass for link in arm.description.links if link.inertia.mass] == [10.0, 5.0]

@@ -145,7 +145,10 @@ def test_only_what_a_change_concerns_is_simulated_anew(tmp_path: Path) -> None:
         *({"payload": (0.0, 4.0)}, {"friction": 0.1}, {"model_error": 0.1}, {"payload_center": (0.0, 0.0, 0.1)}),
         *({"payload_radius": 0.06}, {"viscous_share": 0.4}, {"coulomb_velocity": 0.06}),
         *({"seed": 4}, {"runs": 14}, {"method": "random"}, {"method": "grid", "levels": 3}),
-        *({"rest": 0.04}, {"step": 5e-4}, {"delay": 0.5}, {"torque_limits": False}, {"lost_beyond": 0.9}, {"chunk": 5}),
+        *({"picked_payload": 1.0}, {"static_friction": 0.1}, {"position_friction": 0.1}, {"motor_lag": 0.01}),
+        *({"motor_torque": 2.0}, {"motor_speed": 2.0}, {"encoder_step": 1e-4}, {"resonance": 10.0}, {"tip_force": 1.0}),
+        *({"delays": 0.5}, {"carried": (0.2, 0.75)}, {"tip_direction": (0.0, 1.0, 0.0)}, {"plant": {"gravity": 1.0}}),
+        *({"rest": 0.04}, {"step": 5e-4}, {"torque_limits": False}, {"lost_beyond": 0.9}, {"chunk": 5}),
     ],
     ids=str,
 )
@@ -159,7 +162,9 @@ def test_every_setting_counts(change: dict[str, Any]) -> None:
 
 def test_every_attribute_of_a_study_is_tried_above() -> None:
     tried = {*("payload", "friction", "model_error", "payload_center", "payload_radius", "viscous_share"), "seed"}
-    tried |= {*("coulomb_velocity", "runs", "method", "levels", "rest", "step", "delay", "torque_limits"), "chunk"}
+    tried |= {*("coulomb_velocity", "runs", "method", "levels", "rest", "step", "torque_limits"), "chunk"}
+    tried |= {"picked_payload", "static_friction", "position_friction", "motor_lag", "motor_torque", "motor_speed"}
+    tried |= {"encoder_step", "resonance", "tip_force", "delays", "carried", "tip_direction", "plant"}
     tried |= {"lost_beyond", "rates"}  # rates: each part has one
     records = (studies.Factors, studies.Design, studies.Execution)
     assert tried == {name for record in records for name in record.__dataclass_fields__}

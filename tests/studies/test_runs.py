@@ -16,6 +16,7 @@ from chasles.simulation import SaturationWarning
 from chasles.studies.controllers import make_controller
 from chasles.studies.design import draw
 from chasles.studies.experiment import bench, controller_of, parts, perform, plant_values
+from chasles.studies.unknown_plants import plant_of, values_of
 
 
 @pytest.mark.parametrize("method", ["latin-hypercube", "sobol", "random"])
@@ -23,46 +24,67 @@ def test_drawn_runs(method: str) -> None:
     study = tiny(method=method, runs=32, payload=(1.0, 4.0), friction=(0.1, 0.4))
     runs = draw(study)
     assert len(runs) == 32
-    assert (runs.payload >= 1.0).all()
-    assert (runs.payload <= 4.0).all()
-    assert (runs.friction >= 0.1).all()
-    assert (runs.friction <= 0.4).all()
+    assert (runs["payload"] >= 1.0).all()
+    assert (runs["payload"] <= 4.0).all()
+    assert (runs["friction"] >= 0.1).all()
+    assert (runs["friction"] <= 0.4).all()
     again, other = draw(study), draw(study.replace(seed=4))
-    np.testing.assert_array_equal(runs.payload, again.payload)
-    assert (runs.payload != other.payload).all()
-    slow, fast = runs.at(125.0), runs.at(250.0)
-    np.testing.assert_array_equal(runs.payload[slow], runs.payload[fast])  # both rates meet the same unknowns
-    if method == "latin-hypercube":  # one in each of 16 strata
-        strata = np.floor((runs.payload[slow] - 1.0) / 3.0 * 16)
-        np.testing.assert_array_equal(np.sort(strata), np.arange(16))
+    np.testing.assert_array_equal(runs["payload"], again["payload"])
+    assert (runs["payload"] != other["payload"]).all()
+    slow, fast = runs.at(125.0, 0.0), runs.at(250.0, 0.0)
+    assert runs.distinct == 32
+    assert not set(runs["payload"][slow]) & set(runs["payload"][fast])  # no run repeats another's unknowns
+    if method == "latin-hypercube":  # one in each of 16 strata at each rate, and one in each of 32 in all
+        for chosen, count in ((slow, 16), (fast, 16), (np.arange(32), 32)):
+            strata = np.floor((runs["payload"][chosen] - 1.0) / 3.0 * count)
+            np.testing.assert_array_equal(np.sort(strata), np.arange(count))
 
 
 def test_runs_that_the_rates_cannot_share_evenly() -> None:
     runs = draw(tiny(runs=13))
-    assert (len(runs.at(125.0)), len(runs.at(250.0))) == (7, 6)
-    np.testing.assert_array_equal(runs.payload[runs.at(125.0)][:6], runs.payload[runs.at(250.0)])
+    assert (len(runs.at(125.0, 0.0)), len(runs.at(250.0, 0.0))) == (7, 6)
+    assert runs.distinct == 13
+
+
+def test_delays_and_rates_are_crossed() -> None:
+    runs = draw(tiny(runs=40, delays=(0.0, 1.0)))
+    assert [len(runs.at(rate, delay)) for rate in (125.0, 250.0) for delay in (0.0, 1.0)] == [10] * 4
+    assert runs.distinct == 40
+    assert {(part.rate, part.delay) for part in parts(tiny(delays=(0.0, 1.0)))} == {
+        (rate, delay) for rate in (125.0, 250.0) for delay in (0.0, 1.0)
+    }
+
+
+def test_a_delay_makes_a_loop_worse() -> None:
+    """A period of delay at 60 Hz turns a stable loop of 20 rad/s, double pole, into one that overshoots more."""
+    study = tiny(payload=0.0, friction=0.0, model_error=0.0, rates=(60.0,), delays=(0.0, 1.0), runs=4)
+    cells = study.run().cells("arm", "computed torque")
+    assert cells[1].rms_error.value > 1.5 * cells[0].rms_error.value
+    assert cells[0].poles is not None
+    assert cells[0].poles.frequency == 20.0
+    assert cells[0].poles.stiffness == 400.0
 
 
 def test_a_grid_has_all_combinations() -> None:
     runs = draw(tiny(method="grid", levels=3, friction=0.2))
-    combinations = set(zip(runs.payload, runs.friction, runs.model_error, runs.rate, strict=True))
+    combinations = set(zip(runs["payload"], runs["friction"], runs["model_error"], runs.rate, strict=True))
     assert len(runs) == len(combinations) == 3 * 1 * 3 * 2
-    assert set(runs.payload) == {0.0, 2.5, 5.0}
+    assert set(runs["payload"]) == {0.0, 2.5, 5.0}
 
 
 def test_the_plant_differs_as_much_as_the_run_says() -> None:
     study = tiny(runs=200)
     runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
-    chosen = runs.at(250.0)
+    chosen = runs.at(250.0, 0.0)
     values = plant_values(study, made, runs, chosen)
     error = np.abs(values["links.link1.mass"] / 10.0 - 1.0)
-    assert (error <= runs.model_error[chosen] * (1.0 + 1e-12)).all()
+    assert (error <= runs["model_error"][chosen] * (1.0 + 1e-12)).all()
     assert error.max() > 0.1
-    np.testing.assert_array_equal(values["payload.mass"], runs.payload[chosen])
-    ball = 0.4 * runs.payload[chosen] * 0.05**2
+    np.testing.assert_array_equal(values["payload.mass"], runs["payload"][chosen])
+    ball = 0.4 * runs["payload"][chosen] * 0.05**2
     np.testing.assert_allclose(values["payload.inertia"], ball[:, None, None] * np.eye(3))
     friction = values["joints.joint1.coulomb_friction"] + values["joints.joint1.viscous_friction"] * made.top_speed[0]
-    np.testing.assert_allclose(friction, runs.friction[chosen] * made.peak_torque[0])
+    np.testing.assert_allclose(friction, runs["friction"][chosen] * made.peak_torque[0])
     planned = made.motion(np.linspace(0.0, 0.3, 4001))
     peak = np.abs(ch.load("planar2r").inverse_dynamics(planned.q, planned.qd, planned.qdd)).max(axis=0)
     np.testing.assert_allclose(made.peak_torque, peak, rtol=1e-4)
@@ -75,7 +97,7 @@ def test_a_run_is_what_simulate_gives() -> None:
     numbers = perform(study, part, controller_of(study, part))
     runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
     assert part.rate == 250.0
-    chosen = runs.at(250.0)[4:5]
+    chosen = runs.at(250.0, 0.0)[4:5]
     values = {name: value[0] for name, value in plant_values(study, made, runs, chosen).items()}
     plant = ch.load("planar2r").with_friction(coulomb_velocity=0.05).with_values(values)
     run = ch.simulate(
@@ -143,8 +165,6 @@ def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -
     motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
     needed = {
         "model-reference-adaptive": {"frequency": 20.0, "adaptation": 1.0},
-        "composite-adaptive": {"bandwidth": 20.0},
-        "gain-scheduled-regulator": {"update_period": 0.05},
         "sliding-mode": {"rate": 20.0, "reaching": 20.0, "layer": 0.1},
     }
     controller = make_controller(kind, needed.get(kind, {}), arm, motion, 1 / 250)
@@ -200,11 +220,76 @@ def test_all_linear_laws_with_integral_action_have_the_same_poles(kappa: float, 
 
 def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> None:
     """On the arm on which plainer weights lose most."""
-    study = studies.load("mazure").only(["Panda"]).replace(runs=24, rates=(250.0,))
-    wanted = ("PD + gravity", "nominal torque + regulator", "regulator with integral")
+    study = studies.load("mazure").only(["Panda"]).replace(runs=24, rates=(500.0,), delays=(0.0,))
+    wanted = ("PD + gravity", "regulator", "regulator with integral")
     chosen = [choice for choice in study.controllers if choice.title in wanted]
     rows = {row.controller: row for row in study.replace(controllers=chosen, payload=(0.0, 4.5)).run().summaries()}
     pd, plain, integral = (rows[title] for title in wanted)
     assert plain.lost == integral.lost == 0.0
     assert plain.rms_error.median < 0.7 * pd.rms_error.median
     assert integral.rms_error.median < 0.3 * plain.rms_error.median
+
+
+FACTORS = {
+    "picked_payload": (1.0, 2.0),
+    "static_friction": 0.5,
+    "position_friction": (0.1, 0.3),
+    "motor_lag": (0.001, 0.004),
+    "motor_torque": (0.7, 0.8),
+    "motor_speed": (0.7, 0.8),
+    "encoder_step": 1e-4,
+    "resonance": 10.0,
+    "tip_force": (20.0, 40.0),
+    "plant": {"joints.joint1.motor_inertia": (0.5, 1.0)},
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_every_factor_acts_on_the_plant(name: str) -> None:
+    """Alone, each changes the motion, and its values are those that were drawn."""
+    quiet = tiny(payload=0.0, friction=0.3, model_error=0.0, rates=(250.0,), runs=4)
+    acting = quiet.replace(**{name: FACTORS[name]})
+    part, controller = parts(quiet)[0], controller_of(quiet, parts(quiet)[0])
+    made = bench(quiet.robots[0], quiet.factors.coulomb_velocity)
+    runs = draw(acting)
+    values = plant_values(acting, made, runs, np.arange(4))
+    plant = plant_of(acting.factors, made, 1 / 250)
+    assert set(values) <= set(plant.parameters)
+    before, after = perform(quiet, part, controller), perform(acting, part, controller)
+    assert np.isfinite(after["rms_error"]).all()
+    assert not np.allclose(before["rms_error"], after["rms_error"], rtol=1e-3)
+    if name == "tip_force":
+        np.testing.assert_allclose(np.linalg.norm(values["wrenches.tip.force"], axis=-1), runs["tip_force"])
+    if name == "motor_speed":  # voltage and resistance leave no torque at that speed, and four times the peak at rest
+        stall = values["motors.max_voltage"] / values["motors.resistance"]
+        np.testing.assert_allclose(stall, np.tile(4.0 * made.peak_torque, (4, 1)))
+        np.testing.assert_allclose(values["motors.max_voltage"], runs["motor_speed"][:, None] * made.top_speed)
+    if name == "resonance":
+        stiffness = values["elastic_joints.stiffness"]
+        np.testing.assert_allclose(np.sqrt(stiffness / made.inertia) / (2.0 * np.pi), 10.0, rtol=1e-12)
+
+
+def test_a_link_swings_at_the_resonance() -> None:
+    """One rod on its spring with a clamped rotor: the period is that of 10 Hz."""
+    rod = ch.Robot.from_dh([{"a": 0.5, "mass": 2.0, "inertia": [0.0, 0.1, 0.1]}], gravity=(0.0, 0.0, 0.0))
+    robot = studies.StudyRobot.of(rod, start=[0.0], goal=[0.3], duration=0.5, title="rod")
+    made = bench(robot, 0.05)
+    none = {"payload": 0.0, "friction": 0.0, "model_error": 0.0}
+    factors = studies.Factors(**none, resonance=10.0, tip_force=50.0, tip_direction=(0.0, 1.0, 0.0), rates=(1000.0,))
+    drawn = {"payload": 0.0, "friction": 0.0, "resonance": 10.0, "tip_force": 50.0}
+    plant = plant_of(factors, made, 1e-3)
+    vary = values_of(factors, made, {name: np.array([value]) for name, value in drawn.items()}, 1e-3)
+    vary |= {"elastic_joints.rotor_inertia": np.full((1, 1), 1e6), "elastic_joints.damping": np.zeros((1, 1))}
+    still = ch.PointToPoint([0.0], [0.0], 1.0)
+    run = ch.simulate(plant, ch.control.PD(rod, kp=0.0, kd=0.0), still, vary=vary, substeps=4)
+    q = run["q"].values[0, :, 0]
+    # It swings between 0 and twice the deflection 50 N · 0.5 m / K, at 10 Hz.
+    middle = 50.0 * 0.5 / vary["elastic_joints.stiffness"].item()
+    assert q.max() == pytest.approx(2.0 * middle, rel=1e-3)
+    crossings = np.flatnonzero((q[:-1] < middle) & (q[1:] >= middle))
+    assert np.diff(crossings).mean() * 1e-3 == pytest.approx(0.1, rel=0.005)
+
+
+def test_unknown_parameters_of_the_plant_are_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"there is no parameter of the plant 'friction.static'"):
+        tiny(plant={"friction.static": 1.0}).run()

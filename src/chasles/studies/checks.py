@@ -44,25 +44,36 @@ def check_whole(value: Any, name: str, least: int, most: int) -> None:
         raise ArgumentError(f"'{name}' must be a whole number from {least} to {most}, not {shortened(value)}")
 
 
-def ends(value: Any, name: str, most: float) -> tuple[float, float]:
+def ends(value: Any, name: str, most: float, least: float = 0.0) -> tuple[float, float]:
     """Return the ends of a range, given as two numbers or as one."""
     both = (value, value) if isinstance(value, int | float) else value
     if not isinstance(both, Sequence) or isinstance(both, str) or len(both) != 2:
         raise ArgumentError(f"'{name}' must be a number or a range [from, to], not {shortened(value)}")
-    low, high = (number(end, name, most=most) for end in both)
+    low, high = (number(end, name, least=least, most=most) for end in both)
     if low > high:
         raise ArgumentError(f"'{name}' must go from the lower to the higher number, not from {low:g} to {high:g}")
     return low, high
 
 
+def positive_ends(value: Any, name: str) -> tuple[float, float]:
+    """Return the ends of a range of positive numbers."""
+    low, high = ends(value, name, 1e6)
+    return number(low, name, above=0.0), high
+
+
 def sample_rates(value: Any) -> tuple[float, ...]:
     """Return distinct rates in order."""
+    return distinct_numbers(value, "rates", "sample rates in Hz", least=1.0, most=1e5)
+
+
+def distinct_numbers(value: Any, name: str, meaning: str, *, least: float, most: float) -> tuple[float, ...]:
+    """Return distinct numbers within bounds in order, of a list or of one number."""
     values = (value,) if isinstance(value, int | float) else value
     if not isinstance(values, Iterable) or isinstance(values, str) or not (listed := list(values)):
-        raise ArgumentError(f"'rates' must be a list of sample rates in Hz, not {shortened(value)}")
-    rates = [number(rate, "rates", least=1.0, most=1e5) for rate in listed]
-    check_distinct(rates, "'rates' has twice")
-    return tuple(sorted(rates))
+        raise ArgumentError(f"'{name}' must be a list of {meaning}, not {shortened(value)}")
+    numbers = [number(each, name, least=least, most=most) for each in listed]
+    check_distinct(numbers, f"'{name}' has twice")
+    return tuple(sorted(numbers))
 
 
 def array_of(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:

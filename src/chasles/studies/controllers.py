@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chasles import control
+from chasles.arguments import truth
 from chasles.control.controller import as_controller
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
@@ -23,22 +24,35 @@ Settings = Mapping[str, Any]
 BANDWIDTH = ("frequency", "damping", "damping_times_period")
 #: Setting of that rule for kinds that can have integral action.
 INTEGRAL = "integral"
+#: Setting of kinds that can design for the delay.
+KNOWS_DELAY = "knows_delay"
 _DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
-_NOT_SETTINGS = ("robot", "period")
+_NOT_SETTINGS = ("robot", "period", "delay")
 
 
-#: Kind, class of `chasles.control`, and the rule for its gains.
-_KINDS: dict[str, tuple[str, gains.Rule | None]] = {
+def _observed_computed_torque(
+    robot: Robot, *, kp: Any, kd: Any, bandwidth: Any, compensation: Any = 1.0
+) -> control.DisturbanceObserver:
+    """Computed torque whose disturbance is observed and compensated."""
+    inner = control.ComputedTorque(robot, kp=kp, kd=kd)
+    return control.DisturbanceObserver(inner, bandwidth=bandwidth, compensation=compensation)
+
+
+#: Kind, name of its class in `chasles.control` or function that makes it, and the rule for its gains.
+_KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
     "pd": ("PD", gains.stiffness),
     "pd-gravity": ("PDGravity", gains.stiffness),
     "pid": ("PID", gains.stiffness_with_integral),
     "computed-torque": ("ComputedTorque", gains.error_equation),
+    "disturbance-observer": (_observed_computed_torque, gains.observed_error_equation),
     "nominal-torque": ("NominalTorque", None),
     "time-varying-regulator": ("TimeVaryingRegulator", gains.quadratic_weights),
-    "gain-scheduled-regulator": ("GainScheduledRegulator", gains.quadratic_weights),
+    "gain-scheduled-regulator": ("GainScheduledRegulator", gains.quadratic_weights_at_each_sample),
+    "linear-quadratic-regulator": ("LinearQuadraticRegulator", gains.quadratic_weights_midway),
+    "linear-quadratic-gaussian": ("LinearQuadraticGaussian", gains.quadratic_weights_and_noise),
     "lee-chung": ("LeeChung", gains.perturbation_weights),
     "slotine-li": ("SlotineLi", gains.adaptation),
-    "composite-adaptive": ("CompositeAdaptive", gains.adaptation),
+    "composite-adaptive": ("CompositeAdaptive", gains.composite_adaptation),
     "model-reference-adaptive": ("ModelReferenceAdaptive", None),
     "sliding-mode": ("SlidingMode", None),
 }
@@ -64,7 +78,8 @@ def settings_of(kind: str) -> tuple[str, ...]:
     >>> settings_of("pd-gravity")
     ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
     """
-    return (*_rule_settings(kind), *_own_settings(kind))
+    aware = (KNOWS_DELAY,) if "delay" in _keywords(kind) else ()
+    return (*_rule_settings(kind), *_own_settings(kind), *aware)
 
 
 def check_settings(kind: str, settings: Any) -> dict[str, Any]:
@@ -80,6 +95,8 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
             checked[name] = number(value, name)
         elif name in _rule_settings(kind):
             checked[name] = number(value, name, above=0.0)
+        elif name == KNOWS_DELAY:
+            checked[name] = truth(value, name)
         elif isinstance(value, bool | str):
             checked[name] = value
         elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
@@ -98,6 +115,7 @@ def make_controller(
     model: Robot,
     motion: JointTrajectory,
     period: float,
+    delay: float = 0.0,
 ) -> Any:
     """Make a controller for a model, a motion and a sample period.
 
@@ -116,6 +134,9 @@ def make_controller(
         The reference.
     period
         Sample period, s.
+    delay
+        Delay from sampling to the torque's effect, in sample periods; kinds with the setting ``knows_delay = true``
+        design for it.
 
     Examples
     --------
@@ -129,19 +150,51 @@ def make_controller(
     """
     if callable(kind):
         return as_controller(kind(model, motion, period))
-    class_name, rule = _KINDS[kind]
-    given = dict(settings)
+    rule = _KINDS[kind][1]
+    given = {name: value for name, value in settings.items() if name not in (*_rule_settings(kind), KNOWS_DELAY)}
     if rule is not None:
-        given = {name: value for name, value in settings.items() if name not in _rule_settings(kind)}
-        defaults = _DEFAULTS | {INTEGRAL: 0.25 if kind == "pid" else 0.0}
-        chosen = {name: float(settings.get(name, default)) for name, default in defaults.items()}
-        given = rule(gains.Wish(model, motion, period, **chosen)) | given
+        given = rule(pole_design(kind, settings, model, motion, period)) | given
+    if settings.get(KNOWS_DELAY, False):
+        given["delay"] = delay
     if "period" in _keywords(kind):
         given["period"] = period
     missing = [name for name in _required(kind) if name not in given]
     if missing:
         raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
-    return getattr(control, class_name)(model, **given)
+    return _maker(kind)(model, **given)
+
+
+def pole_design(
+    kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float
+) -> gains.PoleDesign:
+    """Return the poles that the settings of a kind ask for."""
+    defaults = _DEFAULTS | {INTEGRAL: 0.25 if kind == "pid" else 0.0}
+    chosen = {name: float(settings.get(name, default)) for name, default in defaults.items()}
+    return gains.PoleDesign(model, motion, period, **chosen)
+
+
+def attained_poles(
+    kind: str | Callable[..., Any], settings: Settings, model: Robot, motion: JointTrajectory, period: float
+) -> gains.Attained | None:
+    """Return the poles that a controller is designed for; None for kinds without a rule and for gains that are given.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> attained_poles("computed-torque", {"frequency": 20.0}, ch.load("planar2r"), motion, 1 / 30).is_lowered
+    True
+    """
+    if callable(kind) or _KINDS[kind][1] is None or set(settings) & {"kp", "kd", "ki", "Q", "R"}:
+        return None
+    rule = _KINDS[kind][1]
+    return gains.attained(rule, pole_design(kind, settings, model, motion, period)) if rule is not None else None
+
+
+def _maker(kind: str) -> Callable[..., Any]:
+    maker = _KINDS[kind][0]
+    found: Callable[..., Any] = getattr(control, maker) if isinstance(maker, str) else maker
+    return found
 
 
 @cache
@@ -158,13 +211,13 @@ def _own_settings(kind: str) -> tuple[str, ...]:
 
 @cache
 def _required(kind: str) -> tuple[str, ...]:
-    parameters = inspect.signature(getattr(control, _KINDS[kind][0])).parameters
+    parameters = inspect.signature(_maker(kind)).parameters
     return tuple(name for name in _keywords(kind) if parameters[name].default is inspect.Parameter.empty)
 
 
 @cache
 def _keywords(kind: str) -> tuple[str, ...]:
-    signature = inspect.signature(getattr(control, _KINDS[kind][0]))
+    signature = inspect.signature(_maker(kind))
     return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -48,15 +48,16 @@ class Definition:
         for what, items in (("robot", self.robots), ("controller", self.controllers)):
             if not items:
                 raise ArgumentError(f"a study needs at least one {what}")
-        share, rest = divmod(self.design.runs, len(self.factors.rates))
+        cells = len(self.factors.cells)
+        share, rest = divmod(self.design.runs, cells)
         if self.design.method == "sobol" and (rest or share & (share - 1) or not share):
-            some = len(self.factors.rates) * 2 ** max(0, round(math.log2(max(1, share))))
+            some = cells * 2 ** max(0, round(math.log2(max(1, share))))
             raise ArgumentError(
-                f"'runs' of a Sobol design must be a power of two for each of the {len(self.factors.rates)} rates, "
+                f"'runs' of a Sobol design must be a power of two for each of the {cells} pairs of rate and delay, "
                 f"such as {some}, not {self.design.runs}"
             )
-        if self.design.runs < len(self.factors.rates) and self.design.method != "grid":
-            raise ArgumentError(f"{self.design.runs} runs are too few for {len(self.factors.rates)} sample rates")
+        if self.design.runs < cells and self.design.method != "grid":
+            raise ArgumentError(f"{self.design.runs} runs are too few for {cells} pairs of sample rate and delay")
         titles = [robot.title for robot in self.robots]
         check_distinct(titles, "two robots have the title")
         for choice in self.controllers:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.model import perturbed_values
 from chasles.robot import Robot
 from chasles.studies.definition import Definition
-from chasles.studies.settings import Design, Factors
+from chasles.studies.settings import Range
 
 Floats = NDArray[np.float64]
 
@@ -25,30 +25,38 @@ class Runs:
 
     Attributes
     ----------
-    payload
-        kg.
-    friction
-        Share of the peak torque.
-    model_error
-        Largest relative error.
+    unknowns
+        Values of each unknown that acts, by name, shape (runs,).
     rate
-        Hz.
+        Sample rates, Hz.
+    delay
+        Delays, in sample periods.
     point
-        Number of the combination of unknowns. All rates meet the same ones.
+        Number of the combination of unknowns. Runs with equal numbers have equal unknowns, which only a grid has.
     """
 
-    payload: Floats
-    friction: Floats
-    model_error: Floats
+    unknowns: Mapping[str, Floats]
     rate: Floats
+    delay: Floats
     point: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.rate)
 
-    def at(self, rate: float) -> NDArray[np.intp]:
-        """Numbers of the runs with a sample rate."""
-        return np.flatnonzero(self.rate == rate)
+    def __getitem__(self, factor: str) -> Floats:
+        """Return the values of a factor: an unknown, ``"rate"`` or ``"delay"``."""
+        if factor in ("rate", "delay"):
+            return self.rate if factor == "rate" else self.delay
+        return self.unknowns[factor]
+
+    @property
+    def distinct(self) -> int:
+        """Number of runs whose unknowns differ: the effective sample size."""
+        return len(np.unique(self.point))
+
+    def at(self, rate: float, delay: float) -> NDArray[np.intp]:
+        """Indices of the runs with a sample rate and a delay."""
+        return np.flatnonzero((self.rate == rate) & (self.delay == delay))
 
 
 def draw(study: Definition) -> Runs:
@@ -57,18 +65,19 @@ def draw(study: Definition) -> Runs:
     Examples
     --------
     >>> from chasles import studies
-    >>> runs = draw(studies.load("mazure").replace(runs=60))
-    >>> len(runs), len(runs.at(1000.0)), bool((runs.payload <= 5.0).all())
-    (60, 10, True)
+    >>> runs = draw(studies.load("mazure").replace(runs=60, rates=[100.0, 1000.0], delays=[0.0]))
+    >>> len(runs), runs.distinct, len(runs.at(1000.0, 0.0)), bool((runs["payload"] <= 5.0).all())
+    (60, 60, 30, True)
     """
-    rates, points = study.factors.rates, _points(study.design, study.factors)
-    counts = [len(points)] * len(rates)
-    if study.design.method != "grid":
-        counts = [len(part) for part in np.array_split(np.arange(study.design.runs), len(rates))]
-    point = np.concatenate([np.arange(count) for count in counts])
-    ranges = (study.factors.payload, study.factors.friction, study.factors.model_error)
-    payload, friction, error = (low + u * (high - low) for (low, high), u in zip(ranges, points[point].T, strict=True))
-    return Runs(payload, friction, error, np.repeat(rates, counts), point)
+    ranges, cells = study.factors.ranges, study.factors.cells
+    points, counts = _points(study, ranges, len(cells))
+    grid = study.design.method == "grid"
+    point = np.concatenate([np.arange(count) for count in counts]) if grid else np.arange(sum(counts))
+    unknowns = {
+        name: low + u * (high - low) for (name, (low, high)), u in zip(ranges.items(), points[point].T, strict=True)
+    }
+    rates, delays = np.array(cells).T
+    return Runs(unknowns, np.repeat(rates, counts), np.repeat(delays, counts), point)
 
 
 def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> Mapping[str, Floats]:
@@ -101,23 +110,49 @@ def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> 
     return values
 
 
-def _points(design: Design, factors: Factors) -> Floats:
-    """Points of the unit cube, shape (points, 3): payload, friction, model error."""
+def _points(study: Definition, ranges: Mapping[str, Range], cells: int) -> tuple[Floats, list[int]]:
+    """Points of the unit cube, one column for each unknown, and the number of runs in each pair of rate and delay."""
+    design, dimensions = study.design, len(ranges)
     if design.method == "grid":
-        ranges = (factors.payload, factors.friction, factors.model_error)
-        levels = [np.linspace(0.0, 1.0, design.levels if low < high else 1) for low, high in ranges]
-        return np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")], axis=-1)
-    count = -(-design.runs // len(factors.rates))
+        levels = [np.linspace(0.0, 1.0, design.levels if low < high else 1) for low, high in ranges.values()]
+        points = np.stack([axis.ravel() for axis in np.meshgrid(*levels, indexing="ij")], axis=-1)
+        return points, [len(points)] * cells
+    counts = [len(part) for part in np.array_split(np.arange(design.runs), cells)]
     generator = np.random.default_rng(design.seed)
-    if design.method == "sobol":
+    if design.method == "sobol":  # each power of two of consecutive points fills the cube
         from scipy.stats import qmc  # takes as long to load as all of Chasles
 
-        points: Floats = qmc.Sobol(3, seed=generator).random(count)
-        return points
-    points = generator.random((count, 3))
+        return qmc.Sobol(dimensions, seed=generator).random(design.runs), counts
     if design.method == "random":
-        return points
-    strata = np.tile(np.arange(1, count + 1), (3, 1))  # of a Latin hypercube: each factor visits each of them once
-    for order in strata:
-        generator.shuffle(order)
-    return (strata.T - points) / count
+        return generator.random((design.runs, dimensions)), counts
+    slices = sliced_latin_hypercube(generator, cells, counts[0], dimensions)
+    return np.concatenate([part[:count] for part, count in zip(slices, counts, strict=True)]), counts
+
+
+def sliced_latin_hypercube(generator: np.random.Generator, slices: int, count: int, dimensions: int) -> Floats:
+    """Draw a Latin hypercube of which each of several slices is a Latin hypercube too.
+
+    Source: Qian, "Sliced Latin hypercube designs", Journal of the American Statistical Association 107 (2012).
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    slices, count, dimensions
+        Number of slices, of points in each, and of coordinates.
+
+    Returns
+    -------
+    ndarray
+        Points of the unit cube, shape (slices, count, dimensions).
+
+    Examples
+    --------
+    >>> points = sliced_latin_hypercube(np.random.default_rng(0), 2, 3, 1)[..., 0]
+    >>> np.sort(np.floor(3 * points), axis=1).tolist(), sorted(np.floor(6 * points).ravel().tolist())
+    ([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    """
+    strata = np.arange(slices * count).reshape(1, count, slices).repeat(dimensions, axis=0)
+    strata = generator.permuted(generator.permuted(strata, axis=2), axis=1)
+    points: Floats = (strata + generator.random(strata.shape)) / (slices * count)
+    return points.transpose(2, 1, 0)

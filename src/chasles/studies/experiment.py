@@ -17,10 +17,11 @@ from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot
-from chasles.studies.controllers import make_controller
+from chasles.studies.controllers import attained_poles, make_controller
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
+from chasles.studies.unknown_plants import Bench, fastest_effect, plant_of, values_of
 from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
 
 Floats = NDArray[np.float64]
@@ -31,48 +32,31 @@ _STABLE = 2.0  # longest step of the Runge-Kutta method times the friction's rat
 
 @dataclass(frozen=True)
 class Part:
-    """Runs of one controller on one robot at one sample rate.
+    """Runs of one controller on one robot at one sample rate with one delay.
 
     Attributes
     ----------
     robot, controller
-        Numbers of the study's.
+        Indices into the study's robots and controllers.
     rate
-        Hz.
+        Sample rate, Hz.
+    delay
+        Delay, in sample periods.
     first, last
-        Of the runs with this rate: from, and up to but without.
+        Half-open range of run indices that share this rate and delay.
     """
 
     robot: int
     controller: int
     rate: float
+    delay: float
     first: int
     last: int
 
     @property
     def runs(self) -> int:
-        """How many."""
+        """Number of runs."""
         return self.last - self.first
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A robot, what controllers believe of it, and the motion.
-
-    Attributes
-    ----------
-    model
-        The robot as controllers know it: as described, without friction. With other parameters it is the plant.
-    motion
-        The reference.
-    peak_torque, top_speed
-        Of the planned motion without friction and payload, shape (n,).
-    """
-
-    model: Robot
-    motion: JointTrajectory
-    peak_torque: Floats
-    top_speed: Floats
 
 
 def parts(study: Definition) -> list[Part]:
@@ -83,11 +67,11 @@ def parts(study: Definition) -> list[Part]:
         for controller, choice in enumerate(study.controllers):
             if not choice.drives(study.robots[robot]):
                 continue
-            for rate in study.factors.rates:
-                count = len(runs.at(rate))
+            for rate, delay in study.factors.cells:
+                count = len(runs.at(rate, delay))
                 for first in range(0, count, study.execution.chunk):
                     last = min(first + study.execution.chunk, count)
-                    made.append(Part(robot, controller, rate, first, last))
+                    made.append(Part(robot, controller, rate, delay, first, last))
     return made
 
 
@@ -103,10 +87,32 @@ def prepare(study: Definition) -> list[Bench]:
     for robot, made in zip(study.robots, benches, strict=True):
         if study.execution.torque_limits:
             _check_torques(robot, made)
+        with placed("[factors]"):
+            plant_of(study.factors, made, 1.0 / study.factors.rates[0])
     for part in parts(study):
         if part.first == 0:
             controller_of(study, part)
     return benches
+
+
+def lowered_frequencies(study: Definition) -> list[str]:
+    """Say for each controller and robot at which rates it is slower than asked for, and how slow."""
+    said = []
+    for choice in study.controllers:
+        for robot in study.robots:
+            if not choice.drives(robot):
+                continue
+            made = bench(robot, study.factors.coulomb_velocity)
+            found = {
+                rate: attained_poles(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
+                for rate in study.factors.rates
+            }
+            low = {rate: poles for rate, poles in found.items() if poles is not None and poles.is_lowered}
+            if low:
+                each = ", ".join(f"{poles.frequency:.3g} at {rate:g} Hz" for rate, poles in low.items())
+                wanted = next(iter(low.values())).wanted
+                said.append(f"'{choice.title}' on '{robot.title}' {each} instead of {wanted:g} rad/s")
+    return said
 
 
 def controller_of(study: Definition, part: Part) -> Any:
@@ -120,7 +126,7 @@ def controller_of(study: Definition, part: Part) -> Any:
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
     made = bench(robot, study.factors.coulomb_velocity)
     with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
-        return make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / part.rate)
+        return make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / part.rate, delay=part.delay)
 
 
 @lru_cache(maxsize=16)
@@ -137,7 +143,8 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     planned = motion(np.linspace(0.0, motion.duration, 501))
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
-    return Bench(model, motion, peak_torque, top_speed)
+    inertia = np.diagonal(model.mass_matrix(planned.q), axis1=-2, axis2=-1).mean(axis=0)
+    return Bench(model, motion, peak_torque, top_speed, inertia)
 
 
 def perform(study: Definition, part: Part, controller: Any) -> dict[str, Floats]:
@@ -157,17 +164,17 @@ def perform(study: Definition, part: Part, controller: Any) -> dict[str, Floats]
     """
     made = bench(study.robots[part.robot], study.factors.coulomb_velocity)
     drawn = draw(study)
-    chosen = drawn.at(part.rate)[part.first : part.last]
+    chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
     vary = plant_values(study, made, drawn, chosen)
     duration = made.motion.duration + study.execution.rest
     run = simulate(
-        made.model,
+        plant_of(study.factors, made, period),
         controller,
         made.motion,
         duration=duration,
         period=period,
-        delay=study.execution.delay * period,
+        delay=part.delay * period,
         substeps=_substeps(study, made, period),
         vary=vary,
         save_every=max(1, round(duration / period / _SAMPLES)),
@@ -181,34 +188,24 @@ def plant_values(study: Definition, made: Bench, runs: Runs, chosen: NDArray[np.
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
     _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
-    wrong = wrong_parameters(made.model, runs.model_error[first], factors.model_error[1], study.design.seed)
+    wrong = wrong_parameters(made.model, runs["model_error"][first], factors.model_error[1], study.design.seed)
     values = {name: value[runs.point[chosen]] for name, value in wrong.items()}
-    mass = runs.payload[chosen]
-    values["payload.mass"] = mass
-    if any(factors.payload_center):
-        values["payload.center_of_mass"] = np.broadcast_to(factors.payload_center, (len(chosen), 3)).copy()
-    if factors.payload_radius:
-        values["payload.inertia"] = 0.4 * factors.payload_radius**2 * mass[:, None, None] * np.eye(3)
-    if factors.friction[1]:
-        for joint, name in enumerate(made.model.joint_names):
-            most = runs.friction[chosen] * made.peak_torque[joint]
-            speed = made.top_speed[joint]
-            viscous = factors.viscous_share * most / speed if speed > 0.0 else np.zeros(len(chosen))
-            values[f"joints.{name}.viscous_friction"] = viscous
-            values[f"joints.{name}.coulomb_friction"] = (1.0 - factors.viscous_share) * most
-    return values
+    unknowns = {name: value[chosen] for name, value in runs.unknowns.items()}
+    return values | values_of(factors, made, unknowns, study.execution.step)
 
 
 def _substeps(study: Definition, made: Bench, period: float) -> int:
-    """Steps in a period that are short enough for the strongest friction of the study, along the whole motion."""
-    none = np.zeros(1)
-    runs = Runs(none, none + study.factors.friction[1], none, none, np.zeros(1, dtype=np.intp))
-    strongest = plant_values(study.replace(model_error=0.0), made, runs, runs.point)
+    """Steps in a period that are short enough for the fastest effect of the study, along the whole motion."""
+    factors, step = study.factors, study.execution.step
+    strongest = values_of(
+        factors.of_friction_only(), made, {"payload": np.zeros(1), "friction": np.array([factors.friction[1]])}, step
+    )
     times = np.linspace(0.0, made.motion.duration, 5)
-    rate = max(fastest_friction_rate(made.model, q, strongest) for q in made.motion(times).q)
-    lightest = 1.0 - study.factors.model_error[1]
-    needed = math.ceil(rate / lightest * period / _STABLE)
-    return max(math.ceil(period / study.execution.step * (1.0 - 1e-9)), needed)
+    dry = 1.0 + factors.static_friction[1] + factors.position_friction[1]
+    rate = dry * max(fastest_friction_rate(made.model, q, strongest) for q in made.motion(times).q)
+    lightest = 1.0 - factors.model_error[1]
+    needed = math.ceil(max(rate / lightest, fastest_effect(factors, made, step)) * period / _STABLE)
+    return max(math.ceil(period / step * (1.0 - 1e-9)), needed)
 
 
 def _check_torques(robot: StudyRobot, made: Bench) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.studies.results import Curve, StudyResults
+from chasles.studies.settings import shown_unknown
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, QUIET, axis_name, title_above
 
@@ -70,21 +71,20 @@ def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
 
 
 def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Panel]:
-    titles = {
-        "payload": ("Payload", "payload [kg]"),
-        "friction": ("Friction", "friction [% of peak torque]"),
-        "model_error": ("Model error", "largest error of a parameter [%]"),
-    }
     panels = []
-    for factor, (title, x_title) in titles.items():
-        if np.ptp(getattr(results.runs, factor)) > 0.0:
-            scale = 1.0 if factor == "payload" else 100.0
+    for factor, values in results.runs.unknowns.items():
+        if np.ptp(values) > 0.0:
+            meaning, scale, unit = shown_unknown(factor)
             curves = {name: _scaled(results.curve(robot, name, factor), scale) for name in names}
-            panels.append(Panel(title, x_title, curves))
+            label = f"{meaning} [{unit}]" if unit else meaning
+            panels.append(Panel(plot_text(meaning[:1].upper() + meaning[1:]), plot_text(label), curves))
     rates = results.study.factors.rates
     if len(rates) > 1:
         curves = {name: results.curve(robot, name, "rate") for name in names}
         panels.append(Panel("Sample rate", "sample rate [Hz]", curves, True, True, rates))
+    if len(results.study.factors.delays) > 1:
+        curves = {name: results.curve(robot, name, "delay") for name in names}
+        panels.append(Panel("Delay", "delay [sample periods]", curves, True))
     made = results.study.robots[[known.title for known in results.study.robots].index(robot)]
     duration = made.times[-1] + results.study.execution.rest
     curves = {name: _scaled(results.profile(robot, name), duration) for name in names}

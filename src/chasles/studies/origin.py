@@ -14,7 +14,7 @@ from chasles.studies.experiment import Part, controller_of
 from chasles.studies.identity import digest_of, environment
 
 #: Changes with what follows, so that no results of another format are taken for these.
-_FORMAT = 2
+_FORMAT = 3
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -62,7 +62,7 @@ def origin_of(study: Definition, part: Part, controller: Any) -> Origin:
     content = {
         "robot": (robot.toml, robot.times, robot.waypoints),
         "controller": told,
-        "part": (part.rate, part.first, part.last),
+        "part": (part.rate, part.delay, part.first, part.last),
         **{name: _fields(getattr(study, name)) for name in ("factors", "design", "execution")},
     }
     return Origin(tuple(sorted(environment().items())), json.dumps(content, sort_keys=True))
@@ -73,7 +73,7 @@ class Origins:
 
     def __init__(self, study: Definition) -> None:
         self.study = study
-        self._controllers: dict[tuple[int, int, float], Any] = {}
+        self._controllers: dict[tuple[int, int, float, float], Any] = {}
         self._origins: dict[Part, Origin] = {}
 
     def of(self, part: Part) -> Origin:
@@ -121,7 +121,7 @@ class Origins:
         )
 
     def _controller(self, part: Part) -> Any:
-        key = part.robot, part.controller, part.rate
+        key = part.robot, part.controller, part.rate, part.delay
         if key not in self._controllers:
             kind = self.study.controllers[part.controller].kind
             self._controllers[key] = None if isinstance(kind, str) else controller_of(self.study, part)

@@ -8,8 +8,11 @@ from os import PathLike
 from pathlib import Path
 
 from chasles import verbs
+from chasles.studies.definition import Definition
+from chasles.studies.experiment import bench
 from chasles.studies.figures import robot_figure
-from chasles.studies.results import Spread, StudyResults, Summary
+from chasles.studies.results import Cell, Spread, StudyResults, Summary
+from chasles.studies.settings import shown_unknown
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import write_page
 
@@ -43,7 +46,7 @@ def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path
     description = html.escape(results.study.description.strip())
     body = f"""{f'<p class="quiet">{description}</p>' if description else ""}
 <section>
-<h2>What is seen</h2>
+<h2>Results</h2>
 <p class="lead">{html.escape(said.overall)}</p>
 <div class="table">{_overview(results)}</div>
 </section>
@@ -79,7 +82,20 @@ def _robot(results: StudyResults, robot: str, text: str) -> str:
     return f"""<section>
 <h2>{html.escape(robot)}</h2>
 <p>{html.escape(text)}</p>
-<div class="table">{_table(rows, results.unit(robot))}</div>
+<div class="table">{_table(rows, results.unit(robot), results.ranks(robot))}</div>
+<h3>By sample rate and delay</h3>
+<div class="table">{_cells(results, robot)}</div>
+<p class="quiet">Median of the RMS joint error [m{results.unit(robot)}] and share of lost runs, each with its 95 %
+interval.</p>
+<h3>Poles of the design</h3>
+<div class="table">{_poles(results, robot)}</div>
+<p class="quiet">Natural frequency [rad/s], damping ratio, third pole [rad/s], stiffness [1/s²] that each law was
+designed for, for the model it believes in and without delay. Bold: lower than asked for, because the sample period is
+too long.</p>
+<h3>Effects of the unknowns</h3>
+<div class="table">{_effects(results, robot)}</div>
+<p class="quiet">Standardised rank regression of the error on all unknowns at once, with 95 % intervals: 1 orders the
+errors alone, 0 has no monotonic effect. Grey: not significant.</p>
 <div class="plots"><div class="plot"></div>
 <script type="application/json">{embedded_json(robot_figure(results, robot))}</script></div>
 <p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), within the bands
@@ -88,9 +104,74 @@ lies half of the runs, over all values of the other unknowns. Lost runs are draw
 </section>"""
 
 
-def _table(rows: list[Summary], unit: str) -> str:
+def _cells(results: StudyResults, robot: str) -> str:
+    """Rate × delay × controller."""
+    pairs = results.study.factors.cells
+    several = len(results.study.factors.delays) > 1
+    head = "".join(f"<th>{rate:g} Hz{f'<br>delay {delay:g} T' if several else ''}</th>" for rate, delay in pairs)
+    body = []
+    for name in results.controllers(robot):
+        cells = "".join(f"<td>{_cell(cell)}</td>" for cell in results.cells(robot, name))
+        body.append(f"<tr><td>{html.escape(name)}</td>{cells}</tr>")
+    return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _cell(cell: Cell) -> str:
+    error, lost = cell.rms_error, cell.lost
+    middle = _plain(1e3 * error.value) if math.isfinite(error.value) else "∞"
+    low = _plain(1e3 * error.low) if math.isfinite(error.low) and error.low > 0.0 else "0"
+    high = _plain(1e3 * error.high) if math.isfinite(error.high) else "∞"
+    text = f'{middle}<br><span class="range">{low} … {high}'
+    text += f"<br>lost {100.0 * lost.value:.3g} % ({100.0 * lost.low:.2g} … {100.0 * lost.high:.2g})"
+    return f"{text}</span>"
+
+
+def _poles(results: StudyResults, robot: str) -> str:
+    rates = results.study.factors.rates
+    body = []
+    for name in results.controllers(robot):
+        found = {cell.rate: cell.poles for cell in results.cells(robot, name)}
+        cells = []
+        for rate in rates:
+            poles = found[rate]
+            if poles is None:
+                cells.append("<td>own gains</td>")
+                continue
+            mark = ' class="best"' if poles.is_lowered else ""
+            third = f", {poles.integral:.3g}" if poles.integral else ""
+            stiffness = f", {poles.stiffness:.4g}" if math.isfinite(poles.stiffness) else ""
+            cells.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}</td>")
+        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
+    head = "".join(f"<th>{rate:g} Hz</th>" for rate in rates)
+    return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _effects(results: StudyResults, robot: str) -> str:
+    names = results.controllers(robot)
+    found = {name: results.effects(robot, name) for name in names}
+    factors = list(dict.fromkeys(factor for effects in found.values() for factor in effects))
+    if not factors:
+        return "<p>No unknown varies.</p>"
+    body = []
+    for name in names:
+        cells = []
+        for factor in factors:
+            effect = found[name].get(factor)
+            if effect is None:
+                cells.append("<td>–</td>")
+                continue
+            quiet = ' class="range"' if effect.low * effect.high <= 0.0 else ""
+            cells.append(
+                f'<td{quiet}>{effect.value:.2f} <span class="range">{effect.low:.2f} … {effect.high:.2f}</span></td>'
+            )
+        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
+    head = "".join(f"<th>{html.escape(shown_unknown(factor)[0])}</th>" for factor in factors)
+    return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _table(rows: list[Summary], unit: str, ranked: dict[str, int]) -> str:
     head = (
-        f"<th>controller</th><th>RMS joint error<br>[m{unit}]</th><th>largest<br>[m{unit}]</th>"
+        f"<th>controller</th><th>rank</th><th>RMS joint error<br>[m{unit}]</th><th>largest<br>[m{unit}]</th>"
         f"<th>at the end<br>[m{unit}]</th><th>RMS tool error<br>[mm]</th><th>largest<br>[mm]</th>"
         "<th>effort<br>planned = 1</th><th>work<br>[J]</th><th>lost</th>"
     )
@@ -106,7 +187,7 @@ def _table(rows: list[Summary], unit: str) -> str:
     least = {name: _least(rows, name) for name in measures}
     body = []
     for row in rows:
-        cells = [f"<td>{html.escape(row.controller)}</td>"]
+        cells = [f"<td>{html.escape(row.controller)}</td><td>{ranked[row.controller]}</td>"]
         for name, scale in measures.items():
             spread: Spread = getattr(row, name)
             mark = ' class="best"' if spread.median == least[name] and "error" in name else ""
@@ -128,13 +209,23 @@ def _how(results: StudyResults) -> str:
     items = [
         f"Each controller makes the same {len(results.runs):,} runs on each robot, drawn by {drawn} "
         f"(seed {design.seed}). It knows the planned motion and the robot as described, and nothing of what follows.",
+        f"{results.runs.distinct:,} of the runs have unknowns of their own: the effective sample size. The pairs of "
+        "rate and delay share them without repetition."
+        if study.design.method != "grid"
+        else "Each pair of rate and delay "
+        f"meets the same {results.runs.distinct:,} combinations of unknowns: the effective sample size.",
         f"A ball of {_from_to(factors.payload, 1.0, 'kg')} at the tool.",
         f"Friction of {_from_to(factors.friction, 100.0, '%')} of each joint's peak torque in the planned motion, "
         f"reached at its top speed; {100.0 * factors.viscous_share:g} % of it viscous, the rest Coulomb friction.",
         f"Masses, centres of mass, inertias and motor inertias that differ from the model's by up to "
         f"{_from_to(factors.model_error, 100.0, '%')}, each at random.",
-        f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz; torques are held between samples"
-        + (" and cut off at the motors' limits." if study.execution.torque_limits else "."),
+        *_further_unknowns(study),
+        f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz and delays of "
+        f"{', '.join(f'{delay:g}' for delay in factors.delays)} sample periods; torques are held between samples.",
+        *_torque_limits(results),
+        "A controller is better than another if, in the same runs, it loses significantly fewer or, where neither "
+        "does, errs significantly more often less: sign tests whose joint error probability is 5 %. The rank counts "
+        "the controllers that are better.",
         f"The robot is integrated by the Runge–Kutta method of order 4 with steps of {1e3 * study.execution.step:g} ms "
         f"at most. A run is lost when a joint errs by more than {study.execution.lost_beyond:g} (rad or m); it then "
         "counts as infinite in all quantiles. Small numbers in the tables are the 5 % and 95 % quantiles.",
@@ -146,7 +237,41 @@ def _how(results: StudyResults) -> str:
             "<details><summary>The study's definition: save it as a .toml file, change it, and run it with "
             f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
         )
-    return f'<section><h2>What was done</h2><ul class="how">{listed}</ul>{source}</section>'
+    return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
+
+
+def _further_unknowns(study: Definition) -> list[str]:
+    """Describe the effects that the study adds, with their ranges and what is fixed about them."""
+    factors = study.factors
+    fixed = {
+        "picked_payload": "picked up after {:.0%} and put down after {:.0%} of the motion".format(*factors.carried),
+        "motor_speed": "above which the motors' voltage leaves no torque; at rest it leaves four times the peak torque",
+        "encoder_step": "velocities are differentiated positions, filtered over two sample periods",
+        "resonance": "of each link on its own elastic joint, with encoders at the motors",
+        "tip_force": "constant, along ({:g}, {:g}, {:g})".format(*factors.tip_direction),
+    }
+    said = []
+    for name, ends in factors.ranges.items():
+        if name in ("payload", "friction", "model_error"):
+            continue
+        meaning, scale, unit = shown_unknown(name)
+        note = f", {fixed[name]}" if name in fixed else ""
+        said.append(f"{meaning[:1].upper() + meaning[1:]}: {_from_to(ends, scale, unit)}{note}.")
+    return said
+
+
+def _torque_limits(results: StudyResults) -> list[str]:
+    """Say on which robots the effort limits of the description act; those without limits have none."""
+    if not results.study.execution.torque_limits:
+        return ["The robots' effort limits do not act."]
+    limited: list[str] = []
+    free: list[str] = []
+    for known in results.study.robots:
+        limits = bench(known, results.study.factors.coulomb_velocity).model.effort_limits
+        acts = ((limits > 0.0) & (limits < math.inf)).any()
+        (limited if acts else free).append(known.title)
+    said = [f"Torques are cut off at the effort limits of {', '.join(limited)}."] if limited else []
+    return [*said, f"{', '.join(free)}: the description has no effort limits, so that none act."] if free else said
 
 
 def _from_to(ends: tuple[float, float], scale: float, unit: str) -> str:

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from chasles import verbs
 from chasles.errors import MissingExtraError, UnknownNameError
 from chasles.mechanics.plain_coordinates import joint_units
+from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import Part, bench
+from chasles.studies.gains import Attained
 from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
 
 if TYPE_CHECKING:
     import xarray
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FACTORS = ("payload", "friction", "model_error", "rate")
 #: Quantiles of a measure that summaries show: low, middle, high.
 QUANTILES = (0.05, 0.5, 0.95)
 #: Those that curves show: within their band lies half of the runs.
@@ -85,7 +87,7 @@ class Summary:
     robot, controller
         Titles.
     runs
-        How many.
+        Number of runs.
     lost
         Share of lost runs.
     rms_error, peak_error, final_error
@@ -109,6 +111,34 @@ class Summary:
     peak_tool_error: Spread
     effort: Spread
     work: Spread
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One controller on one robot at one sample rate and delay.
+
+    Attributes
+    ----------
+    rate
+        Sample rate, Hz.
+    delay
+        Delay, in sample periods.
+    runs
+        Number of runs.
+    lost
+        Share of lost runs with its interval.
+    rms_error
+        Median of the RMS joint error with its interval, rad (m); lost runs count as infinite.
+    poles
+        Poles that the controller was designed for; None where it has no rule for them.
+    """
+
+    rate: float
+    delay: float
+    runs: int
+    lost: Interval
+    rms_error: Interval
+    poles: Attained | None
 
 
 @dataclass(frozen=True)
@@ -163,7 +193,7 @@ class StudyResults:
                 (part.robot, part.controller),
                 {name: np.full((len(runs), *array.shape[1:]), np.nan) for name, array in arrays.items()},
             )
-            chosen = runs.at(part.rate)[part.first : part.last]
+            chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name, array in arrays.items():
                 own[name][chosen] = array
         return cls(study, runs, values, computed)
@@ -198,6 +228,58 @@ class StudyResults:
             rows.append(Summary(*titles, len(self.runs), lost, **spreads))
         return rows
 
+    @property
+    def factors(self) -> list[str]:
+        """Names of the factors: all unknowns that act, ``"rate"`` and ``"delay"``."""
+        return [*self.runs.unknowns, "rate", "delay"]
+
+    def compare(self, robot: str, first: str, second: str) -> Comparison:
+        """Compare two controllers on a robot run by run; every pair of the robot's controllers counts as compared.
+
+        Examples
+        --------
+        >>> from chasles import studies
+        >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=16, rates=[250.0], delays=[0.0])
+        >>> results = study.replace(controllers=study.controllers[2:4]).run()
+        >>> results.compare("Mazure's arm", "computed torque", "computed torque with integral").winner
+        'computed torque with integral'
+        """
+        count = len(self.controllers(robot))
+        errors = self.of_pair(robot, first)["rms_error"], self.of_pair(robot, second)["rms_error"]
+        return compare(first, second, errors, max(1, count * (count - 1) // 2))
+
+    def ranks(self, robot: str) -> dict[str, int]:
+        """Rank the controllers of a robot by paired comparisons: 1 and one more for each significantly better one.
+
+        One is better than another that loses fewer runs, or, where neither does, that more often errs less.
+        """
+        names = self.controllers(robot)
+        return ranks(names, {name: self.of_pair(robot, name)["rms_error"] for name in names})
+
+    def effects(self, robot: str, controller: str) -> dict[str, Interval]:
+        """Return what each unknown does to the RMS joint error, all others held; see `statistics.rank_effects`."""
+        varying = {name: values for name, values in self.runs.unknowns.items() if np.ptp(values) > 0.0}
+        _, cell = np.unique(np.stack([self.runs.rate, self.runs.delay]), axis=1, return_inverse=True)
+        return rank_effects(varying, cell.ravel(), self.of_pair(robot, controller)["rms_error"])
+
+    def cells(self, robot: str, controller: str) -> list[Cell]:
+        """Return what a controller did on a robot at each sample rate and delay."""
+        values = self.of_pair(robot, controller)
+        place, made = next((k, known) for k, known in enumerate(self.study.robots) if known.title == robot)
+        choice = self.study.controllers[next(c for r, c in self.values if r == place and self._title(c) == controller)]
+        known = bench(made, self.study.factors.coulomb_velocity)
+        found = []
+        for rate, delay in self.study.factors.cells:
+            chosen = self.runs.at(rate, delay)
+            lost = int(np.isfinite(values["lost_at"][chosen]).sum())
+            poles = attained_poles(choice.kind, choice.settings, known.model, known.motion, 1.0 / rate)
+            error = median(values["rms_error"][chosen])
+            found.append(Cell(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+        return found
+
+    def _title(self, controller: int) -> str:
+        return self.study.controllers[controller].title
+
     def curve(self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10) -> Curve:
         """A measure against a factor, over all values of the other factors.
 
@@ -206,19 +288,19 @@ class StudyResults:
         robot, controller
             Titles.
         factor
-            ``"payload"``, ``"friction"``, ``"model_error"`` or ``"rate"``.
+            A name of `factors`.
         measure
             A name of `MEASURES`.
         classes
-            Classes of about equally many runs; rates, and factors with fewer values, have one for each value.
+            Classes of about equally many runs; rates, delays, and factors with fewer values, have one for each value.
         """
-        if factor not in FACTORS:
-            raise UnknownNameError("factor", factor, FACTORS)
+        if factor not in self.factors:
+            raise UnknownNameError("factor", factor, self.factors)
         if measure not in MEASURES:
             raise UnknownNameError("measure", measure, MEASURES)
         values = self.of_pair(robot, controller)
-        x: Floats = getattr(self.runs, factor)
-        groups = _classes(x, len(x) if factor == "rate" else classes)
+        x = self.runs[factor]
+        groups = _classes(x, len(x) if factor in ("rate", "delay") else classes)
         spreads = [Spread.of(values[measure][group], QUARTILES) for group in groups]
         return Curve(
             np.array([np.median(x[group]) for group in groups]),
@@ -253,8 +335,9 @@ class StudyResults:
             for (r, c), values in self.values.items():
                 array[r, controllers.index(self.study.controllers[c].title)] = values[name]
             data[name] = (("robot", "controller", "run"), array, {"units": unit, "long_name": meaning})
-        units = {"payload": "kg", "friction": "1", "model_error": "1", "rate": "Hz"}
-        coordinates = {name: ("run", getattr(self.runs, name), {"units": units[name]}) for name in FACTORS}
+        coordinates: dict[str, Any] = {name: ("run", values) for name, values in self.runs.unknowns.items()}
+        coordinates["rate"] = "run", self.runs.rate, {"units": "Hz"}
+        coordinates["delay"] = "run", self.runs.delay, {"long_name": "delay in sample periods"}
         return xarray.Dataset(
             data,
             coords={"robot": robots, "controller": controllers, **coordinates},

@@ -10,7 +10,7 @@ from typing import Any
 from chasles.errors import warn
 from chasles.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, parts, prepare
+from chasles.studies.experiment import Part, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins
 from chasles.studies.results import StudyResults
 from chasles.studies.store import Arrays, Store
@@ -19,6 +19,10 @@ from chasles.studies.workers import Performed, on_cluster, on_this_machine
 
 class DamagedResultsWarning(UserWarning):
     """Files of results were damaged; their runs are simulated anew."""
+
+
+class LoweredFrequencyWarning(UserWarning):
+    """Sample periods are too long for the frequency asked for, so that controllers were designed for a lower one."""
 
 
 def run(
@@ -85,6 +89,13 @@ def _performed(
     if not missing:
         return
     prepare(study)
+    lowered = lowered_frequencies(study)
+    if lowered:
+        warn(
+            f"the frequency was lowered where the sample period is too long for it: {'; '.join(lowered)}. Equal poles "
+            "are compared only at the other rates; choose a lower frequency, or higher rates",
+            LoweredFrequencyWarning,
+        )
     runs = sum(part.runs for part in wanted)
     ready = runs - sum(part.runs for part in missing)
     show = is_watched() if progress is None else progress

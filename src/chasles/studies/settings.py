@@ -2,33 +2,107 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.studies.checks import array_of, check_whole, ends, number, sample_rates
+from chasles.studies.checks import (
+    array_of,
+    check_whole,
+    distinct_numbers,
+    ends,
+    number,
+    positive_ends,
+    sample_rates,
+    shortened,
+)
 
 METHODS = ("latin-hypercube", "sobol", "random", "grid")
 MOST_RUNS = 1_000_000
 Range = tuple[float, float]
 
+#: Bounds of the ranges that have 0 for no effect.
+_LARGEST = {
+    "payload": 1e6,
+    "friction": 100.0,
+    "model_error": 0.9,
+    "picked_payload": 1e6,
+    "static_friction": 100.0,
+    "position_friction": 1.0,
+    "motor_lag": 10.0,
+    "encoder_step": 10.0,
+    "tip_force": 1e6,
+}
+#: Unknowns with names of their own: meaning, factor to the unit in which they are shown, and that unit.
+UNKNOWNS = {
+    "payload": ("payload", 1.0, "kg"),
+    "friction": ("friction", 100.0, "% of the peak torque"),
+    "model_error": ("model error", 100.0, "%"),
+    "picked_payload": ("payload picked up on the way", 1.0, "kg"),
+    "static_friction": ("breakaway beyond Coulomb friction", 100.0, "%"),
+    "position_friction": ("friction that changes along the way", 100.0, "%"),
+    "motor_lag": ("motor lag", 1e3, "ms"),
+    "motor_torque": ("motor torque limit", 1.0, "× the peak torque"),
+    "motor_speed": ("motor speed limit", 1.0, "× the top speed"),
+    "encoder_step": ("encoder resolution", 1e3, "mrad"),
+    "resonance": ("resonance", 1.0, "Hz"),
+    "tip_force": ("force at the tip", 1.0, "N"),
+}
+
+
+def shown_unknown(name: str) -> tuple[str, float, str]:
+    """Return meaning, factor and unit with which an unknown is shown; a parameter of the plant goes by its own name."""
+    return UNKNOWNS.get(name, (name, 1.0, ""))
+
 
 @dataclass(frozen=True)
 class Factors:
-    """What varies from run to run, each from its first to its second number.
+    """What varies from run to run. A range goes from its first to its second number.
+
+    Effects whose range ends at 0, or is not given, are not simulated. Joint quantities are relative to the planned
+    motion without friction and payload: to each joint's peak torque, top speed and mean inertia.
 
     Attributes
     ----------
     payload
-        Mass at the tool, kg, that no controller knows of.
+        Mass at the tool, kg.
     friction
-        Friction of each joint, that no controller knows of, as a share of the joint's peak torque: the largest that
-        the planned motion takes without friction and payload. Reached at the motion's top speed.
+        Friction of each joint at the motion's top speed, as a share of the joint's peak torque.
     model_error
         Largest relative error of masses, centres of mass, inertias and motor inertias: the robot's numbers are those
         of its description, each times its own random factor.
+    picked_payload
+        Further mass at the tool, kg, picked up on the way and put down again: see `carried`.
+    static_friction
+        Breakaway torque beyond Coulomb friction, as a share of the latter.
+    position_friction
+        Share of the dry friction that changes along a joint's rotation, once a turn; at most 1.
+    motor_lag
+        Time constant with which torques follow commands, s. Values below half a step of the integrator count as that.
+    motor_torque
+        Largest torque of the motors (their current limit), in units of the peak torque; None for no limit.
+    motor_speed
+        Speed at which the motors' voltage leaves no torque, in units of the top speed; None for no limit. The torque
+        falls linearly to there, from four times the peak torque at rest.
+    encoder_step
+        Resolution of the position encoders, rad or m. With it, velocities are differentiated positions, filtered over
+        two sample periods.
+    resonance
+        Frequency, Hz, with which each link swings on the elasticity of its own joint; None for stiff joints. Encoders
+        are then on the motors' side, behind whose springs rotors of a quarter of the joint's inertia are added.
+    tip_force
+        Constant force at the tool along `tip_direction`, N.
+    plant
+        Any other parameter of the plant by its name in `chasles.Plant.parameters`, with its range.
     rates
         Sample rates of the controllers, Hz. Each run has one of them.
+    delays
+        Delays from sampling to the torque's effect, in sample periods. Each run has one of them.
+    carried
+        When the picked payload is picked up and put down, as shares of the motion's duration.
+    tip_direction
+        Direction of the tip force in world axes.
     payload_center
         Centre of the payload in the tool's frame, m.
     payload_radius
@@ -42,24 +116,65 @@ class Factors:
     payload: Range = (0.0, 5.0)
     friction: Range = (0.0, 0.5)
     model_error: Range = (0.0, 0.2)
+    picked_payload: Range = (0.0, 0.0)
+    static_friction: Range = (0.0, 0.0)
+    position_friction: Range = (0.0, 0.0)
+    motor_lag: Range = (0.0, 0.0)
+    motor_torque: Range | None = None
+    motor_speed: Range | None = None
+    encoder_step: Range = (0.0, 0.0)
+    resonance: Range | None = None
+    tip_force: Range = (0.0, 0.0)
+    plant: Mapping[str, Range] = field(default_factory=dict)
     rates: tuple[float, ...] = (60.0, 125.0, 250.0, 500.0, 1000.0, 2000.0)
+    delays: tuple[float, ...] = (0.0,)
+    carried: Range = (0.25, 0.75)
+    tip_direction: tuple[float, ...] = (1.0, 0.0, 0.0)
     payload_center: tuple[float, ...] = (0.0, 0.0, 0.0)
     payload_radius: float = 0.05
     viscous_share: float = 0.5
     coulomb_velocity: float = 0.05
 
     def __post_init__(self) -> None:
+        plant = self.plant
+        if not isinstance(plant, Mapping):
+            raise ArgumentError(f"'plant' must be a table of parameters and ranges, not {shortened(plant)}")
+        optional = {name: getattr(self, name) for name in ("motor_torque", "motor_speed", "resonance")}
         set_fields(
             self,
-            payload=ends(self.payload, "payload", 1e6),
-            friction=ends(self.friction, "friction", 100.0),
-            model_error=ends(self.model_error, "model_error", 0.9),
+            **{name: ends(getattr(self, name), name, largest) for name, largest in _LARGEST.items()},
+            **{name: None if value is None else positive_ends(value, name) for name, value in optional.items()},
+            plant={str(name): ends(value, str(name), 1e9, -1e9) for name, value in plant.items()},
             rates=sample_rates(self.rates),
+            delays=distinct_numbers(self.delays, "delays", "delays in sample periods", least=0.0, most=10.0),
+            carried=ends(self.carried, "carried", 1.0),
+            tip_direction=tuple(array_of(self.tip_direction, (3,), "tip_direction").tolist()),
             payload_center=tuple(array_of(self.payload_center, (3,), "payload_center").tolist()),
             payload_radius=number(self.payload_radius, "payload_radius"),
             viscous_share=number(self.viscous_share, "viscous_share", most=1.0),
             coulomb_velocity=number(self.coulomb_velocity, "coulomb_velocity", above=0.0),
         )
+        if not self.carried[0] < self.carried[1]:
+            raise ArgumentError("'carried' must be two different shares of the motion")
+        if not any(self.tip_direction):
+            raise ArgumentError("'tip_direction' must not be zero")
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """Ranges of all unknowns that act, by name, in a fixed order."""
+        given = {name: getattr(self, name) for name in UNKNOWNS}
+        acting = {name: ends for name, ends in given.items() if ends is not None and ends[1] > 0.0}
+        always = {name: given[name] for name in ("payload", "friction", "model_error")}
+        return always | acting | dict(self.plant)
+
+    def of_friction_only(self) -> Factors:
+        """Return factors whose dry friction is Coulomb's and nothing else acts."""
+        return Factors(friction=self.friction, viscous_share=self.viscous_share, coulomb_velocity=self.coulomb_velocity)
+
+    @property
+    def cells(self) -> list[tuple[float, float]]:
+        """All pairs of rate and delay; each run belongs to one."""
+        return [(rate, delay) for rate in self.rates for delay in self.delays]
 
 
 @dataclass(frozen=True)
@@ -71,8 +186,8 @@ class Design:
     method
         ``"latin-hypercube"``, ``"sobol"``, ``"random"``, or ``"grid"``: all combinations.
     runs
-        Number of runs of each controller on each robot, shared by the sample rates, which all meet the same payloads,
-        friction and errors. A grid has ``levels**3`` for each rate.
+        Number of runs of each controller on each robot, shared by the pairs of rate and delay. No two runs have the
+        same unknowns, and those of each pair fill their ranges. A grid has all combinations of levels for each pair.
     seed
         Of all that is random. The same seed gives the same runs, and all controllers meet the same.
     levels
@@ -102,8 +217,6 @@ class Execution:
         Time simulated after the motion's end, s.
     step
         Longest step of the integrator (classical Runge–Kutta), s; friction may ask for shorter ones.
-    delay
-        Time from sampling to the torque's taking effect, in sample periods.
     torque_limits
         Whether the motors give no more than the robot's effort limits.
     lost_beyond
@@ -114,7 +227,6 @@ class Execution:
 
     rest: float = 0.25
     step: float = 1e-3
-    delay: float = 0.0
     torque_limits: bool = True
     lost_beyond: float = 1.0
     chunk: int = 500
@@ -125,7 +237,6 @@ class Execution:
         set_fields(
             self,
             rest=number(self.rest, "rest", most=60.0),
-            delay=number(self.delay, "delay", most=10.0),
             step=number(self.step, "step", above=0.0, least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
         )

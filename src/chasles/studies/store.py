@@ -70,7 +70,7 @@ class Store:
     def path(self, part: Part) -> Path:
         """File of a part."""
         robot, controller = self.study.robots[part.robot], self.study.controllers[part.controller]
-        words = f"{robot.title} {controller.title} {part.rate:g}Hz {part.first}-{part.last}"
+        words = f"{robot.title} {controller.title} {part.rate:g}Hz {part.delay:g}T {part.first}-{part.last}"
         readable = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:80]
         return self.folder / f"{readable}-{self.origin(part).digest[:24]}.npz"
 

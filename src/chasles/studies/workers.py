@@ -197,7 +197,7 @@ def _connected(scheduler: Any, connect: Any) -> Any:
 
 def _named(study: Definition, part: Part) -> str:
     robot, controller = study.robots[part.robot].title, study.controllers[part.controller].title
-    return f"'{controller}' on '{robot}' at {part.rate:g} Hz"
+    return f"'{controller}' on '{robot}' at {part.rate:g} Hz, delay {part.delay:g} periods"
 
 
 def _quiet() -> None:

@@ -14,6 +14,7 @@ from chasles.control.linear_quadratic import (
     discretize,
     linear_model,
 )
+from chasles.control.linear_quadratic.along_motion import sampled_model
 from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
@@ -100,3 +101,24 @@ def test_growing_modes_need_no_weight() -> None:
 def test_numbers_must_be_finite(bad: float) -> None:
     with pytest.raises(ArgumentError, match="A and B must be finite"):
         continuous_riccati([[bad]], [[1.0]], 1.0, 1.0)
+
+
+def test_batches_by_doubling_are_scipys_solutions() -> None:
+    """Sampled models along a motion, with integrals as states, and one system in the batch that needs no weight."""
+    arm = ch.load("puma560")
+    A, B = sampled_model(
+        arm, ch.PointToPoint(arm.home, arm.home + 0.5, 1.0)(np.linspace(0.0, 1.0, 6)), 1e-3, integral=True
+    )
+    Q, R = np.diag([100.0] * 6 + [1.0] * 6 + [1e4] * 6), np.diag([1e-4, 1e-4, 1e-3, 1.0, 1.0, 10.0])
+    K, P = discrete_riccati(A, B, Q, R)
+    for k in range(6):
+        expected = scipy.linalg.solve_discrete_are(A[k], B[k], Q, R)
+        np.testing.assert_allclose(P[k], expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
+        gain = np.linalg.solve(R + B[k].T @ expected @ B[k], B[k].T @ expected @ A[k])
+        np.testing.assert_allclose(K[k], gain, rtol=1e-7, atol=1e-9 * np.abs(gain).max())
+    growing = np.array([[[1.5]], [[0.9]], [[2.0]], [[1.2]], [[0.5]]])
+    K, _ = discrete_riccati(growing, np.ones((5, 1, 1)), 0.0, 1.0)  # mirrored into the circle, or left alone
+    np.testing.assert_allclose((growing - K).ravel(), [1 / 1.5, 0.9, 1 / 2.0, 1 / 1.2, 0.5], rtol=1e-10)
+    drifting = np.broadcast_to([[1.0, 0.0], [0.0, 0.5]], (5, 2, 2))
+    with pytest.raises(RegulatorError, match="no input reaches"):
+        discrete_riccati(drifting, np.array([[0.0], [1.0]]), 1.0, 1.0)

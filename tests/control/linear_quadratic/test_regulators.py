@@ -264,7 +264,7 @@ def test_measured_velocities_are_not_used() -> None:
     controller = LinearQuadraticGaussian(ARM)
     given = {"schedule": Record({name: part[3] for name, part in controller.schedule(times, motion).items()})}
     reference = Motion(*(part[3] for part in motion))
-    state = Record(prediction=np.array([0.01, -0.02, 0.1, 0.2]), integral=np.zeros(0))
+    state = Record(prediction=np.array([0.01, -0.02, 0.1, 0.2]), integral=np.zeros(0), pending=np.zeros(0))
     results = [
         controller.law(0.03, np.array([0.1, 0.2]), qd, reference, state, given, 1e-2)
         for qd in (np.zeros(2), np.full(2, np.nan))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import joined_weights
+from chasles.control.linear_quadratic.riccati_flow import doubled
 from chasles.errors import ArgumentError, ChaslesError
 
 Floats = NDArray[np.float64]
@@ -18,6 +19,10 @@ Floats = NDArray[np.float64]
 _NOT_REACHED = 1e-8
 _MARGIN = 1e-9  # of an eigenvalue that counts as being on the boundary of stability
 _RESIDUAL = 1e-6  # of the equation, relative to its largest term
+
+_BATCH = 4  # systems from which on they are solved together
+_MOST_DOUBLINGS = 40
+_DECAYED = 1e-15  # part of a transition matrix that counts as nothing
 
 
 class RegulatorError(ChaslesError, ValueError):
@@ -41,7 +46,7 @@ def continuous_riccati(
     Parameters
     ----------
     A, B
-        Shapes (..., n, n) and (..., n, m); a batch is solved one after another.
+        Shapes (..., n, n) and (..., n, m); leading axes are a batch.
     Q, R, N
         Weights (n, n), (m, m), (n, m); for Q and R also a diagonal or one number.
 
@@ -67,7 +72,10 @@ def discrete_riccati(
 ) -> InfiniteHorizon:
     """Stabilising solution of P = Q + AᵀPA - (AᵀPB + N) K with K = (R + BᵀPB)⁻¹ (BᵀPA + Nᵀ).
 
-    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. SciPy solves it; the result is checked.
+    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. SciPy solves it; batches are solved all
+    at once by doubling the horizon until it is infinite. The result is checked.
+
+    Source of the doubling: Anderson, "Second-order convergent algorithms for the steady-state Riccati equation" (1978).
 
     Parameters
     ----------
@@ -81,10 +89,18 @@ def discrete_riccati(
     >>> discrete_riccati([[1.0]], [[1.0]], 1.0, 1.0).P.round(4)
     array([[1.618]])
     """
-    return _each(_solve_discrete, A, B, Q, R, N)
+    return _each(_solve_discrete, A, B, Q, R, N, _solve_discrete_batch)
 
 
-def _each(solve: Callable[..., tuple[Floats, Floats]], A: Any, B: Any, Q: Any, R: Any, N: Any) -> InfiniteHorizon:
+def _each(
+    solve: Callable[..., tuple[Floats, Floats]],
+    A: Any,
+    B: Any,
+    Q: Any,
+    R: Any,
+    N: Any,
+    solve_batch: Callable[..., tuple[Floats, Floats, NDArray[np.bool_]]] | None = None,
+) -> InfiniteHorizon:
     A, B = as_system(A, B)
     n, m = B.shape[-2:]
     if not (np.isfinite(A).all() and np.isfinite(B).all()):
@@ -94,7 +110,10 @@ def _each(solve: Callable[..., tuple[Floats, Floats]], A: Any, B: Any, Q: Any, R
     A, B = np.broadcast_to(A, (*batch, n, n)), np.broadcast_to(B, (*batch, n, m))
     weights = np.broadcast_to(weights, (*batch, m + n, m + n))
     K, P = np.empty((*batch, m, n)), np.empty((*batch, n, n))
-    for place in np.ndindex(batch):
+    solved = np.zeros(batch, dtype=bool)
+    if solve_batch is not None and solved.size >= _BATCH:
+        K, P, solved = solve_batch(A, B, weights[..., m:, m:], weights[..., :m, :m], weights[..., m:, :m])
+    for place in map(tuple, np.argwhere(~solved)):
         W = weights[place]
         K[place], P[place] = solve(A[place], B[place], W[m:, m:], W[:m, :m], W[m:, :m])
     return InfiniteHorizon(K, P)
@@ -129,6 +148,38 @@ def _solve_discrete(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats) -> tu
     if np.abs(np.linalg.eigvals(A - B @ K)).max(initial=0.0) >= 1.0 or _large(residual, terms):
         raise _reason(A, B, Q, N, R, np.abs, 1.0, "the solution found does not stabilise")
     return K, P
+
+
+def _solve_discrete_batch(
+    A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return K, P, and which of them are stabilising solutions: the others need more care."""
+    both = np.linalg.solve(R, np.concatenate([_T(B), _T(N)], axis=-1))  # of the cost of u + R⁻¹Nᵀx
+    inputs, shift = both[..., : A.shape[-1]], both[..., A.shape[-1] :]
+    phi, G, P = A - B @ shift, B @ inputs, Q - N @ shift
+    scale = np.abs(phi).max(axis=(-1, -2))
+    remaining = scale
+    with np.errstate(all="ignore"):
+        for _ in range(_MOST_DOUBLINGS):
+            try:
+                phi, G, P = doubled(phi, G, P)
+            except np.linalg.LinAlgError:
+                break
+            remaining = np.abs(phi).max(axis=(-1, -2))  # the closed loop over all these steps: it decays if stable
+            if not (remaining > _DECAYED * scale).any():
+                break
+        PB = P @ B
+        F = _T(PB) @ A + _T(N)
+        K = np.linalg.solve(R + _T(B) @ PB, F)
+        terms = (_T(A) @ P @ A, P, _T(F) @ K, Q)
+        residual = np.abs(terms[0] - terms[1] - terms[2] + terms[3]).max(axis=(-1, -2))
+        size = np.max([np.abs(term).max(axis=(-1, -2)) for term in terms], axis=0)
+        solved: NDArray[np.bool_] = (remaining <= _DECAYED * scale) & (residual <= 1e-3 * _RESIDUAL * size)
+    return np.asarray(K, dtype=np.float64), P, solved
+
+
+def _T(M: Floats) -> Floats:
+    return np.swapaxes(M, -1, -2)
 
 
 def _large(residual: Floats, terms: tuple[Floats, ...]) -> bool:

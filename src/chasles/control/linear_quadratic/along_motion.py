@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,8 @@ from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
 
+#: Longest delay, in sample periods.
+MOST_DELAY = 10.0
 _UNEVEN = 1e-6  # of a period, by which the times of calls may differ from a grid
 
 
@@ -65,10 +68,83 @@ def period_of(times: Floats) -> float | None:
     return period
 
 
-def sampled_model(robot: Robot, motion: Motion, period: float, *, integral: bool) -> LinearModel:
-    """Linear models along a motion for held torques; if wanted with integrals, z[k+1] = z[k] + h δq[k], as states."""
-    A, B = discretize(*linear_model(robot, motion), period)
-    return with_integral(A, B, np.eye(robot.n), period) if integral else LinearModel(A, B)
+def sampled_model(robot: Robot, motion: Motion, period: float, *, integral: bool, delay: float = 0.0) -> LinearModel:
+    """Linear models along a motion for held torques, of the states δx, z and u.
+
+    Integrals z[k+1] = z[k] + h δq[k] are states if wanted. Torques u[k-1], u[k-2], … that are still to act are states
+    if they take effect `delay` sample periods after their call: as many as it has begun.
+    """
+    held = delayed_hold(*linear_model(robot, motion), period, delay)
+    A, B = held.A, held.B_late[0]
+    joined = with_integral(A, B, np.eye(robot.n), period) if integral else LinearModel(A, B)
+    return with_pending(joined, held.B_late[1:], robot.n)
+
+
+class DelayedHold(NamedTuple):
+    """x[k+1] = A x[k] + Σ B_late[i] u[k-i] for torques that act late: A (..., 2n, 2n), each B (..., 2n, n)."""
+
+    A: Floats
+    B_late: tuple[Floats, ...]
+
+
+def delayed_hold(A: Floats, B: Floats, period: float, delay: float) -> DelayedHold:
+    """Sample a continuous model whose torques are held for a period and act `delay` periods after their call.
+
+    Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), section 2.3.
+
+    Examples
+    --------
+    A mass of 1 kg feels for half of a period of 1 s the force of the call before:
+
+    >>> model = delayed_hold(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), 1.0, 0.5)
+    >>> [part.ravel().tolist() for part in model.B_late]
+    [[0.125, 0.5], [0.375, 0.5]]
+    """
+    late = pending_count(delay)
+    if not late:
+        A_d, B_d = discretize(A, B, period)
+        return DelayedHold(A_d, (B_d,))
+    older = (delay - (late - 1)) * period  # of the period under the older torque
+    first = discretize(A, B, older)
+    nothing = np.zeros_like(first.B)
+    if period - older <= _UNEVEN * period:
+        return DelayedHold(first.A, (*[nothing] * late, first.B))
+    second = discretize(A, B, period - older)
+    return DelayedHold(second.A @ first.A, (*[nothing] * (late - 1), second.B, second.A @ first.B))
+
+
+def pending_count(delay: float) -> int:
+    """Number of torques that wait to take effect, for a delay in sample periods.
+
+    >>> pending_count(0.0), pending_count(0.5), pending_count(1.0), pending_count(1.2)
+    (0, 1, 1, 2)
+    """
+    return math.ceil(delay - _UNEVEN)
+
+
+def with_pending(model: LinearModel, B_late: tuple[Floats, ...], n: int) -> LinearModel:
+    """Join torques u[k-1], u[k-2], … as states behind those of a model; `B_late` says how each moves (q, q̇)."""
+    if not B_late:
+        return model
+    A, B = model
+    known, late = A.shape[-1], len(B_late)
+    size = known + late * n
+    joined, inputs = np.zeros((*A.shape[:-2], size, size)), np.zeros((*A.shape[:-2], size, n))
+    joined[..., :known, :known], inputs[..., :known, :] = A, B
+    for i, B_i in enumerate(B_late):
+        joined[..., : 2 * n, known + i * n : known + (i + 1) * n] = B_i
+    joined[..., known + n :, known : size - n] = np.eye((late - 1) * n)
+    inputs[..., known : known + n, :] = np.eye(n)
+    return LinearModel(joined, inputs)
+
+
+def with_pending_weights(weights: Weights, delay: float) -> Weights:
+    """Extend Q by zeros for the torques that wait to take effect: each has been paid for at its call."""
+    n = len(weights.R)
+    known = len(weights.Q)
+    Q = np.zeros((known + pending_count(delay) * n,) * 2)
+    Q[:known, :known] = weights.Q
+    return Weights(Q, weights.R)
 
 
 def with_integral(A: Floats, B: Floats, identity: Floats, rate: float) -> LinearModel:
@@ -96,29 +172,45 @@ def stationary_gains(robot: Robot, motion: Motion, weights: Weights, period: flo
     return continuous_riccati(A, B, weights.Q, weights.R).K
 
 
-def held_torques(robot: Robot, motion: Motion) -> Floats:
-    """Torques (..., k, n) that a motion needs: for each call the mean over the period for which they are held.
+def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
+    """Torques (..., k, n) that a motion needs: for each call the mean over the period in which they act.
 
-    By the trapezoidal rule, so that held torques leave the motion by the square of the period only. The last call has
-    its own torque.
+    By the trapezoidal rule, so that held torques leave the motion by the square of the period only. They act `delay`
+    sample periods after the call. Beyond the last call the torques are its own.
     """
     tau: Floats = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
-    return np.concatenate([0.5 * (tau[..., :-1, :] + tau[..., 1:, :]), tau[..., -1:, :]], axis=-2)
+    calls = np.arange(tau.shape[-2])
+    whole, share = divmod(delay, 1.0)
+    reached = [np.minimum(calls + int(whole) + step, calls[-1]) for step in (0, 1, 2)]
+    now, following, last = (tau[..., place, :] for place in reached)
+    begin, end = now + share * (following - now), following + share * (last - following)
+    return np.asarray(0.5 * (begin + end))
 
 
-def regulator_rows(robot: Robot, motion: Motion, gains: Floats) -> Floats:
-    """Row of each call: nominal torque and gains, shape (..., k, n, 1 + 2n or 1 + 3n)."""
-    tau = held_torques(robot, motion)
+def regulator_rows(robot: Robot, motion: Motion, gains: Floats, delay: float = 0.0) -> Floats:
+    """Row of each call: nominal torque and gains, shape (..., k, n, 1 + m) for m states."""
+    tau = held_torques(robot, motion, delay)
     return np.concatenate([tau[..., None], np.broadcast_to(gains, (*tau.shape, gains.shape[-1]))], axis=-1)
 
 
 def regulator_law(
-    robot: Robot, row: Any, q: Any, qd: Any, reference: Motion, integral: Any, period: float
+    robot: Robot, row: Any, q: Any, qd: Any, reference: Motion, memory: Any, period: float, pending: int = 0
 ) -> tuple[Any, Any]:
-    """Torques: nominal ones - K (δq, δq̇, z); and the next integral z of δq = q - q_ref, if there is one."""
-    deviation = q - reference.q
-    tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, integral])
-    return tau, next_deviation_integral(robot, integral, deviation, tau, period)
+    """Torques: nominal ones - K (δq, δq̇, z, u); and the next memory (z, u).
+
+    z is the integral of δq = q - q_ref, if there is one; u are the last `pending` corrections, the latest first.
+    """
+    deviation, count = q - reference.q, len(memory) - pending * robot.n
+    tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, memory])
+    integral = next_deviation_integral(robot, memory[:count], deviation, tau, period)
+    return tau, np.concatenate([integral, next_pending(robot, memory[count:], row[:, 0], tau)])
+
+
+def next_pending(robot: Robot, pending: Any, nominal: Any, tau: Any) -> Any:
+    """Return the corrections that wait to take effect one period later, the latest first: what limits let through."""
+    if not len(pending):
+        return pending
+    return np.concatenate([saturated(tau, robot.effort_limits) - nominal, pending[: -robot.n]])
 
 
 def next_deviation_integral(robot: Robot, integral: Any, deviation: Any, tau: Any, period: float) -> Any:

@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import real, reals
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    MOST_DELAY,
+    delayed_hold,
     held_torques,
     integral_count,
     next_deviation_integral,
+    next_pending,
+    pending_count,
     period_of,
     regulator_weights,
-    with_integral,
+    sampled_model,
+    with_pending_weights,
 )
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
-from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
+from chasles.control.linear_quadratic.linear_model import discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
@@ -53,6 +58,8 @@ class LinearQuadraticGaussian(RobotController):
         of Bryson's rule. The larger, the more the filter believes its encoders.
     encoder_noise
         Standard deviation of measured positions, rad (m): a number or (n,). An encoder of resolution r has r / √12.
+    delay
+        As of `TimeVaryingRegulator`: the filter predicts with the torques that act, and K counts those still to act.
     initial_position_error, initial_velocity_error
         Standard deviation of the deviations at the start, rad and rad/s (m and m/s): numbers or (n,).
 
@@ -78,17 +85,25 @@ class LinearQuadraticGaussian(RobotController):
         integral_error: ArrayLike | None = None,
         torque_error: ArrayLike | None = None,
         encoder_noise: ArrayLike = 1e-4,
+        delay: float = 0.0,
         initial_position_error: ArrayLike = 0.01,
         initial_velocity_error: ArrayLike = 0.1,
     ) -> None:
         n = robot.n
         weights = regulator_weights(robot, Q, R, integral_error)
-        memory = {"prediction": np.zeros(2 * n), "integral": np.zeros(integral_count(weights))}
+        self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
+        memory = {
+            "prediction": np.zeros(2 * n),
+            "integral": np.zeros(integral_count(weights)),
+            "pending": np.zeros(pending_count(self.delay) * n),
+        }
         super().__init__(robot, {}, memory)
         self.q = None if q is None else reals(q, "q", (n,))
         self.weights = weights
         if integral_count(weights):
             self.name += ", with integral action"
+        if self.delay:
+            self.name += f", for a delay of {self.delay:g} periods"
         unknown = np.diagonal(self.weights.R) ** -0.5 if torque_error is None else torque_error
         self.torque_error = reals(unknown, "torque_error", (n,), broadcast=True, above=0.0)
         self.encoder_noise = reals(encoder_noise, "encoder_noise", (n,), broadcast=True, above=0.0)
@@ -105,16 +120,15 @@ class LinearQuadraticGaussian(RobotController):
         if period is None:
             raise ArgumentError("linear-quadratic-Gaussian control needs at least two calls")
         n, batch = self.robot.n, np.shape(motion.q)[:-1]
-        if self.q is None:
-            A, B = discretize(*linear_model(self.robot, motion), period)
-        else:
-            rest = np.zeros(n)
-            A, B = discretize(*linear_model(self.robot, Motion(self.q, rest, rest)), period)
+        where = motion if self.q is None else Motion(self.q, np.zeros(n), np.zeros(n))
+        model = linear_model(self.robot, where)
+        A, B_late = delayed_hold(*model, period, self.delay)
         has_integral = self.initial_state["integral"].size > 0
-        joined = with_integral(A, B, np.eye(n), period) if has_integral else LinearModel(A, B)
-        Q, R = period * self.weights.Q, period * self.weights.R
+        joined = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
+        weights = with_pending_weights(self.weights, self.delay)
+        Q, R = period * weights.Q, period * weights.R
         C, V = encoders(n), self.encoder_noise**2
-        scaled = B * self.torque_error
+        scaled = discretize(*model, period).B * self.torque_error
         W = scaled @ np.swapaxes(scaled, -1, -2)
         if self.q is None:
             last = discrete_riccati(joined.A[..., -1, :, :], joined.B[..., -1, :, :], Q, R).P
@@ -122,23 +136,24 @@ class LinearQuadraticGaussian(RobotController):
             L = kalman_gains(A, C, W, V, self.initial_error**2).L
         else:
             K, L = discrete_riccati(*joined, Q, R).K, stationary_kalman_gains(A, C, W, V).L
-        tau = held_torques(self.robot, motion)
-        matrices = {"K": K, "L": L, "A": A, "B": B}
+        tau = held_torques(self.robot, motion, self.delay)
+        matrices = {"K": K, "L": L, "A": A, "B": np.concatenate(B_late, axis=-1)}
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
         return Record({"torque": tau, **each})
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the prediction of δx, and the integral of the measured deviation."""
+        """Torques of the law; the memory is the prediction of δx, its integral, and the corrections that are to act."""
         now = parameters["schedule"]
         deviation = q - reference.q
         estimate = state.prediction + now.L @ (deviation - state.prediction[: self.robot.n])
-        correction = -now.K @ np.concatenate([estimate, state.integral])
+        correction = -now.K @ np.concatenate([estimate, state.integral, state.pending])
         tau = now.torque + correction
-        following = now.A @ estimate + now.B @ correction
+        following = now.A @ estimate + now.B @ np.concatenate([correction, state.pending])
         integral = next_deviation_integral(self.robot, state.integral, deviation, tau, period)
-        return tau, Record(prediction=following, integral=integral)
+        pending = next_pending(self.robot, state.pending, now.torque, tau)
+        return tau, Record(prediction=following, integral=integral, pending=pending)
 
     def __repr__(self) -> str:
         where = "along the motion" if self.q is None else self.q.tolist()

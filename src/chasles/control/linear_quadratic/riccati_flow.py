@@ -104,12 +104,20 @@ def _flow(A: Floats, G: Floats, Q: Floats, step: float) -> tuple[Floats, Floats,
     inverse = np.linalg.inv(lower[..., n:])
     phi, G, H = _T(inverse), -upper[..., n:] @ inverse, -inverse @ lower[..., :n]
     for _ in range(doublings):
-        both = np.linalg.solve(np.eye(n) + G @ H, np.concatenate([phi, G], axis=-1))
-        following, reached = both[..., :n], both[..., n:]
-        G, H = G + phi @ reached @ _T(phi), H + _T(phi) @ H @ following
-        phi = phi @ following
-        G, H = 0.5 * (G + _T(G)), 0.5 * (H + _T(H))
+        phi, G, H = doubled(phi, G, H)
     return phi, G / unit, H * unit
+
+
+def doubled(phi: Floats, G: Floats, H: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return Φ, G and H of two steps, one after the other, of those of one: shapes (..., n, n).
+
+    A step is the map P ← H + Φᵀ P (1 + G P)⁻¹ Φ. One of a sampled system has Φ = A, G = B R⁻¹ Bᵀ and H = Q.
+    """
+    n = phi.shape[-1]
+    both = np.linalg.solve(np.eye(n) + G @ H, np.concatenate([phi, G], axis=-1))
+    following, reached = both[..., :n], both[..., n:]
+    G, H = G + phi @ reached @ _T(phi), H + _T(phi) @ H @ following
+    return phi @ following, 0.5 * (G + _T(G)), 0.5 * (H + _T(H))
 
 
 def _T(M: NDArray[Any]) -> Floats:

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import real
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    MOST_DELAY,
     integral_count,
+    pending_count,
     period_of,
     regulator_law,
     regulator_rows,
     regulator_weights,
     sampled_model,
     stationary_gains,
+    with_pending_weights,
 )
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.weights import weight_matrix
@@ -53,11 +57,17 @@ class TimeVaryingRegulator(RobotController):
     R
         Weight of torques, (n, n), (n,) or one number, 1/(N m)². Default as for Q.
     terminal
-        P_T, (m, m), (m,) or one number, m = 2n, or 3n with integral action.
+        P_T, (m, m), (m,) or one number, m = 2n, or 3n with integral action, and n more for each period of delay that
+        has begun.
     integral_error
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
         no integral action. With it, constant disturbances leave no error. The integral of a joint waits while its
         torque is beyond the model's effort limit and the deviation drives it further.
+
+    delay
+        Time from a call to its torque's effect that the regulator reckons with, in sample periods, 0 to 10: the delay
+        of `chasles.simulate` over the period. Torques that are still to act are then states, and the nominal torques
+        are those of the time at which they act. Source: Åström and Wittenmark, Computer-Controlled Systems (1997).
 
     Examples
     --------
@@ -79,13 +89,18 @@ class TimeVaryingRegulator(RobotController):
         R: ArrayLike | None = None,
         terminal: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
+        delay: float = 0.0,
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
-        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
+        self.pending = pending_count(self.delay)
+        super().__init__(robot, {}, np.zeros(integral_count(weights) + self.pending * robot.n))
         self.weights = weights
         if integral_count(weights):
             self.name += ", with integral action"
-        size = len(self.weights.Q)
+        if self.delay:
+            self.name += f", for a delay of {self.delay:g} periods"
+        size = len(with_pending_weights(self.weights, self.delay).Q)
         self.terminal = None if terminal is None else weight_matrix(terminal, size, "terminal", definite=False)
 
     def horizon(self, times: ArrayLike, motion: Motion) -> FiniteHorizon:
@@ -106,22 +121,23 @@ class TimeVaryingRegulator(RobotController):
         period = period_of(np.asarray(times, dtype=float))
         if period is None:
             raise ArgumentError("a horizon needs at least two times")
-        A, B = sampled_model(self.robot, motion, period, integral=self.initial_state.size > 0)
-        Q, R = period * self.weights.Q, period * self.weights.R
+        A, B = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=self.delay)
+        weights = with_pending_weights(self.weights, self.delay)
+        Q, R = period * weights.Q, period * weights.R
         last = discrete_riccati(A[..., -1, :, :], B[..., -1, :, :], Q, R).P if self.terminal is None else self.terminal
         return backward_riccati(A, B, Q, R, last)
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
-        if len(times) < 2:
+        if len(times) < 2 and not self.pending:
             return regulator_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, None))
-        return regulator_rows(self.robot, motion, self.horizon(times, motion).K)
+        return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation."""
-        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period)
+        """Torques of the law; the memory is the integral of the deviation, and the corrections that are to act."""
+        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period, self.pending)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r})"

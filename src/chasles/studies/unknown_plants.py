@@ -1,0 +1,185 @@
+"""Plants of a study: the robot with the effects that the factors name, and the values of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import UnknownNameError
+from chasles.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
+from chasles.robot import Robot
+from chasles.studies.settings import Factors
+from chasles.trajectories import JointTrajectory
+
+Floats = NDArray[np.float64]
+
+#: Torque at rest of a motor whose speed is limited, in units of the peak torque.
+STALL_TORQUE = 4.0
+#: Inertia of the rotors behind elastic joints, in units of the joint's mean inertia along the motion.
+ROTOR_SHARE = 0.25
+#: Damping ratio of a link that swings on its own elastic joint.
+JOINT_DAMPING = 0.02
+_FILTER_PERIODS = 2.0  # of differentiated velocities
+_LEAST_STEP = 1e-9  # of encoders, rad or m
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A robot, what controllers believe of it, and the motion.
+
+    Attributes
+    ----------
+    model
+        The robot as controllers know it: as described, without friction. With other parameters it is the plant.
+    motion
+        The reference.
+    peak_torque, top_speed
+        Largest torque and speed of each joint in the planned motion without friction and payload, shape (n,).
+    inertia
+        Mean inertia of each joint along the motion, all others locked, shape (n,).
+    """
+
+    model: Robot
+    motion: JointTrajectory
+    peak_torque: Floats
+    top_speed: Floats
+    inertia: Floats
+
+
+def plant_of(factors: Factors, made: Bench, period: float) -> Plant:
+    """Return the robot with the effects that the factors name, at a sample period, s."""
+    n, acting = made.model.n, factors.ranges
+    friction = motors = elastic_joints = sensors = None
+    if _has_dry_friction(factors):
+        friction = Friction(n, smoothing_velocity=factors.coulomb_velocity, position_amplitude=np.zeros((n, 1)))
+    if {"motor_lag", "motor_torque", "motor_speed"} & set(acting):
+        limited = "motor_speed" in acting
+        motors = Motors(n, resistance=float(limited), time_constant=1e-3 * ("motor_lag" in acting))
+    if "resonance" in acting:
+        elastic_joints = ElasticJoints(n, stiffness=1.0, rotor_inertia=1.0)
+    if "encoder_step" in acting:
+        sensors = Sensors(
+            n,
+            velocity="differentiated",
+            filter_time=_FILTER_PERIODS * period,
+            side="link" if elastic_joints is None else "motor",
+        )
+    elif elastic_joints is not None:
+        sensors = Sensors(n, side="motor")
+    payloads = []
+    if "picked_payload" in acting:
+        pick, put = (share * made.motion.duration for share in factors.carried)
+        payloads.append(PickedPayload("picked", 1.0, pick_time=pick, put_time=put))
+    wrenches = []
+    if "tip_force" in acting:
+        wrenches.append(ExternalWrench("tip", _pure_force, axes="world", parameters={"force": np.zeros(3)}))
+    plant = Plant(
+        made.model,
+        friction=friction,
+        motors=motors,
+        elastic_joints=elastic_joints,
+        sensors=sensors,
+        payloads=payloads,
+        wrenches=wrenches,
+    )
+    for name in factors.plant:
+        if name not in plant.parameters:
+            raise UnknownNameError("parameter of the plant", name, list(plant.parameters))
+    return plant
+
+
+def values_of(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
+    """Return parameters of the plant for each run, as ``vary=`` takes them, but for the errors of the model.
+
+    Parameters
+    ----------
+    factors, made
+        Factors and bench.
+    unknowns
+        Values of each unknown, shape (runs,).
+    step
+        Longest step of the integrator, s.
+    """
+    mass = unknowns["payload"]
+    count, n = len(mass), made.model.n
+    values: dict[str, Floats] = {"payload.mass": mass}
+    if any(factors.payload_center):
+        values["payload.center_of_mass"] = np.broadcast_to(factors.payload_center, (count, 3)).copy()
+    if factors.payload_radius:
+        values["payload.inertia"] = 0.4 * factors.payload_radius**2 * mass[:, None, None] * np.eye(3)
+    if factors.friction[1]:
+        values |= _friction_values(factors, made, unknowns)
+    if "picked_payload" in unknowns:
+        values["payloads.picked.mass"] = unknowns["picked_payload"]
+    if "tip_force" in unknowns:
+        direction = np.array(factors.tip_direction) / np.linalg.norm(factors.tip_direction)
+        values["wrenches.tip.force"] = unknowns["tip_force"][:, None] * direction
+    if "motor_lag" in unknowns:
+        values["motors.time_constant"] = _each_joint(np.maximum(unknowns["motor_lag"], 0.5 * step), np.ones(n))
+    torque = np.where(made.peak_torque > 0.0, made.peak_torque, 1.0)
+    speed = np.where(made.top_speed > 0.0, made.top_speed, 1.0)
+    if "motor_torque" in unknowns:
+        values["motors.max_current"] = _each_joint(unknowns["motor_torque"], torque)
+    if "motor_speed" in unknowns:
+        # With a motor constant of 1 the voltage is the speed without load, and voltage / resistance the torque at rest.
+        values["motors.max_voltage"] = _each_joint(unknowns["motor_speed"], speed)
+        values["motors.resistance"] = values["motors.max_voltage"] / (STALL_TORQUE * torque)
+    if "resonance" in unknowns:
+        rate = 2.0 * np.pi * unknowns["resonance"]
+        values["elastic_joints.stiffness"] = _each_joint(rate**2, made.inertia)
+        values["elastic_joints.damping"] = _each_joint(2.0 * JOINT_DAMPING * rate, made.inertia)
+        values["elastic_joints.rotor_inertia"] = np.tile(ROTOR_SHARE * made.inertia, (count, 1))
+    if "encoder_step" in unknowns:
+        values["sensors.position_resolution"] = _each_joint(
+            np.maximum(unknowns["encoder_step"], _LEAST_STEP), np.ones(n)
+        )
+    return values | {name: unknowns[name] for name in factors.plant}
+
+
+def fastest_effect(factors: Factors, made: Bench, step: float) -> float:
+    """Return the rate, 1/s, at which the fastest motor or elastic joint of the study acts; friction is not counted."""
+    rates = [0.0]
+    if "motor_lag" in factors.ranges:
+        rates.append(1.0 / max(factors.motor_lag[0], 0.5 * step))
+    if factors.resonance is not None:
+        # The rotor between a clamped link and the spring swings faster than the link by this; coupling adds the rest.
+        matrices = made.model.mass_matrix(made.motion(np.linspace(0.0, made.motion.duration, 5)).q)
+        coupling = np.linalg.eigvals(np.linalg.solve(matrices, np.diag(made.inertia))).real.max()
+        rates.append(2.0 * np.pi * factors.resonance[1] * float(np.sqrt(coupling + 1.0 / ROTOR_SHARE)))
+    return max(rates)
+
+
+def _pure_force(t: Any, parameters: Mapping[str, Any]) -> Any:
+    """Wrench (6,) of a constant force (3,) without moment."""
+    return np.concatenate([np.zeros(3), parameters["force"]])
+
+
+def _has_dry_friction(factors: Factors) -> bool:
+    """Whether the dry friction is more than Coulomb's, so that it is a curve of its own."""
+    return bool(factors.friction[1]) and bool(factors.static_friction[1] or factors.position_friction[1])
+
+
+def _friction_values(factors: Factors, made: Bench, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
+    most = unknowns["friction"][:, None] * made.peak_torque
+    speed = np.where(made.top_speed > 0.0, made.top_speed, np.inf)
+    viscous, coulomb = factors.viscous_share * most / speed, (1.0 - factors.viscous_share) * most
+    values: dict[str, Floats] = {}
+    for joint, name in enumerate(made.model.joint_names):
+        values[f"joints.{name}.viscous_friction"] = viscous[:, joint]
+        if not _has_dry_friction(factors):
+            values[f"joints.{name}.coulomb_friction"] = coulomb[:, joint]
+    if _has_dry_friction(factors):
+        none = np.zeros(len(most))
+        excess, waves = (unknowns.get(name, none) for name in ("static_friction", "position_friction"))
+        values["friction.coulomb"] = coulomb
+        values["friction.breakaway"] = coulomb * (1.0 + excess[:, None])
+        values["friction.position_amplitude"] = np.tile(waves[:, None, None], (1, made.model.n, 1))
+    return values
+
+
+def _each_joint(values: Floats, scale: Floats) -> Floats:
+    return np.asarray(values[:, None] * scale)
