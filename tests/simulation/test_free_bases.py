@@ -64,7 +64,7 @@ def test_an_arm_on_a_free_base_falls_as_its_mass_centre_does() -> None:
     expected = 0.5 * np.array([0.0, 0.0, -9.81]) * run.time.values[:, None] ** 2
     np.testing.assert_allclose(fallen, expected, atol=1e-9)
     with pytest.raises(ArgumentError, match="lock joint 'base'"):
-        ch.PDGravity(robot, kp=1.0, kd=1.0)
+        ch.control.PID(robot, kp=1.0, ki=1.0, kd=1.0)
 
 
 def test_a_base_without_mass_is_named() -> None:

@@ -49,7 +49,7 @@ class CartesianController(RobotController):
         Where joints can move without the frame's components, as those of redundant arms can: rate at which such motion
         dies out, 1/s, and gain with which it leads to a posture, 1/s².
     posture
-        Positions of the joints that redundant ones lead to, (n,); default the robot's home.
+        Configuration that redundant joints lead to, (nq,); default the robot's home.
     threshold, largest_damping
         Where and how much inverses are damped near singular configurations; see `TaskSpace`.
     """
@@ -74,7 +74,7 @@ class CartesianController(RobotController):
         own = {
             "nullspace_damping": reals(nullspace_damping, "nullspace_damping", (), at_least=0.0),
             "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", (), at_least=0.0),
-            "posture": reals(robot.home if posture is None else posture, "posture", (robot.n,)),
+            "posture": reals(robot.home if posture is None else posture, "posture", (robot.nq,)),
         }
         super().__init__(robot, {**gains, **own}, initial_state)
         self.task = TaskSpace(robot, target, components, threshold=threshold, largest_damping=largest_damping)
@@ -95,7 +95,9 @@ class CartesianController(RobotController):
 
     def idle(self, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
         """Joint accelerations (n,) where the frame's components leave them free."""
-        return parameters["nullspace_stiffness"] * (parameters["posture"] - q) - parameters["nullspace_damping"] * qd
+        robot, posture = self.robot, parameters["posture"]
+        away = posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
+        return parameters["nullspace_stiffness"] * away - parameters["nullspace_damping"] * qd
 
 
 def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:

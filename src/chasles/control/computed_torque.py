@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import choice, truth
+from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.integral_action import next_integral, saturated
 from chasles.control.robot_controller import RobotController, gains
+from chasles.control.supports import Supports
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -45,6 +47,10 @@ class ComputedTorque(RobotController):
     friction
         Velocity at which friction is compensated: ``"reference"`` (default) or ``"measured"``. With the latter the
         error's equation is exact if periods are short; `chasles.simulate` warns where the feedback's gain passes 1.
+    supports
+        Frames on which a floating base stands. Forces at their origins then accelerate the base as the reference asks;
+        see `Supports`. Without them the base moves as the joints make it move, and the errors of the joints obey their
+        equation (Spong, Partial feedback linearization of underactuated mechanical systems, 1994).
 
     Examples
     --------
@@ -53,6 +59,7 @@ class ComputedTorque(RobotController):
     """
 
     name = "computed torque"
+    handles_quaternions = True
 
     def __init__(
         self,
@@ -63,8 +70,12 @@ class ComputedTorque(RobotController):
         ki: ArrayLike = 0.0,
         feedforward: bool = False,
         friction: str = "reference",
+        supports: Sequence[str] = (),
     ) -> None:
-        super().__init__(robot, gains(robot.n, kp=kp, kd=kd, ki=ki), np.zeros(robot.n))
+        given = {"kp": kp, "kd": kd, "ki": ki}
+        own = gains(robot.n, **given) if supports else motor_gains(robot, **given)
+        super().__init__(robot, own, np.zeros(robot.n))
+        self.supports = Supports(robot, supports)
         self.feedforward = truth(feedforward, "feedforward")
         self.friction = choice(friction, "velocity for the compensation of friction", ("reference", "measured"))
         if feedforward:
@@ -74,15 +85,17 @@ class ComputedTorque(RobotController):
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the error by the rectangle rule."""
-        error = reference.q - q
-        integral = state + period * error
-        feedback = parameters["kd"] * (reference.qd - qd) + parameters["kp"] * error + parameters["ki"] * integral
-        at = (reference.q, reference.qd) if self.feedforward else (q, qd)
-        tau = self.robot.inverse_dynamics(*at, reference.qdd + feedback)
+        error = tracking_error(self.robot, q, qd, reference)
+        integral = state + period * error.position
+        feedback = parameters["kd"] * error.velocity + parameters["kp"] * error.position + parameters["ki"] * integral
+        if self.feedforward:
+            tau = self.supports.torques(reference.q, reference.qd, reference.qdd + feedback)
+        else:
+            tau = self.supports.torques(q, qd, error.acceleration + feedback)
         if self.friction == "reference" and not self.feedforward:
             tau = tau + (self.robot.friction_torque(reference.qd) - self.robot.friction_torque(qd))
         excess = tau - saturated(tau, self.robot.effort_limits)
-        return tau, next_integral(state, error, excess, period)
+        return tau, next_integral(state, error.position, excess, period)
 
     def period_warning(self, period: float) -> str | None:
         """Whether friction at the measured velocity is fed back too strongly."""

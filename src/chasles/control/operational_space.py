@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from chasles.cached import cached_property
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.task_dynamics import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
@@ -25,6 +26,10 @@ class OperationalSpace(CartesianController):
     equations are those of `ResolvedAcceleration`, and for arms without redundant joints the two laws are the same. With
     redundant ones this law spends the least energy. Near singular configurations a is reduced to what the damped
     inverse of `ResolvedAcceleration` would achieve.
+
+    On a floating base, which moves as the joints make it move, Λ, μ, p and J are those of the joints with motors, as
+    for space manipulators (Umetani and Yoshida, 1989). Standing robots need the forces of their contacts:
+    `WholeBodyTorque`.
 
     It needs to know the robot's kinematics and whole dynamics. Source: Khatib, "A unified approach for motion and force
     control of robot manipulators: the operational space formulation" (1987).
@@ -53,6 +58,7 @@ class OperationalSpace(CartesianController):
     """
 
     name = "operational space"
+    handles_quaternions = True
 
     def __init__(
         self,
@@ -88,6 +94,11 @@ class OperationalSpace(CartesianController):
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
+        if is_floating(self.robot):
+            reduced = ReducedDynamics.at(self.robot, q, qd)
+            J, missing, idle = reduced.jacobian(J), missing - reduced.drift(J), idle[reduced.motors]
+            force = force_for(self.task, reduced.M, J, missing - J @ idle)
+            return reduced.torques(idle, J.T @ force), state
         force = force_for(self.task, self.robot.mass_matrix(q), J, missing - J @ idle)
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ force, state
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, gains
+from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -19,10 +20,12 @@ class PD(RobotController):
     the goal; gravity makes it sag by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A new feedback method for dynamic
     control of manipulators" (1981), for its stability; Lynch and Park, Modern Robotics, section 11.4.
 
+    Errors of spherical joints are rotation vectors. Free joints, such as a floating base, have no motors.
+
     Parameters
     ----------
     robot
-        Whose joints it moves.
+        Robot whose joints it moves.
     kp, kd
         Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
         N/m, N s/m).
@@ -34,12 +37,14 @@ class PD(RobotController):
     """
 
     name = "PD"
+    handles_quaternions = True
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
-        super().__init__(robot, gains(robot.n, kp=kp, kd=kd))
+        super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
-        return parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd), state
+        error = tracking_error(self.robot, q, qd, reference)
+        return parameters["kp"] * error.position + parameters["kd"] * error.velocity, state

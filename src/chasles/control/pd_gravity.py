@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, gains
+from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.robot_controller import RobotController
+from chasles.control.supports import Supports
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -25,6 +27,9 @@ class PDGravity(RobotController):
     kp, kd
         Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
         N/m, N s/m).
+    supports
+        Frames on which a floating base stands. Forces at their origins carry its weight, and act as springs and dampers
+        on it where gains (n,) say so; see `Supports`.
 
     Examples
     --------
@@ -33,13 +38,16 @@ class PDGravity(RobotController):
     """
 
     name = "PD + gravity"
+    handles_quaternions = True
 
-    def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
-        super().__init__(robot, gains(robot.n, kp=kp, kd=kd))
+    def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, supports: Sequence[str] = ()) -> None:
+        super().__init__(robot, motor_gains(robot, bool(supports), kp=kp, kd=kd))
+        self.supports = Supports(robot, supports)
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
-        feedback = parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd)
-        return feedback + self.robot.gravity_torque(q), state
+        error = tracking_error(self.robot, q, qd, reference)
+        feedback = parameters["kp"] * error.position + parameters["kd"] * error.velocity
+        return feedback + self.supports.carried(q, self.robot.gravity_torque(q)), state

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -21,6 +22,9 @@ class ResolvedAcceleration(CartesianController):
     axis, which never grows too large. ``"logarithm"`` gives the rotation vector e of R_ref Rᵀ the linear equation of
     the position, at every angle below half a turn. The inverse J⁺ is damped near singular configurations, where joint
     accelerations stay bounded and the frame is late instead. Joints that are free to move are slowed down.
+
+    On a floating base, which moves as the joints make it move, J and J' qd are those of the joints with motors, as for
+    space manipulators (Umetani and Yoshida, 1989).
 
     It needs to know the robot's kinematics and whole dynamics. Sources: Luh, Walker and Paul, "Resolved-acceleration
     control of mechanical manipulators" (1980), with half of the sine of the angle between the axes as the orientation's
@@ -49,6 +53,7 @@ class ResolvedAcceleration(CartesianController):
     """
 
     name = "resolved acceleration"
+    handles_quaternions = True
 
     def __init__(
         self,
@@ -81,5 +86,9 @@ class ResolvedAcceleration(CartesianController):
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
         J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
+        if is_floating(self.robot):
+            reduced = ReducedDynamics.at(self.robot, q, qd)
+            idle = self.idle(q, qd, parameters)[reduced.motors]
+            return reduced.torques(self.task.inverted(reduced.jacobian(J), missing - reduced.drift(J), idle)), state
         qdd = self.task.inverted(J, missing, self.idle(q, qd, parameters))
         return self.robot.inverse_dynamics(q, qd, qdd), state

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.arguments import real
+from chasles.control.floating_base import has_motors
 from chasles.engine import maximum
 from chasles.engine.linear_solve import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
@@ -127,8 +128,8 @@ class TaskSpace:
 
     def _require_reach(self) -> None:
         rng = np.random.default_rng(0)
-        q = self.robot.home + rng.uniform(-1.5, 1.5, (8, self.robot.n))
-        J = self.robot.jacobian(q, frame="world-aligned", target=self.target)[:, self.rows]
+        q = self.robot.integrate(self.robot.home, rng.uniform(-1.5, 1.5, (8, self.robot.n)))
+        J = self.robot.jacobian(q, frame="world-aligned", target=self.target)[:, self.rows][..., has_motors(self.robot)]
         rank = int(np.linalg.matrix_rank(J, tol=1e-9).max())
         if rank < len(self.rows):
             raise ArgumentError(

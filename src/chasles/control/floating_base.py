@@ -1,0 +1,183 @@
+"""Robots with free joints, which no motor moves, and joints whose positions are quaternions, as control laws see them.
+
+The equation of motion of a floating base (b) and motorised joints (a),
+
+    [M_bb M_ba] [a_b]   [h_b]   [ 0 ]
+    [M_ab M_aa] [a_a] + [h_a] = [τ_a],
+
+gives the base's acceleration a_b = -M_bb⁻¹ (M_ba a_a + h_b) as a consequence of that of the joints, and leaves to these
+the dynamics of a robot with motors in all joints, M̂ a_a + ĥ = τ_a. A frame's acceleration becomes Ĵ a_a + drift.
+Sources: Spong, Partial feedback linearization of underactuated mechanical systems (1994), collocated; Umetani and
+Yoshida, Resolved motion rate control of space manipulators with generalized Jacobian matrix (1989), for Ĵ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import reals
+from chasles.engine.linear_solve import factor, solve
+from chasles.errors import ArgumentError
+from chasles.geometry import adjoint, exp_pose, exp_rotation
+from chasles.geometry.elementary import Array
+from chasles.inverse_kinematics.differential.tasks import free_velocities
+from chasles.robot import Robot
+from chasles.trajectories.motion import Motion
+
+
+def has_motors(robot: Robot) -> NDArray[np.bool_]:
+    """Whether each degree of freedom has a motor, (n,): all but those of free joints.
+
+    >>> import chasles as ch
+    >>> has_motors(ch.load("planar2r").with_free_base())
+    array([False, False, False, False, False, False,  True,  True])
+    """
+    return ~free_velocities(robot)
+
+
+def is_floating(robot: Robot) -> bool:
+    """Whether the robot has a free joint."""
+    return bool(free_velocities(robot).any())
+
+
+def motor_gains(robot: Robot, standing: bool = False, /, **values: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    """Gains by name, each (n,): one value is for all motors, and zero at free joints; (n,) values are for all.
+
+    Raises
+    ------
+    ArgumentError
+        A gain has another shape, is negative or not finite, or is not zero at a free joint of a robot that is not
+        `standing` on supports.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> motor_gains(ch.load("planar2r").with_free_base(), kp=4.0)["kp"]
+    array([0., 0., 0., 0., 0., 0., 4., 4.])
+    """
+    motors, found = has_motors(robot), {}
+    for name, value in values.items():
+        gain = reals(value, name, (robot.n,), broadcast=True, at_least=0.0)
+        if np.ndim(value) and standing:
+            found[name] = gain
+            continue
+        if np.ndim(value) and gain[~motors].any():
+            place = robot.velocity_names[int(np.flatnonzero(gain * ~motors)[0])]
+            raise ArgumentError(
+                f"{name} asks for a torque at {place}, but no motor moves a free joint: its gain must be 0 (or give "
+                "one number for all motors) unless the robot stands on supports"
+            )
+        found[name] = gain * motors
+    return found
+
+
+class TrackingError(NamedTuple):
+    """Difference between a reference and a state, in the axes in which the robot's velocities are given.
+
+    Attributes
+    ----------
+    position
+        Displacement from q to the reference, (n,); see `Robot.difference`.
+    velocity
+        Velocity of the reference, seen at q, less qd, (n,).
+    acceleration
+        Acceleration of the reference, seen at q, (n,).
+    """
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+
+
+def tracking_error(robot: Robot, q: Any, qd: Any, reference: Motion) -> TrackingError:
+    """Difference between a reference and a state, of numbers or traced scalars.
+
+    Spherical and free joints give velocities in the axes of the body that they move. Those of the reference are turned
+    into the axes of the body as it is: by the rotation, or the adjoint of the pose, from one to the other.
+    """
+    if robot.nq == robot.n:
+        return TrackingError(reference.q - q, reference.qd - qd, reference.qdd)
+    error = np.asarray(robot.difference(q, reference.q))
+    velocity, acceleration = np.array(reference.qd), np.array(reference.qdd)
+    for joint in robot.description.coordinates:
+        if joint.has_quaternion:
+            start = robot.description.starts[joint.name][1]
+            own = slice(start, start + len(joint.velocity_names))
+            towards: Any = adjoint(exp_pose(error[own])) if joint.kind == "free" else exp_rotation(error[own])
+            velocity[own], acceleration[own] = towards @ velocity[own], towards @ acceleration[own]
+    return TrackingError(error, velocity - qd, acceleration)
+
+
+class ReducedDynamics(NamedTuple):
+    """Dynamics that a floating base leaves to the joints with motors: M a_a + h = τ_a.
+
+    Attributes
+    ----------
+    motors
+        Places of the joints with motors in qd, (k,).
+    M
+        Mass matrix, (k, k).
+    h
+        Torques at rest of these joints, (k,).
+    base_response
+        Acceleration of the base per unit of theirs, (b, k), and without any, (b,).
+    """
+
+    motors: NDArray[np.intp]
+    M: Array
+    h: Array
+    base_response: tuple[Array, Array]
+
+    @classmethod
+    def at(cls, robot: Robot, q: Any, qd: Any) -> ReducedDynamics:
+        """Eliminate the free joints at one state, of numbers or traced scalars."""
+        M = np.asarray(robot.mass_matrix(q))
+        h = np.asarray(robot.inverse_dynamics(q, qd, np.zeros(robot.n)))
+        moved = has_motors(robot)
+        a, b = np.flatnonzero(moved), np.flatnonzero(~moved)
+        factored = factor(M[np.ix_(b, b)])
+        coupling = np.asarray(solve(factored, M[np.ix_(b, a)]))
+        falling = np.asarray(solve(factored, h[b]))
+        M_ab = M[np.ix_(a, b)]
+        return cls(a, M[np.ix_(a, a)] - M_ab @ coupling, h[a] - M_ab @ falling, (-coupling, -falling))
+
+    def jacobian(self, J: Array) -> Array:
+        """Columns (m, k) for the joints with motors of a Jacobian (m, n): the base moves as it must."""
+        free = np.setdiff1d(np.arange(J.shape[1]), self.motors)
+        return np.asarray(J[:, self.motors] + J[:, free] @ self.base_response[0])
+
+    def drift(self, J: Array) -> Array:
+        """Acceleration (m,) of what has the Jacobian J (m, n), when the joints with motors have none."""
+        free = np.setdiff1d(np.arange(J.shape[1]), self.motors)
+        return np.asarray(J[:, free] @ self.base_response[1])
+
+    def torques(self, acceleration: Array, further: Any = 0.0) -> Array:
+        """Torques (n,) for accelerations (k,) of the joints with motors, and further ones; zero at free joints."""
+        own = np.asarray(self.M @ acceleration + self.h + further)
+        tau: Any = np.zeros(len(self.motors) + len(self.base_response[1]), dtype=own.dtype)
+        tau[self.motors] = own
+        return np.asarray(tau)
+
+
+def without_base(robot: Robot, q: Any, tau: Any) -> Array:
+    """Torques (n,) of the motors that accelerate the joints as tau (n,) does, when nothing acts on the base.
+
+    They are τ_a - M_ab M_bb⁻¹ τ_b, and zero at free joints.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> robot = ch.load("panda").with_free_base()
+    >>> tau = without_base(robot, robot.home, robot.inverse_dynamics(robot.home, np.zeros(13), np.arange(13.0)))
+    >>> tau[:6], robot.forward_dynamics(robot.home, np.zeros(13), tau)[6:].round(9)
+    (array([0., 0., 0., 0., 0., 0.]), array([ 6.,  7.,  8.,  9., 10., 11., 12.]))
+    """
+    motors = has_motors(robot)
+    M, found = np.asarray(robot.mass_matrix(q)), np.array(tau)
+    base = solve(factor(M[np.ix_(~motors, ~motors)]), found[~motors])
+    found[motors] = found[motors] - M[np.ix_(motors, ~motors)] @ np.asarray(base)
+    found[~motors] = 0.0
+    return found
