@@ -30,6 +30,7 @@ from chasles.control.pose_reference import pose_reference
 from chasles.control.resolved_acceleration import ResolvedAcceleration
 from chasles.control.robot_controller import RobotController
 from chasles.control.robust import DisturbanceObserver, SlidingMode
+from chasles.control.whole_body import Contact, Forces, Stance, WholeBodyTorque
 
 __all__ = [
     "PD",
@@ -39,8 +40,10 @@ __all__ = [
     "CompliantFrame",
     "CompositeAdaptive",
     "ComputedTorque",
+    "Contact",
     "Controller",
     "DisturbanceObserver",
+    "Forces",
     "GainScheduledRegulator",
     "HybridForceMotion",
     "Impedance",
@@ -58,7 +61,9 @@ __all__ = [
     "RobotController",
     "SlidingMode",
     "SlotineLi",
+    "Stance",
     "TimeVaryingRegulator",
+    "WholeBodyTorque",
     "as_controller",
     "pose_reference",
 ]

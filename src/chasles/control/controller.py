@@ -46,6 +46,8 @@ class Controller(Sealed):
         Model that the controller believes in; default None. The loop checks its number of joints.
     reference_kind
         ``"joint"`` (default) for joint motions only, ``"pose"`` for motions of a frame as well.
+    traceable
+        Whether the law may be traced and compiled (default), or is plain Python, called once a period.
     measured_wrench
         Frame or link whose wrench from the environment the loop measures for the law, which finds it in
         ``parameters["measured_wrench"]``, (6,) in the frame's axes; default None.
@@ -72,6 +74,7 @@ class Controller(Sealed):
     robot: Robot | None = None
     reference_kind: ReferenceKind = "joint"
     measured_wrench: str | None = None
+    traceable: bool = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -230,6 +230,8 @@ def _traced(loop: ClosedLoop) -> Function | None:
 
     For a loop that SciPy integrates, it is the controller alone.
     """
+    if not loop.controller.traceable:
+        return None
     try:
         if isinstance(loop.integrator, str):
             return compiled_function(loop, "controller_function")

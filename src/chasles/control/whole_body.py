@@ -1,0 +1,296 @@
+"""Torques of a whole robot for several tasks and contacts at once, as a quadratic program in each period.
+
+The unknowns are the accelerations q̈ and the forces f of the ground on the contact points. Source: Del Prete, Nori,
+Metta and Natale, Prioritized motion-force control of constrained fully-actuated robots: "Task Space Inverse Dynamics"
+(2015); for the pyramid inside the cone of friction, Caron, Pham and Nakamura, Stability of surface contacts for
+humanoid robots (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import choice, real, reals
+from chasles.control.floating_base import has_motors
+from chasles.control.robot_controller import RobotController
+from chasles.engine import Function, trace
+from chasles.errors import ArgumentError
+from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
+from chasles.inverse_kinematics import FormulaTask
+from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
+from chasles.inverse_kinematics.differential.program import Feasible, minimum
+from chasles.inverse_kinematics.differential.tasks import inlined
+from chasles.robot import Robot
+from chasles.sealed import Sealed
+from chasles.trajectories.motion import Motion
+
+Floats = NDArray[np.float64]
+#: Weight of 1 m/s² at a contact point, beside tasks of weight 1.
+_CONTACT_WEIGHT = 1e2
+#: Weights of all accelerations and of all forces, in `_UNIT_FORCE`: what tasks leave open is small.
+_SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-7
+#: Unit of forces in the program, N, that makes them as large as accelerations.
+_UNIT_FORCE = 100.0
+
+
+class Contact(Sealed):
+    """Points of a link that touch a plane.
+
+    Parameters
+    ----------
+    frame
+        Name of the frame.
+    points
+        Points in its axes, (k, 3), m; default its origin. A flat foot has its corners.
+    friction
+        Coefficient of friction, above zero. Forces stay in the pyramid inside the cone.
+    normal
+        Normal of the plane, out of the ground, (3,), in world axes.
+    highest_force
+        Largest normal force at each point, N.
+
+    Examples
+    --------
+    >>> Contact("left_sole_link", points=[[0.1, 0.05, 0.0], [0.1, -0.05, 0.0]]).points.shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        frame: str,
+        *,
+        points: ArrayLike = ((0.0, 0.0, 0.0),),
+        friction: float = 0.7,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        highest_force: float = np.inf,
+    ) -> None:
+        self.frame = frame
+        self.points = reals(points, "points", ("points", 3))
+        self.friction = real(friction, "friction", above=0.0)
+        given = reals(normal, "normal", (3,))
+        if not np.linalg.norm(given) > 0.0:
+            raise ArgumentError("the normal of a contact must not be zero")
+        self.normal = given / np.linalg.norm(given)
+        self.highest_force = real(highest_force, "highest_force", above=0.0, infinite=True)
+
+    @property
+    def form(self) -> tuple[Hashable, ...]:
+        """What the equations of its points depend on."""
+        return self.frame, self.points.tobytes(), self.normal.tobytes()
+
+
+class Stance(NamedTuple):
+    """What a robot does at one moment: tasks, and contacts with the ground.
+
+    Attributes
+    ----------
+    tasks
+        Tasks of `chasles.inverse_kinematics`: their errors e obey e'' + 2 g e' + g² e = 0 with the gain g, as far as
+        costs and contacts allow.
+    contacts
+        Points that stay where they are.
+    """
+
+    tasks: Sequence[FormulaTask]
+    contacts: Sequence[Contact] = ()
+
+
+class Forces(NamedTuple):
+    """Solution of one period.
+
+    Attributes
+    ----------
+    tau
+        Torques, (n,); zero at free joints.
+    qdd
+        Accelerations, (n,).
+    contact_forces
+        Forces of the ground on the contact points, in world axes, (k, 3), N.
+    """
+
+    tau: Floats
+    qdd: Floats
+    contact_forces: Floats
+
+
+class WholeBodyTorque(RobotController):
+    """Torques that do several tasks at once with forces that the ground can give and torques that the motors can give.
+
+    In each period accelerations q̈ and contact forces f minimise the weighted squares of what tasks miss, subject to
+
+        M_b q̈ + h_b = J_bᵀ f                   (no motor at free joints)
+        |f_x|, |f_y| <= μ f_z / √2,  0 <= f_z   (friction)
+        |M_a q̈ + h_a - J_aᵀ f| <= τ_max         (motors),
+
+    where contact points keep their place. The law is a program that is solved in Python, by DAQP: simulations call it
+    once a period, and only the plant is compiled.
+
+    Parameters
+    ----------
+    robot
+        Model that the controller believes in.
+    plan
+        A `Stance`, or a function (t, reference) -> `Stance` of the time and the reference's motion there.
+    contact_damping
+        Rate at which velocities of contact points die out, 1/s.
+
+    Raises
+    ------
+    MissingExtraError
+        When it is called: DAQP is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> from chasles.inverse_kinematics import PostureTask
+    >>> arm = ch.load("planar2r")
+    >>> law = ch.control.WholeBodyTorque(arm, ch.control.Stance([PostureTask([0.0, 0.0], cost=1.0, gain=10.0)]))
+    >>> forces = law.solve([0.1, 0.0], [0.0, 0.0], law.plan)
+    >>> forces.qdd.round(3), np.allclose(forces.tau, arm.inverse_dynamics([0.1, 0.0], [0.0, 0.0], forces.qdd))
+    (array([-10.,   0.]), True)
+    """
+
+    name = "whole-body torque"
+    handles_quaternions: ClassVar[bool] = True
+    traceable = False
+
+    def __init__(
+        self,
+        robot: Robot,
+        plan: Stance | Callable[[float, Motion], Stance],
+        *,
+        contact_damping: float = 20.0,
+    ) -> None:
+        super().__init__(robot, {"contact_damping": reals(contact_damping, "contact_damping", (), at_least=0.0)})
+        if not callable(plan) and not isinstance(plan, Stance):
+            raise ArgumentError(f"the plan of a {type(self).__name__} is a Stance or a function of t and the reference")
+        self.plan = plan
+        self._programs: dict[Any, Function] = {}
+        self._motors = has_motors(robot)
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law; there is no memory."""
+        stance = self.plan(float(t), reference) if callable(self.plan) else self.plan
+        return self.solve(q, qd, stance, contact_damping=parameters["contact_damping"]).tau, state
+
+    def solve(self, q: ArrayLike, qd: ArrayLike, stance: Stance, *, contact_damping: ArrayLike | None = None) -> Forces:
+        """Torques, accelerations and contact forces at one state.
+
+        Raises
+        ------
+        ArgumentError
+            The program of a stance has no solution, or a task is none of `chasles.inverse_kinematics`.
+        """
+        robot, motors = self.robot, self._motors
+        n, tasks, contacts = robot.n, list(stance.tasks), list(stance.contacts)
+        q, qd = reals(q, "q", (robot.nq,)), reals(qd, "qd", (n,))
+        damping = np.asarray(self.parameters["contact_damping"] if contact_damping is None else contact_damping)
+        numbers = [number for task in tasks for number in task.numbers(robot)]
+        gains = [np.asarray(getattr(task, "gain", 0.0), dtype=np.float64) for task in tasks]
+        H, f, M, h, J, drift, velocity = self._program(tasks, contacts)(q, qd, *gains, *numbers)
+        wanted = -float(damping) * velocity - drift
+        k = len(J)
+        cost = np.zeros((n + k, n + k))
+        cost[:n, :n] = H + _CONTACT_WEIGHT * J.T @ J
+        cost.flat[:: n + k + 1] += np.r_[np.full(n, _SMALL_ACCELERATIONS), np.full(k, _SMALL_FORCES)]
+        linear = np.concatenate([f - _CONTACT_WEIGHT * J.T @ wanted, np.zeros(k)])
+        found = minimum(cost, linear, self._feasible(contacts, M, h, J))
+        if found.flag is not None or found.missed.size:
+            raise ArgumentError(
+                f"no torques within the motors' limits keep the contacts {[contact.frame for contact in contacts]} of "
+                f"robot '{robot.name}' at q = {np.array2string(q, precision=3)}"
+            )
+        qdd, local = found.x[:n], _UNIT_FORCE * found.x[n:]
+        tau = np.where(motors, M @ qdd + h - J.T @ local, 0.0)
+        turns = [rotation_taking_z_to(contact.normal) for contact in contacts for _ in contact.points]
+        forces = [turn @ part for turn, part in zip(turns, local.reshape(-1, 3), strict=True)]
+        return Forces(tau, qdd, np.array(forces).reshape(-1, 3))
+
+    def _feasible(self, contacts: Sequence[Contact], M: Floats, h: Floats, J: Floats) -> Feasible:
+        """Constraints on (q̈, f), the forces in the axes of their planes and in `_UNIT_FORCE`."""
+        n, k, motors = len(h), len(J), self._motors
+        limits = self.robot.effort_limits
+        limited = motors & np.isfinite(limits) & (limits > 0.0)
+        frictions = [contact.friction for contact in contacts for _ in contact.points]
+        pyramid = np.zeros((4 * len(frictions), n + k))
+        for place, friction in enumerate(frictions):
+            x = n + 3 * place
+            for row, (axis, sign) in enumerate(((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0))):
+                pyramid[4 * place + row, [x + axis, x + 2]] = sign, -friction / np.sqrt(2.0)
+        motion = np.hstack([M, -_UNIT_FORCE * J.T])
+        A = np.concatenate([motion[~motors], motion[limited], pyramid])
+        lower = np.concatenate([-h[~motors], -limits[limited] - h[limited], np.full(len(pyramid), -UNBOUNDED)])
+        upper = np.concatenate([-h[~motors], limits[limited] - h[limited], np.zeros(len(pyramid))])
+        least, most = np.full(n + k, -UNBOUNDED), np.full(n + k, UNBOUNDED)
+        least[n + 2 :: 3] = 0.0
+        most[n + 2 :: 3] = np.minimum([c.highest_force / _UNIT_FORCE for c in contacts for _ in c.points], UNBOUNDED)
+        return Feasible(least, most, Inequalities(A, lower, upper))
+
+    def _program(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact]) -> Function:
+        for task in tasks:
+            if not isinstance(task, FormulaTask):
+                raise ArgumentError(f"{task!r} is no task: a whole-body controller takes tasks with a formula")
+        key = (*[(type(task), task.form) for task in tasks], None, *[contact.form for contact in contacts])
+        if key not in self._programs:
+            for contact in contacts:
+                choice(contact.frame, "frame", [*self.robot.frame_names, "tool"])
+            self._programs[key] = self._traced(tasks, contacts)
+        return self._programs[key]
+
+    def _traced(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact]) -> Function:
+        """(q, qd, gain of each task, numbers of each task) -> H, f, M, h, J, drift and velocity of contact points."""
+        robot, n = self.robot, self.robot.n
+        own = [task.numbers(robot) for task in tasks]
+        state: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "qd": (n,)}
+        gains: dict[str, tuple[int, ...]] = {f"gain{place}": () for place in range(len(tasks))}
+        numbers = {
+            f"task{place}_{k}": np.shape(number) for place, part in enumerate(own) for k, number in enumerate(part)
+        }
+        ends = np.cumsum([len(part) for part in own]).tolist()
+
+        def split(values: Sequence[Any]) -> list[Sequence[Any]]:
+            return [values[end - len(part) : end] for end, part in zip(ends, own, strict=True)]
+
+        def moved(q: Array, qd: Array, *values: Any) -> tuple[Array, ...]:
+            """Velocity of each task's rows, and of all contact points."""
+            rows = [task.formula(robot, q, *part).J @ qd for task, part in zip(tasks, split(values), strict=True)]
+            return (*rows, _contact_jacobian(robot, q, contacts) @ qd)
+
+        velocities = Function(trace(moved, state | numbers, name="velocities_of_tasks"))
+        rates = velocities.jvp("q")
+
+        def assemble(q: Array, qd: Array, *values: Any) -> tuple[Array, ...]:
+            gain, further = values[: len(tasks)], values[len(tasks) :]
+            rate = inlined(robot.configuration_rate.specialize(), q, qd)
+            drifts = inlined(rates, q, qd, *further, rate)
+            drifts = drifts if tasks else (drifts,)
+            contact = _contact_jacobian(robot, q, contacts)
+            H: Any = np.zeros((n, n))
+            f: Any = np.zeros(n)
+            for place, (task, part) in enumerate(zip(tasks, split(further), strict=True)):
+                J, b, weight = task.formula(robot, q, *part)
+                wanted = gain[place] * (b - 2.0 * J @ qd) - drifts[place]
+                weighted = weight[:, None] * J
+                H, f = H + J.T @ weighted, f - weighted.T @ wanted
+            M = inlined(robot.mass_matrix.specialize(), q)
+            h = inlined(robot.inverse_dynamics.specialize(), q, qd, np.zeros(n))
+            return H, f, M, h, contact, drifts[-1], contact @ qd
+
+        return Function(trace(assemble, state | gains | numbers, name="whole_body_program"))
+
+
+def _contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact]) -> Array:
+    """Jacobian (3 k, n) of all contact points, in the axes of their planes."""
+    rows = [np.zeros((0, robot.n))]
+    for contact in contacts:
+        motion = robot.pose_and_jacobian.specialize(frame="world-aligned", target=contact.frame)
+        T, J = (np.asarray(part) for part in inlined(motion, q))
+        R_plane_world = rotation_taking_z_to(contact.normal).T
+        rows += [R_plane_world @ (J[3:] - skew(T[:3, :3] @ point) @ J[:3]) for point in contact.points]
+    return np.concatenate(rows)
