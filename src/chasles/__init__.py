@@ -12,8 +12,9 @@ from chasles.errors import ChaslesError
 from chasles.verbs import check, peaks, plot, report, view
 
 if TYPE_CHECKING:
-    from chasles import control, geometry, identification, integrators, parallel, studies
+    from chasles import control, distances, geometry, identification, integrators, parallel, studies
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
+    from chasles.distances import clearance
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
     from chasles.engine.threads import get_threads, set_threads, threads
@@ -94,7 +95,9 @@ __all__ = [
     "__version__",
     "calibrate",
     "check",
+    "clearance",
     "control",
+    "distances",
     "excite",
     "follow",
     "function",
@@ -121,11 +124,13 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    "algorithms", "control", "engine", "geometry", "identification", "integrators", "interop", "inverse_kinematics",
-    "mechanics", "mobile", "model", "parallel", "plant", "robot", "simulation", "studies", "trajectories", "visual",
+    "algorithms", "control", "distances", "engine", "geometry", "identification", "integrators", "interop",
+    "inverse_kinematics", "mechanics", "mobile", "model", "parallel", "plant", "robot", "simulation", "studies",
+    "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
+    "distances": ("clearance",),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
     "identification": ("Log", "MomentumObserver", "calibrate", "excite", "identify", "identify_payload"),
     "integrators": ("integrate",),

@@ -1,0 +1,226 @@
+"""Bodies between which distances are computed: capsules and spheres on links or in the world, and half-spaces.
+
+A capsule is all that is nearer to a segment than its radius; a sphere is one whose segment is a point. The shapes of a
+description are enclosed by capsules, so that computed distances are never too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import real, reals
+from chasles.errors import ArgumentError, import_extra
+from chasles.model import Description
+from chasles.model.formats.mesh_files import mesh_path
+from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
+from chasles.sealed import Sealed
+
+Floats = NDArray[np.float64]
+
+
+class Body(Sealed):
+    """A capsule, or a sphere, on a link or in the world.
+
+    Parameters
+    ----------
+    frame
+        Name of the link or frame that carries it; None for an obstacle in the world.
+    start, end
+        Ends of its segment in the axes of the frame, (3,), m; without an end it is a sphere.
+    radius
+        Radius, m, not negative.
+    name
+        Name in results; default that of the frame.
+
+    Examples
+    --------
+    >>> Body("link2", [0.0, 0.0, 0.0], [0.25, 0.0, 0.0], radius=0.05)
+    Body('link2', [0.0, 0.0, 0.0], [0.25, 0.0, 0.0], radius=0.05)
+    """
+
+    def __init__(
+        self,
+        frame: str | None,
+        start: ArrayLike = (0.0, 0.0, 0.0),
+        end: ArrayLike | None = None,
+        *,
+        radius: float,
+        name: str = "",
+    ) -> None:
+        self.frame = frame
+        self.start = reals(start, "start", (3,))
+        self.end = self.start if end is None else reals(end, "end", (3,))
+        self.radius = real(radius, "radius", at_least=0.0)
+        self.name = name or frame or "obstacle"
+
+    @property
+    def is_sphere(self) -> bool:
+        """Whether its segment is a point."""
+        return bool((self.start == self.end).all())
+
+    def __repr__(self) -> str:
+        return f"Body({self.frame!r}, {self.start.tolist()}, {self.end.tolist()}, radius={self.radius:g})"
+
+
+class HalfSpace(Sealed):
+    """Everything behind a plane of the world, such as the ground.
+
+    Parameters
+    ----------
+    point
+        A point of the plane, (3,), m.
+    normal
+        Normal out of the material, (3,), of any length above zero.
+    name
+        Name in results.
+
+    Examples
+    --------
+    >>> HalfSpace().normal
+    array([0., 0., 1.])
+    """
+
+    frame = None
+
+    def __init__(
+        self, point: ArrayLike = (0.0, 0.0, 0.0), normal: ArrayLike = (0.0, 0.0, 1.0), *, name: str = "half-space"
+    ) -> None:
+        self.point = reals(point, "point", (3,))
+        given = reals(normal, "normal", (3,))
+        if not np.linalg.norm(given) > 0.0:
+            raise ArgumentError("the normal of a half-space must not be zero")
+        self.normal = given / np.linalg.norm(given)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"HalfSpace({self.point.tolist()}, {self.normal.tolist()})"
+
+
+def fitted_bodies(
+    description: Description, packages: Mapping[str, str | PathLike[str]] | None = None
+) -> tuple[Body, ...]:
+    """Capsules and spheres that enclose the collision shapes of all links.
+
+    Cylinders, ellipsoids and boxes get the smallest capsule along one of their axes, or a sphere; meshes, by the extra
+    ``meshes``, a capsule along one of their principal axes.
+
+    Parameters
+    ----------
+    description
+        The robot as data.
+    packages
+        Folders of packages in which meshes are, by name; see `chasles.model.mesh_path`.
+
+    Raises
+    ------
+    ModelError
+        The file of a mesh is not there.
+    MissingExtraError
+        There are meshes, and trimesh is not installed.
+
+    Examples
+    --------
+    >>> from chasles.model import Box, Description, Link, Shape
+    >>> brick = Link("brick", collisions=(Shape(Box([0.06, 0.08, 1.0])),))
+    >>> fitted_bodies(Description("wall", (brick,)))
+    (Body('brick', [0.0, 0.0, -0.5], [0.0, 0.0, 0.5], radius=0.05),)
+    """
+    bodies = []
+    for link in description.links:
+        for shape in link.collisions:
+            start, end, radius = _enclosing(shape.geometry, packages)
+            R, p = shape.T_link_shape[:3, :3], shape.T_link_shape[:3, 3]
+            bodies.append(Body(link.name, p + R @ start, p + R @ end, radius=radius))
+    return tuple(bodies)
+
+
+def _enclosing(geometry: Geometry, packages: Mapping[str, str | PathLike[str]] | None) -> tuple[Floats, Floats, float]:
+    """Start, end and radius of a capsule around a geometry, in its axes."""
+    z = np.array([0.0, 0.0, 1.0])
+    match geometry:
+        case Sphere():
+            return 0.0 * z, 0.0 * z, geometry.radius
+        case Capsule() | Cylinder():  # a capsule of equal length encloses the cylinder, its rims included
+            return -0.5 * geometry.length * z, 0.5 * geometry.length * z, geometry.radius
+        case Ellipsoid():
+            longest = int(np.argmax(geometry.radii))
+            radius = float(np.sort(geometry.radii)[1])
+            end = (geometry.radii[longest] - radius) * np.eye(3)[longest]
+            return -end, end, radius
+        case Box():
+            corners = np.array([[x, y, w] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for w in (-0.5, 0.5)])
+            return _smallest(corners * geometry.size, np.eye(3))
+        case Mesh():
+            vertices = _vertices(geometry, packages)
+            _, _, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
+            return _smallest(vertices, np.vstack([axes, np.eye(3)]))
+
+
+def _vertices(mesh: Mesh, packages: Mapping[str, str | PathLike[str]] | None) -> Floats:
+    """Vertices (k, 3) of a mesh, m."""
+    trimesh = import_extra("trimesh", "meshes", "capsules around meshes")
+    loaded = trimesh.load(str(mesh_path(mesh, packages)), force="mesh")
+    vertices = np.asarray(loaded.vertices, dtype=np.float64) * mesh.scale
+    if not len(vertices) or not np.isfinite(vertices).all():
+        raise ArgumentError(f"mesh '{mesh.file}' has no vertices")
+    return vertices
+
+
+def _smallest(points: Floats, axes: Floats) -> tuple[Floats, Floats, float]:
+    """The capsule of least volume around points (k, 3) along one of some axes."""
+    found = [*(_along(points, axis) for axis in axes), _around(points)]
+    return min(found, key=lambda c: np.pi * c[2] ** 2 * (np.linalg.norm(c[1] - c[0]) + 4.0 / 3.0 * c[2]))
+
+
+def _around(points: Floats) -> tuple[Floats, Floats, float]:
+    """A sphere around points."""
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return centre, centre, float(np.linalg.norm(points - centre, axis=1).max())
+
+
+def _along(points: Floats, axis: Floats) -> tuple[Floats, Floats, float]:
+    """The shortest capsule around points, on an axis through the middle of their shadow along it."""
+    _, _, basis = np.linalg.svd(axis[None])
+    across = points @ basis[1:].T
+    middle = 0.5 * (across.min(axis=0) + across.max(axis=0))
+    distances = np.linalg.norm(across - middle, axis=1)
+    radius = float(distances.max())
+    along = points @ axis
+    caps = np.sqrt(np.maximum(radius**2 - distances**2, 0.0))
+    low, high = float((along + caps).min()), float((along - caps).max())
+    if low > high:
+        low = high = 0.5 * (low + high)
+        radius = float(np.hypot(distances, along - low).max())
+    return middle @ basis[1:] + low * axis, middle @ basis[1:] + high * axis, radius
+
+
+def pairs_of(
+    description: Description, bodies: tuple[Body, ...], obstacles: tuple[Body | HalfSpace, ...]
+) -> Iterator[tuple[Body, Body | HalfSpace]]:
+    """Pairs of bodies that can come nearer to each other, and of moving bodies with obstacles.
+
+    Bodies of one link, of links that are fixed to each other, and of links that a joint connects are no pairs.
+    """
+    group = {link.name: k for k, link in enumerate(description.links)}
+
+    def merged(keep: int, gone: int) -> None:
+        group.update({name: keep for name, number in group.items() if number == gone})
+
+    for joint in description.joints:
+        if not joint.moves:
+            merged(group[joint.parent], group[joint.child])
+    neighbours = {frozenset((group[joint.parent], group[joint.child])) for joint in description.joints if joint.moves}
+    places = {body: group[description.frame(body.frame).link] for body in bodies if body.frame is not None}
+    for k, first in enumerate(bodies):
+        for second in bodies[k + 1 :]:
+            between = frozenset((places[first], places[second]))
+            if len(between) == 2 and between not in neighbours:
+                yield first, second
+    fixed = group[description.root]
+    for body in bodies:
+        if places[body] != fixed:
+            yield from ((body, obstacle) for obstacle in obstacles)
