@@ -156,6 +156,7 @@ verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")
 verbs.peaks.implemented_in("chasles.trajectories.limits.checks")
 verbs.to_dataset.implemented_in("chasles.trajectories.tables")
+verbs.mobility.implemented_in("chasles.algorithms.mobility")
 verbs.follow.implemented_in("chasles.trajectories.following.follow")
 
 _HOMES = {name: package for package, names in _NAMES.items() for name in names}

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from chasles.errors import ArgumentTypeError
 
-__all__ = ["Verb", "check", "follow", "peaks", "plot", "report", "summary", "to_dataset", "to_html", "view"]
+__all__ = ["Verb", "check", "follow", "mobility", "peaks", "plot", "report", "summary", "to_dataset", "to_html", "view"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -244,3 +244,8 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
 @Verb
 def to_html(subject: Any, *arguments: Any, **options: Any) -> Any:
     """Return what notebooks show of a robot, description, DH table, solution or joint motion: ``to_html(subject)``."""
+
+
+@Verb
+def mobility(subject: Any) -> Any:
+    """Find the degrees of freedom that the loops of a robot leave; see `chasles.algorithms.mobility`."""

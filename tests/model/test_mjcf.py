@@ -124,8 +124,6 @@ BODY = (
             "the tendons 't'",
         ),
         ({"more": '<actuator><position name="servo" joint="j" kp="5"/></actuator>'}, "actuators .* 'servo'"),
-        ({"more": '<equality><weld name="w" body1="b" body2="c"/></equality>'}, "the equality constraints 'w'"),
-        ({"more": '<equality><connect body1="b" body2="c" anchor="0 0 0"/></equality>'}, "constraints 'number 1'"),
         (
             {"more": '<equality><joint joint1="j" joint2="k" polycoef="0 1 2 0 0"/></equality>'},
             "the equality constraints 'number 1'",

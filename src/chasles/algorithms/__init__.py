@@ -3,8 +3,8 @@
 Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
 `Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
 `mass_moments`, `newton_euler`, `inverse_dynamics`; `body_motion`, `mass_matrix`, `forward_dynamics`, `linearization`;
-`energy`, `operational_space`; `regressors`, `reference_motion`; `attainable_motion`, `grouping`,
-`equivalent_parameters`.
+`energy`, `operational_space`; `regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`;
+`attainable_motion`, `grouping`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -26,6 +26,8 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 2.25
 """
 
+from chasles.algorithms.closed_chain import actuator_forces, for_tree, forces_of_actuators, velocity_map
+from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
 from chasles.algorithms.energy import (
     PowerBalance,
@@ -48,7 +50,9 @@ from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, friction_
 from chasles.algorithms.jacobian import PoseAndJacobian, jacobian, jacobian_derivative, pose_and_jacobian
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
+from chasles.algorithms.loops import LoopConstraints, loop_constraints
 from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
+from chasles.algorithms.mobility import Mobility
 from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
 from chasles.algorithms.reference_motion import (
     MomentumAndDrift,
@@ -60,14 +64,18 @@ from chasles.algorithms.reference_motion import (
 from chasles.algorithms.regressors import EnergyRegressors, energy_regressor, momentum_regressor, torque_regressor
 
 __all__ = [
+    "Closing",
     "EnergyRegressors",
     "Grouping",
     "Linearization",
+    "LoopConstraints",
+    "Mobility",
     "MomentumAndDrift",
     "PoseAndJacobian",
     "PowerBalance",
     "TorqueDerivatives",
     "accelerations_by_mass_matrix",
+    "actuator_forces",
     "all_frames",
     "articulated_body_accelerations",
     "bias",
@@ -75,6 +83,8 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
+    "close_loops",
+    "column_scales",
     "configuration_rate",
     "consistent_parameters",
     "coriolis_matrix",
@@ -82,6 +92,8 @@ __all__ = [
     "difference",
     "energy_regressor",
     "equivalent_parameters",
+    "for_tree",
+    "forces_of_actuators",
     "forward_dynamics",
     "forward_kinematics",
     "friction_torque",
@@ -95,6 +107,7 @@ __all__ = [
     "jacobian_derivative",
     "kinetic_energy",
     "linearize",
+    "loop_constraints",
     "mass_matrix",
     "momentum_and_drift",
     "momentum_drift_regressor",
@@ -110,4 +123,6 @@ __all__ = [
     "preferred_columns",
     "regroup",
     "torque_regressor",
+    "tree_size",
+    "velocity_map",
 ]

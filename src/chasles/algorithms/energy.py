@@ -146,6 +146,27 @@ def power_balance(
     (-110.31986, 110.31986)
     """
     qdd = forward_dynamics(tree, q, qd, tau, wrenches)
+    return powers_of_motion(tree, q, qd, qdd, wrenches)._replace(motors=tau @ qd)
+
+
+def powers_of_motion(
+    tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> PowerBalance:
+    """Powers of a motion, with that of the motors as what the others need.
+
+    Parameters
+    ----------
+    tree, q, qd, qdd, wrenches
+        As for `inverse_dynamics`, and with its errors.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> powers = powers_of_motion(tree, np.zeros(2), np.array([-2.0, 0.0]), np.zeros(2))
+    >>> round(float(powers.potential), 5), round(float(powers.motors), 5)
+    (-110.31986, -110.31986)
+    """
     poses = poses_in_parent(tree, joint_positions(tree, q))
     rates, rates_of_change = joint_rates(tree, qd), joint_rates(tree, qdd)
     velocities = body_velocities(tree, poses, rates)
@@ -162,7 +183,7 @@ def power_balance(
         momentum = body.mass * velocities[i].linear + cross(velocities[i].angular, body.first_moment)
         potential = potential - tree.gravity @ (R @ momentum)
         friction = friction + joint_friction(body, rates[i]) * rates[i]
-    return PowerBalance(tau @ qd, environment, kinetic, potential, friction)
+    return PowerBalance(kinetic + potential + friction - environment, environment, kinetic, potential, friction)
 
 
 def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:

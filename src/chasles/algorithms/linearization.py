@@ -179,8 +179,12 @@ def linearize(
     """
     qdd = accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
     by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
-    M_inverse = inverse(factor_mass_matrix(tree, M))
-    zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
+    return linear_model(transport_of_displacement(tree, qd), inverse(factor_mass_matrix(tree, M)), by_q, by_qd)
+
+
+def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) -> Linearization:
+    """Linear model from the inverse mass matrix and the derivatives of the torques, each (n, n)."""
+    zero, one = np.zeros_like(M_inverse), np.eye(len(M_inverse))
     lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
-    A = np.concatenate([np.concatenate([transport_of_displacement(tree, qd), one], axis=1), lower])
+    A = np.concatenate([np.concatenate([transport, one], axis=1), lower])
     return Linearization(A, np.concatenate([zero, M_inverse]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles import algorithms
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
 from chasles.errors import ArgumentError, ModelError, UnknownArgumentError, UnknownNameError
@@ -234,9 +235,9 @@ class RobotFunction(Family, Generic[P, Result]):
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
-        shapes: dict[str, tuple[int, ...]] = {
-            name: (description.nq if name in CONFIGURATIONS else description.nv,) for name in computation.inputs
-        }
+        lengths = dict.fromkeys(CONFIGURATIONS, description.nq)
+        lengths["actuator_forces"] = len(description.actuated_indices)
+        shapes: dict[str, tuple[int, ...]] = {name: (lengths.get(name, description.nv),) for name in computation.inputs}
         known = parameter_shapes(description) if vary else {}
         for name in vary:
             if name not in known:
@@ -255,7 +256,7 @@ class RobotFunction(Family, Generic[P, Result]):
             keywords = dict(options)
             if computation.takes_wrenches:
                 keywords["wrenches"] = dict(zip(frames, arrays[count + len(vary) :], strict=True))
-            return computation.algorithm(tree, *arrays[:count], **keywords)
+            return algorithms.for_tree(computation.algorithm, tree)(tree, *arrays[:count], **keywords)
 
         return trace(compute, shapes, name=self.__name__, outputs=computation.outputs)
 

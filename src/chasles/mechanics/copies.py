@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from chasles import model
 from chasles.mechanics.computation import HasDescription
 from chasles.mechanics.described import Described
-from chasles.model import Description
+from chasles.model import Description, LoopKind
 from chasles.model.cutting import Branches
 
 
@@ -47,6 +47,19 @@ class Copies(Described):
     def with_free_base(self, *, joint: str = "base", world: str = "world") -> Self:
         """Copy whose base moves freely in the world; see `chasles.model.with_free_base`."""
         return type(self)(model.with_free_base(self.description, joint=joint, world=world))
+
+    def with_loop(self, name: str, kind: LoopKind, first: str, second: str, **fields: Any) -> Self:
+        """Copy in which a joint or a rod closes a loop between two frames; see `chasles.model.with_loop`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> arm.n, arm.nq
+        (1, 2)
+        """
+        return type(self)(model.with_loop(self.description, name, kind, first, second, **fields))
 
     def lock_joints(self, joints: Mapping[str, Any] | Iterable[str]) -> Self:
         """Copy in which some joints are fixed, at home or where it is said; see `chasles.model.lock_joints`.

@@ -8,12 +8,15 @@ from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics
 from chasles.mechanics.formats import Formats
 from chasles.mechanics.kinematics import Kinematics
+from chasles.mechanics.loops import Loops
 from chasles.mechanics.parameters import InertialParameters
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
 
-class Mechanics(Configurations, Kinematics, Dynamics, Regressors, InertialParameters, WholeBody, Copies, Formats):
+class Mechanics(
+    Configurations, Kinematics, Dynamics, Regressors, InertialParameters, WholeBody, Loops, Copies, Formats
+):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.

@@ -11,7 +11,7 @@ from chasles.errors import ModelError, UnknownNameError
 from chasles.model.consistency import check_description, has_masses, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.description import Description, Frame, Link
-from chasles.model.editing import attach, renamed, with_free_base
+from chasles.model.editing import attach, renamed, with_free_base, with_loop
 from chasles.model.formats import (
     DHTable,
     MjcfWarning,
@@ -50,18 +50,20 @@ from chasles.model.inertial_parameters import (
 )
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.locking import lock_joints, simplified
+from chasles.model.loop import Loop, LoopKind
 from chasles.model.parameters import parameter_shapes, parameter_value, with_friction, with_payload, with_values
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
 from chasles.model.tools import with_tool
-from chasles.model.tree import Body, Placement, Tree, build_tree
+from chasles.model.tree import Body, ClosedLoop, Placement, Tree, build_tree, spanning_tree
 
 __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "ClosedLoop",
     "Cylinder",
     "DHTable",
     "Description",
@@ -74,6 +76,8 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "Loop",
+    "LoopKind",
     "Mesh",
     "Mimic",
     "MjcfWarning",
@@ -117,6 +121,7 @@ __all__ = [
     "shipped",
     "shipped_path",
     "simplified",
+    "spanning_tree",
     "sub_chain",
     "sub_tree",
     "to_dh",
@@ -129,6 +134,7 @@ __all__ = [
     "with_free_base",
     "with_friction",
     "with_inertial_parameters",
+    "with_loop",
     "with_payload",
     "with_tool",
     "with_values",

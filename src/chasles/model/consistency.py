@@ -132,7 +132,7 @@ def check_description(description: Description) -> Description:
     owners = [(f"link '{link.name}'", link.inertia) for link in description.links] + [("payload", description.payload)]
     complaints = [check_inertia(inertia, owner) for owner, inertia in owners]
     sentences = [sentence for sentence in complaints if sentence is not None]
-    if any(not link.inertia.is_massless for link in description.links):
+    if not description.loops and any(not link.inertia.is_massless for link in description.links):
         sentences += _singular_bodies(build_tree(description))
     category = InertiaWarning if sentences else ModelWarning
     sentences = _motionless_joints(description) + sentences

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.description import Description
+from chasles.model.description import Description, velocities_left
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic
 from chasles.model.joint_positions import at_home, fixed_at, home_positions, pose_at_home
@@ -144,15 +144,23 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
         joint if joint.name in moving or not joint.moves else fixed_at(joint, home[joint.name]) for joint in between
     ]
     frames = tuple(frame for frame in description.frames if frame.link in kept)
+    places = kept | {frame.name for frame in frames}
+    for loop in description.loops:
+        if (loop.first in places) != (loop.second in places):
+            raise ModelError(f"loop {shortened(loop.name)} joins this part to the rest of the robot; remove it first")
     has_tool = description.tool in kept or description.tool in {frame.name for frame in frames}
+    joints = list(_with_leaders_inside(description, joints))
     part = description.replace(
         links=tuple(link for link in description.links if link.name in kept),
-        joints=_with_leaders_inside(description, joints),
+        joints=joints,
         frames=frames,
         T_world_base=pose_at_home(description, root),
         tool=description.tool if has_tool else "",
         payload=description.payload if has_tool else Inertia(),
         home=None,
+        loops=tuple(loop for loop in description.loops if loop.first in places),
+        actuated=velocities_left(description.actuated, joints),
+        independent=velocities_left(description.independent, joints),
     )
     return at_home(part, home)
 

@@ -1,4 +1,4 @@
-"""The immutable description of a robot: links, joints, frames, gravity, base, tool and payload."""
+"""The immutable description of a robot: links, joints, frames, loops, gravity, base, tool and payload."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.loop import Loop
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, plain, shortened
@@ -98,6 +99,16 @@ class Description(Record):
         A body carried at the tool, in tool axes.
     source
         Where the numbers come from.
+    loops
+        Joints and rods that close the tree to loops; see `chasles.model.Loop`. With loops q still holds the coordinates
+        of all joints, while velocities, accelerations and torques have `nv` elements: those of the independent
+        velocities.
+    actuated
+        Names of joints with a motor, or of single velocities of joints (see `joint_velocity_names`). Empty: all joints
+        of a robot without loops, none in particular of a robot with loops.
+    independent
+        Names of the joints, or single velocities, that are the independent velocities of a robot with loops. Empty:
+        chosen at random closed configurations, the actuated ones first; see `mobility`.
 
     Raises
     ------
@@ -121,10 +132,14 @@ class Description(Record):
     home: NDArray[np.float64] = None  # type: ignore[assignment]
     payload: Inertia = field(default_factory=Inertia)
     source: str = ""
+    loops: tuple[Loop, ...] = ()
+    actuated: tuple[str, ...] = ()
+    independent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._set(links=tuple(self.links), joints=tuple(self.joints), frames=tuple(self.frames))
-        check_unique("joint", (joint.name for joint in self.joints))
+        self._set(loops=tuple(self.loops), actuated=tuple(self.actuated), independent=tuple(self.independent))
+        check_unique("joint", [*(j.name for j in self.joints), *(loop.name for loop in self.loops)])
         names = [*(link.name for link in self.links), *(frame.name for frame in self.frames)]
         check_unique("link or frame", names)
         links = self.link_names
@@ -134,6 +149,7 @@ class Description(Record):
                 raise ModelError(
                     f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist"
                 )
+        self._check_loops()
         root, order = ordered_joints(links, self.joints)
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
@@ -145,6 +161,10 @@ class Description(Record):
         home = self._default_home() if self.__dict__["home"] is None else self.home
         self._set(home=frozen_array(home, (self.nq,), "home (one number for each coordinate)"))
         self._set(home=self._with_unit_quaternions(self.home))
+        self.velocity_indices(self.actuated, "actuated")
+        if self.independent and not self.loops:
+            raise ModelError("independent velocities are named, but the robot has no loops: all are independent")
+        self.velocity_indices(self.independent, "independent")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields and what follows from them."""
@@ -186,9 +206,14 @@ class Description(Record):
         return tuple(name for joint in self.coordinates for name in joint.coordinate_names)
 
     @cached_property
-    def velocity_names(self) -> tuple[str, ...]:
-        """Names of the elements of qd and tau: those of the joints, with a suffix for each degree of freedom."""
+    def joint_velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocities of all joints: the joints' own, with a suffix for each degree of freedom."""
         return tuple(name for joint in self.coordinates for name in joint.velocity_names)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the elements of qd and tau: the velocities of all joints, or with loops the independent ones."""
+        return tuple(self.joint_velocity_names[index] for index in self.independent_indices)
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
@@ -198,13 +223,30 @@ class Description(Record):
     @cached_property
     def velocity_units(self) -> tuple[str, ...]:
         """Units of the elements of qd: "rad/s" or "m/s"."""
-        return tuple(f"{unit}/s" for joint in self.coordinates for unit in joint.displacement_units)
+        return tuple(f"{unit}/s" for unit in self._displacement_units)
 
     @cached_property
     def effort_units(self) -> tuple[str, ...]:
         """Units of the elements of tau: "N·m" or "N"."""
-        units = (unit for joint in self.coordinates for unit in joint.displacement_units)
-        return tuple("N m" if unit == "rad" else "N" for unit in units)
+        return tuple("N m" if unit == "rad" else "N" for unit in self._displacement_units)
+
+    @cached_property
+    def mobility(self) -> Any:
+        """Degrees of freedom that the loops leave, and how they were found; see `chasles.algorithms.Mobility`."""
+        return verbs.mobility(self)
+
+    @cached_property
+    def independent_indices(self) -> tuple[int, ...]:
+        """Indices of the independent velocities among those of all joints; all of them without loops."""
+        if not self.loops:
+            return tuple(range(len(self.joint_velocity_names)))
+        indices: tuple[int, ...] = self.mobility.independent
+        return indices
+
+    @cached_property
+    def actuated_indices(self) -> tuple[int, ...]:
+        """Indices of the actuated velocities among those of all joints; the independent ones where none is named."""
+        return self.velocity_indices(self.actuated, "actuated") if self.actuated else self.independent_indices
 
     @property
     def nq(self) -> int:
@@ -213,7 +255,7 @@ class Description(Record):
 
     @property
     def nv(self) -> int:
-        """Number of velocities: the length of qd, qdd and tau. Smaller than `nq` where joints have quaternions."""
+        """Number of velocities: the length of qd, qdd and tau. Smaller than `nq` with quaternions and with loops."""
         return len(self.velocity_names)
 
     @property
@@ -228,7 +270,7 @@ class Description(Record):
 
     @cached_property
     def starts(self) -> Mapping[str, tuple[int, int]]:
-        """Where the coordinates of each independent joint start in q, and its velocities in qd."""
+        """Where the coordinates of each joint start in q, and its velocities among those of all joints."""
         starts, q, v = {}, 0, 0
         for joint in self.coordinates:
             starts[joint.name] = (q, v)
@@ -276,6 +318,29 @@ class Description(Record):
     def __hash__(self) -> int:
         """Hash of the content."""
         return hash(self.digest)
+
+    def velocity_indices(self, names: Sequence[str], what: str) -> tuple[int, ...]:
+        """Return the indices, among the velocities of all joints, of joints or single velocities by name.
+
+        Raises
+        ------
+        ModelError
+            A name is unknown or meant twice, or belongs to a joint that follows another; `what` names the list.
+        """
+        indices: list[int] = []
+        for name in names:
+            if name in self.starts:
+                start = self.starts[name][1]
+                meant = list(range(start, start + len(self.joint(name).velocity_names)))
+            elif name in self.joint_velocity_names:
+                meant = [self.joint_velocity_names.index(name)]
+            else:
+                known = (*self.starts, *(known for known in self.joint_velocity_names if known not in self.starts))
+                raise ModelError(f"{what}: {UnknownNameError('joint', shortened(name), known)}")
+            if set(meant) & set(indices):
+                raise ModelError(f"{what} names {shortened(name)} twice")
+            indices += meant
+        return tuple(indices)
 
     def link(self, name: str) -> Link:
         """Return the link of this name."""
@@ -325,7 +390,23 @@ class Description(Record):
         return _deepest(depth)
 
     def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
-        return np.array([b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))])
+        bounds = [b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))]
+        return np.array([bounds[index] for index in self.independent_indices])
+
+    @property
+    def _displacement_units(self) -> tuple[str, ...]:
+        """Units of the displacements of the independent velocities, "rad" or "m"."""
+        units = [unit for joint in self.coordinates for unit in joint.displacement_units]
+        return tuple(units[index] for index in self.independent_indices)
+
+    def _check_loops(self) -> None:
+        for loop in self.loops:
+            for role in ("first", "second"):
+                name = getattr(loop, role)
+                if name not in self.frame_names:
+                    raise ModelError(
+                        f"the {role} frame {shortened(name)} of loop {shortened(loop.name)} is no link or frame"
+                    )
 
     def _default_home(self) -> list[float]:
         home = [_middle(lower, upper) for lower, upper in zip(self.lower_limits, self.upper_limits, strict=True)]
@@ -341,6 +422,19 @@ class Description(Record):
                 part = slice(self.starts[joint.name][0], self.starts[joint.name][0] + 4)
                 unit[part] = unit_vector(q[part], 4, f"the quaternion of joint {shortened(joint.name)} in home")
         return frozen_array(unit, q.shape, "home")
+
+
+def velocities_left(names: Iterable[str], joints: Iterable[Joint]) -> tuple[str, ...]:
+    """Return the names, of joints or of single velocities, that belong to one of these joints and have a coordinate.
+
+    Examples
+    --------
+    >>> velocities_left(["slide", "turn"], [Joint("slide", "prismatic", "a", "b"), Joint("turn", "fixed", "b", "c")])
+    ('slide',)
+    """
+    moving = [joint for joint in joints if joint.moves and joint.mimic is None]
+    known = {name for joint in moving for name in (*joint.velocity_names, joint.name)}
+    return tuple(name for name in names if name in known)
 
 
 def _deepest(depth: Mapping[str, int]) -> tuple[str, ...]:

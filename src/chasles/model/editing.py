@@ -1,8 +1,9 @@
-"""Robots made of others: on a free base, with another robot attached, with other names."""
+"""Robots made of others: on a free base, closed by a loop, with another robot attached, with other names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,10 @@ from chasles.errors import ModelError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Description, Link
 from chasles.model.joint import Joint
-from chasles.model.joint_positions import at_home, home_positions
-from chasles.model.placement import compose, frozen_placement
+from chasles.model.joint_positions import at_home, home_positions, pose_at_home
+from chasles.model.loop import Loop, LoopKind
+from chasles.model.numbers import frozen_array
+from chasles.model.placement import compose, frozen_placement, homogeneous, inverse
 from chasles.model.record import shortened
 from chasles.model.tools import with_payload_held
 
@@ -45,6 +48,71 @@ def with_free_base(description: Description, *, joint: str = "base", world: str 
         joints=(Joint(joint, "free", world, description.root), *description.joints),
         T_world_base=np.eye(4),
         home=np.concatenate([quaternion_from_rotation(T[:3, :3]), T[:3, 3], description.home]),
+    )
+
+
+def with_loop(
+    description: Description,
+    name: str,
+    kind: LoopKind,
+    first: str,
+    second: str,
+    *,
+    closed_at_home: bool = False,
+    actuated: Iterable[str] | None = None,
+    independent: Iterable[str] | None = None,
+    **fields: Any,
+) -> Description:
+    """Make a copy in which a joint or a rod closes a loop between two frames.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    name, kind, first, second
+        As for a `Loop`.
+    closed_at_home
+        Whether frame 2 is placed where frame 1 is in the home configuration; it then takes no T_second_joint. A rod
+        takes its length from there.
+    actuated, independent
+        As for a `Description`; default as they are.
+    **fields
+        Other fields of the `Loop`; placements also as positions, shape (3,).
+
+    Raises
+    ------
+    ModelError
+        The loop is impossible, or its name or frames are.
+
+    Examples
+    --------
+    A rod holds the tip of an arm at 0.3 m from a point of the base:
+
+    >>> from chasles.model import load
+    >>> held = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
+    >>> print(held.mobility)
+    1 degree of freedom; 1 of 1 constraints independent
+    """
+    for field in ("T_first_joint", "T_second_joint"):
+        if np.shape(fields.get(field, ())) == (3,):
+            fields[field] = homogeneous(p=frozen_array(fields[field], (3,), f"{field} of loop {shortened(name)}"))
+    if closed_at_home:
+        T_first, T_second = (
+            compose(pose_at_home(description, frame.link), frame.T_link_frame)
+            for frame in (description.frame(first), description.frame(second))
+        )
+        T_world_1 = compose(T_first, frozen_placement(fields.get("T_first_joint"), f"T_first_joint of loop {name}"))
+        if kind == "rod":
+            place = frozen_placement(fields.get("T_second_joint"), f"T_second_joint of loop {name}")
+            fields["length"] = float(np.linalg.norm(compose(T_second, place)[:3, 3] - T_world_1[:3, 3]))
+        elif "T_second_joint" in fields:
+            raise ModelError(f"loop {shortened(name)} is closed at home, so it takes no T_second_joint")
+        else:
+            fields["T_second_joint"] = compose(inverse(T_second), T_world_1)
+    return description.replace(
+        loops=(*description.loops, Loop(name, kind, first, second, **fields)),
+        actuated=description.actuated if actuated is None else tuple(actuated),
+        independent=description.independent if independent is None else tuple(independent),
     )
 
 
@@ -110,6 +178,9 @@ def attach(
         tool=chosen,
         payload=second.payload if chosen == second.tool else first.payload,
         home=None,
+        loops=(*first.loops, *second.loops),
+        actuated=_actuated_of_both(first, second),
+        independent=(*first.independent, *second.independent),
     )
     return at_home(both, home_positions(first) | home_positions(second))
 
@@ -167,11 +238,32 @@ def renamed(
             frame.replace(name=of_frame[frame.name], link=of_frame[frame.link]) for frame in description.frames
         ),
         tool=of_frame[description.tool],
+        loops=tuple(
+            loop.replace(name=of_joint[loop.name], first=of_frame[loop.first], second=of_frame[loop.second])
+            for loop in description.loops
+        ),
+        actuated=tuple(_renamed_velocity(name, of_joint) for name in description.actuated),
+        independent=tuple(_renamed_velocity(name, of_joint) for name in description.independent),
     )
 
 
+def _renamed_velocity(name: str, of_joint: Mapping[str, str]) -> str:
+    """New name of a joint, or of one velocity of it."""
+    if name in of_joint:
+        return of_joint[name]
+    joint, _, label = name.rpartition(".")
+    return f"{of_joint[joint]}.{label}"
+
+
+def _actuated_of_both(first: Description, second: Description) -> tuple[str, ...]:
+    """Names of the motors of two robots in one; one that names none, beside one that does, has motors everywhere."""
+    if not (first.actuated or second.actuated):
+        return ()
+    return tuple(name for robot in (first, second) for name in robot.actuated or robot.velocity_names)
+
+
 def _joint_names(description: Description) -> list[str]:
-    return [joint.name for joint in description.joints]
+    return [*(joint.name for joint in description.joints), *(loop.name for loop in description.loops)]
 
 
 def _new_names(kind: str, present: Iterable[str], changes: Mapping[str, str], prefix: str) -> dict[str, str]:

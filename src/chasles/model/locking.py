@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.description import Description, Frame
+from chasles.model.description import Description, Frame, velocities_left
 from chasles.model.inertia import combined
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import Vector, at_home, checked_position, fixed_at, home_positions
@@ -60,7 +60,13 @@ def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[s
                 _check_limits(joint, position)
             changed[joint.name] = fixed_at(joint, position)
     joints_now = tuple(changed.get(joint.name, joint) for joint in description.joints)
-    return at_home(description.replace(joints=joints_now, home=None), positions)
+    changed_description = description.replace(
+        joints=joints_now,
+        home=None,
+        actuated=velocities_left(description.actuated, joints_now),
+        independent=velocities_left(description.independent, joints_now),
+    )
+    return at_home(changed_description, positions)
 
 
 def _given(joints: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:

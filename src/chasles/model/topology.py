@@ -42,7 +42,8 @@ def ordered_joints(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, 
             other = parent_joint[joint.child].name
             raise ModelError(
                 f"link {shortened(joint.child)} is the child of two joints, "
-                f"{shortened(other)} and {shortened(joint.name)}; closed chains are not supported"
+                f"{shortened(other)} and {shortened(joint.name)}; "
+                "make one of them a loop (`Description.loops`)"
             )
         parent_joint[joint.child] = joint
     roots = [link for link in links if link not in parent_joint]

@@ -13,7 +13,7 @@ to fold away.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from chasles.model.description import Description
 from chasles.model.freedoms import JointKind, has_quaternion
 from chasles.model.inertia import Inertia, shift_of_first_moment
 from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.loop import Constraint, Loop
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import replaced_placement, tidy_rotation
 
@@ -103,14 +104,41 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """A loop of a robot: the two frames that it joins, each on its body, and what it demands of them; see `Loop`."""
+
+    name: str
+    first: Placement
+    second: Placement
+    constraints: tuple[Constraint, ...]
+    aligned: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class Tree:
-    """Moving bodies (parents before children), every link and frame by name, lengths of q and qd, gravity (3,)."""
+    """Moving bodies (parents before children), every link and frame by name, lengths of q and qd, gravity (3,).
+
+    Parameters
+    ----------
+    loops
+        What closes the tree to loops; most robots have none.
+    independent
+        Indices of the independent velocities among the `n` of the tree; all of them without loops.
+    constraints
+        Indices of the constraints that take part, of those of all loops; the others hold always.
+    actuated
+        Indices of the velocities that motors act on.
+    """
 
     bodies: tuple[Body, ...]
     frames: dict[str, Placement]
     nq: int
     n: int
     gravity: NDArray[Any]
+    loops: tuple[ClosedLoop, ...] = ()
+    independent: tuple[int, ...] = ()
+    constraints: tuple[int, ...] = ()
+    actuated: tuple[int, ...] = ()
 
     @property
     def carriers(self) -> list[int]:
@@ -149,6 +177,23 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
     >>> tree = build_tree(Description("door", links=(Link("wall"), Link("door")), joints=(x_axis,)))
     >>> tree.bodies[0].R_parent_body @ [0.0, 0.0, 1.0]
     array([1., 0., 0.])
+    """
+    return replace(
+        spanning_tree(description, values),
+        independent=description.independent_indices,
+        constraints=description.mobility.constraints if description.loops else (),
+        actuated=description.actuated_indices,
+    )
+
+
+def spanning_tree(description: Description, values: Mapping[str, Any] | None = None) -> Tree:
+    """Return the kinematic tree with its loops, before it is known what they leave free; as for `build_tree`.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> len(spanning_tree(load("planar2r")).bodies)
+    2
     """
     parameters = _Parameters(description, values or {})
     places, moving = _place_links(description, parameters)
@@ -197,7 +242,22 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
                 coulomb_velocity=motor["coulomb_velocity"],
             )
         )
-    return Tree(tuple(bodies), frames, description.nq, description.nv, parameters("gravity", description.gravity))
+    return Tree(
+        bodies=tuple(bodies),
+        frames=frames,
+        nq=description.nq,
+        n=len(description.joint_velocity_names),
+        gravity=parameters("gravity", description.gravity),
+        loops=tuple(_closed_loop(loop, frames) for loop in description.loops),
+    )
+
+
+def _closed_loop(loop: Loop, frames: Mapping[str, Placement]) -> ClosedLoop:
+    first, second = (
+        _onward(frames[frame], T[:3, :3], T[:3, 3])
+        for frame, T in ((loop.first, loop.T_first_joint), (loop.second, loop.T_second_joint))
+    )
+    return ClosedLoop(loop.name, first, second, loop.constraints, loop.aligned)
 
 
 class _Parameters:

@@ -9,7 +9,8 @@ and inertias from geoms are what they are there. Taken are
   joints are fixed. With position ranges, `armature` (as motor inertia with a gear ratio of 1), `damping` (viscous
   friction) and `frictionloss` (Coulomb friction; for MuJoCo it is a constraint, which also holds a joint at rest);
 - torque limits: `actuatorfrcrange`, and the range of the only actuator of a joint;
-- equality constraints between two joints that are linear: the first joint mimics the second;
+- equality constraints between two joints that are linear: the first joint mimics the second; `connect` and `weld` as
+  spherical and fixed loops, which are rigid here; with loops, joints with an actuator as the actuated ones;
 - geoms as shapes of the links, with meshes as names of files; planes and height fields are not taken;
 - sites as frames, gravity, and as home the key frame "home", else the initial configuration `qpos0`.
 
@@ -104,8 +105,8 @@ def _description(data: bytes, folder: Folder, tool: str, check: bool) -> Descrip
     model, complaints = compiled(root, folder)
     with np.errstate(all="ignore"):  # numbers out of bounds are refused where they come to
         files = meshes(root, folder.path)
-        description, followers, lost = describe(model, root.attributes.get("model", "robot"), tool, files)
-    left_out = ignored(model, followers)
+        description, taken, lost = describe(model, root.attributes.get("model", "robot"), tool, files)
+    left_out = ignored(model, taken)
     if left_out:
         warn(f"robot '{description.name}': ignored (not supported): {'; '.join(left_out)}", MjcfWarning)
     if check:

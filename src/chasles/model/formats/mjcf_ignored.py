@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,15 @@ from chasles.model.record import shortened
 _LISTED = 6
 
 
-def ignored(model: Any, followers: Mapping[int, int]) -> list[str]:
+def ignored(model: Any, taken: Collection[int]) -> list[str]:
     """Return one phrase for each kind of thing that is left out.
 
     Parameters
     ----------
     model
         A `mujoco.MjModel`.
-    followers
-        Equality constraints that were taken, by the numbers of the joints that follow.
+    taken
+        Numbers of the equality constraints that are part of the description.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def ignored(model: Any, followers: Mapping[int, int]) -> list[str]:
         "motion of the mocap bodies": _names(model.body, np.flatnonzero(np.asarray(model.body_mocapid) >= 0)),
         "the tendons": _names(model.tendon, _tendons(model)),
         "forces and inertia that the actuators have by themselves": _names(model.actuator, _active_actuators(model)),
-        "the equality constraints": _names(model.equality, _constraints(model, followers)),
+        "the equality constraints": _names(model.equality, _constraints(model, taken)),
     }
     phrases = [f"{what} {names}" for what, names in found.items() if names]
     if model.opt.density or model.opt.viscosity:
@@ -98,8 +98,7 @@ def _active_actuators(model: Any) -> Iterator[int]:
             yield actuator
 
 
-def _constraints(model: Any, followers: Mapping[int, int]) -> Iterator[int]:
-    taken = set(followers.values())
+def _constraints(model: Any, taken: Collection[int]) -> Iterator[int]:
     for constraint in range(model.neq):
         if model.eq_active0[constraint] and constraint not in taken and not disabled(model, "EQUALITY"):
             yield constraint

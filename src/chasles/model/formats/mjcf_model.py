@@ -15,6 +15,7 @@ from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.joint_positions import motion
+from chasles.model.loop import Loop, LoopKind
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, homogeneous
 from chasles.model.record import naming, shortened
 from chasles.model.shapes import Mesh
@@ -23,13 +24,11 @@ WORLD = 0
 #: mjtJoint
 FREE, BALL, SLIDE = range(3)
 #: mjtEq and mjtTrn
-EQUALITY_OF_JOINTS = 2
+CONNECT, WELD, EQUALITY_OF_JOINTS = range(3)
 ACTS_ON_JOINT = (0, 1)
 
 
-def describe(
-    model: Any, name: str, tool: str, meshes: Mapping[str, Mesh]
-) -> tuple[Description, dict[int, int], list[str]]:
+def describe(model: Any, name: str, tool: str, meshes: Mapping[str, Mesh]) -> tuple[Description, set[int], list[str]]:
     """Return the description of a compiled model.
 
     Parameters
@@ -47,14 +46,15 @@ def describe(
     -------
     description
         The robot.
-    followers
-        Numbers of the equality constraints that became mimics, by the joints that follow.
+    taken
+        Numbers of the equality constraints that became mimics or loops.
     complaints
         Sentences about geoms that are left out.
     """
     complaints: list[str] = []
     names = _Names(model)
     rules, followers = _mimics(model, names.joints)
+    loops = _loops(model, names)
     links = [Link(names.bodies[WORLD], Inertia(), *shapes(model, WORLD, meshes, complaints))]
     joints: list[Joint] = []
     for body in range(1, model.nbody):
@@ -88,8 +88,10 @@ def describe(
         gravity=np.zeros(3) if disabled(model, "GRAVITY") else np.array(model.opt.gravity),
         tool=tool,
         home=_home(model, [number for number in range(model.njnt) if number not in rules]),
+        loops=tuple(loops.values()),
+        actuated=tuple(names.joints[number] for number in _motors(model) if number not in rules) if loops else (),
     )
-    return description, followers, complaints
+    return description, {*followers.values(), *loops}, complaints
 
 
 class _Names:
@@ -203,6 +205,38 @@ def _mimics(model: Any, names: list[str]) -> tuple[dict[int, Mimic], dict[int, i
         leaders[follower] = leader
         sources[follower] = constraint
     return rules, sources
+
+
+def _loops(model: Any, names: _Names) -> dict[int, Loop]:
+    """Loops of the constraints that connect or weld two bodies or sites, by the constraints' numbers."""
+    import mujoco
+
+    loops: dict[int, Loop] = {}
+    for constraint in range(model.neq):
+        kind = int(model.eq_type[constraint])
+        if kind not in (CONNECT, WELD) or not model.eq_active0[constraint] or disabled(model, "EQUALITY"):
+            continue
+        between = [int(model.eq_obj1id[constraint]), int(model.eq_obj2id[constraint])]
+        first = second = np.eye(4)
+        if int(model.eq_objtype[constraint]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            frames = [names.sites[number] for number in between]
+        else:
+            frames = [names.bodies[max(number, WORLD)] for number in between]
+            data = model.eq_data[constraint]
+            if kind == CONNECT:
+                first, second = homogeneous(p=data[0:3]), homogeneous(p=data[3:6])
+            else:  # the anchor in the second body comes first
+                first, second = from_position_and_quaternion(data[3:6], data[6:10]), homogeneous(p=data[0:3])
+        name = unused_name(model.equality(constraint).name or f"loop{constraint + 1}", names.taken_joints)
+        joint: LoopKind = "spherical" if kind == CONNECT else "fixed"
+        loops[constraint] = Loop(name, joint, frames[0], frames[1], first, second)
+    return loops
+
+
+def _motors(model: Any) -> list[int]:
+    """Numbers of the joints on which an actuator acts."""
+    on_joint = [kind in ACTS_ON_JOINT for kind in np.asarray(model.actuator_trntype).tolist()]
+    return sorted({int(model.actuator_trnid[index, 0]) for index in np.flatnonzero(on_joint)})
 
 
 def _leads_to(joint: int, other: int, leaders: dict[int, int]) -> bool:

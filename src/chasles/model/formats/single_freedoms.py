@@ -72,7 +72,12 @@ def unused_name(wanted: str, taken: set[str]) -> str:
 
 
 def require_kinds(description: Description, kinds: tuple[JointKind, ...], what: str) -> None:
-    """Raise a ModelError that says why `what` cannot describe a joint of another kind."""
+    """Raise a ModelError that says why `what` cannot describe a joint of another kind, or a loop."""
+    if description.loops:
+        raise ModelError(
+            f"robot '{description.name}' has no {what}: its loop {shortened(description.loops[0].name)} has no place "
+            "there; write it as TOML"
+        )
     for joint in description.joints:
         if joint.kind not in kinds:
             raise ModelError(

@@ -17,6 +17,7 @@ from chasles.model.formats.to_screws import ScrewTable, to_screws
 from chasles.model.formats.toml_shapes import shape_tables
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.loop import Loop
 from chasles.model.placement import FloatArray
 from chasles.model.record import shortened
 
@@ -62,9 +63,11 @@ def _links(description: Description) -> str:
     header["base"] = _placement_table(description.T_world_base)
     header["tool"] = description.tool
     header["home"] = description.home
+    header |= {key: getattr(description, key) for key in ("actuated", "independent") if getattr(description, key)}
     parts = [_table("[robot]", header)]
     parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
     parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
+    parts += [_table("[[loop]]", _loop_table(loop)) for loop in description.loops]
     parts += [
         _table(heading, table) for link in description.links for heading, table in shape_tables(link, _placement_table)
     ]
@@ -128,6 +131,17 @@ def _joint_table(joint: Joint) -> dict[str, Any]:
     if joint.pitch:
         table["pitch"] = joint.pitch
     return table | joint_columns(joint)
+
+
+def _loop_table(loop: Loop) -> dict[str, Any]:
+    table: dict[str, Any] = {"name": loop.name, "kind": loop.kind, "first": loop.first, "second": loop.second}
+    table["first_placement"] = _placement_table(loop.T_first_joint)
+    table["second_placement"] = _placement_table(loop.T_second_joint)
+    if loop.axis.tolist() != [0.0, 0.0, 1.0]:
+        table["axis"] = loop.axis
+    if loop.kind == "universal":
+        table["second_axis"] = loop.second_axis
+    return table | {key: getattr(loop, key) for key in ("pitch", "length") if getattr(loop, key)}
 
 
 def _placement_table(T: FloatArray) -> dict[str, Any]:

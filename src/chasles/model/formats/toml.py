@@ -6,8 +6,8 @@ A file has a table ``[robot]`` and one of
 - ``[screws]``: the arguments of `from_screws`, with one screw axis a line;
 - ``[[link]]`` and ``[[joint]]``: the fields of `Link` and `Joint`, written out.
 
-``[[frame]]`` adds frames, ``[[visual]]`` and ``[[collision]]`` shapes of links, and ``[payload]`` a body at the tool.
-Unknown keys are errors. Units are SI and radians.
+``[[frame]]`` adds frames, ``[[loop]]`` loops, ``[[visual]]`` and ``[[collision]]`` shapes of links, and ``[payload]`` a
+body at the tool. Unknown keys are errors. Units are SI and radians.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from chasles.model.formats.toml_shapes import read_shape, with_shapes
 from chasles.model.formats.urdf_origins import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.loop import Loop
 from chasles.model.numbers import LARGEST_DAMPING, LARGEST_NUMBER, WITHIN_BOUND, frozen_array
 from chasles.model.placement import FloatArray, from_position_and_angles, homogeneous
 from chasles.model.record import check_keys, naming, shortened
@@ -41,11 +42,15 @@ MAX_DOTS = 50
 MAX_TABLES = 2_000
 BODIES = ("dh", "modified_dh", "screws", "link")
 SHAPES = ("visual", "collision")
-TABLES = ("robot", *BODIES, "joint", "frame", "payload", *SHAPES)
-ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix")
+TABLES = ("robot", *BODIES, "joint", "frame", "loop", "payload", *SHAPES)
+ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix", "actuated", "independent")
 SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
 JOINT_KEYS = ("kind", "parent", "child", "placement", "child_placement", "axis", "second_axis", "pitch", *COLUMNS)
+LOOP_KEYS = (
+    *("name", "kind", "first", "second", "first_placement", "second_placement"),
+    *("axis", "second_axis", "pitch", "length"),
+)
 FRAME_KEYS = ("name", "link", "placement")
 PLACEMENT_KEYS = ("position", "rpy", "rotation")
 
@@ -127,6 +132,9 @@ def _description(document: Mapping[str, Any]) -> Description:
     for key in ("name", "source", "tool", "link_prefix"):
         if not isinstance(header.get(key, ""), str):
             raise ModelError(f"[robot] {key} must be text, not {shortened(header[key])}")
+    for key in ("actuated", "independent"):
+        if not isinstance(header.get(key, []), list) or not all(isinstance(name, str) for name in header.get(key, [])):
+            raise ModelError(f"[robot] {key} must be a list of names, not {shortened(header[key])}")
     bodies = [key for key in BODIES if key in document]
     if len(bodies) != 1:
         raise ModelError(
@@ -164,6 +172,9 @@ def _description(document: Mapping[str, Any]) -> Description:
             home=header.get("home"),
             payload=payload,
             source=header.get("source", ""),
+            loops=tuple(_loop(table, where) for table, where in _tables(document, "loop")),
+            actuated=tuple(header.get("actuated", ())),
+            independent=tuple(header.get("independent", ())),
         )
 
 
@@ -223,6 +234,21 @@ def _shapes(document: Mapping[str, Any], tag: str, folder: str) -> list[tuple[st
         with naming(where):
             shapes.append(read_shape(table, _placement(table.get("placement", {}), "placement"), folder))
     return shapes
+
+
+def _loop(table: Mapping[str, Any], where: str) -> Loop:
+    with naming(where):
+        check_keys(table, LOOP_KEYS, "the table")
+        kind: Any = _text(table, "kind")
+        return Loop(
+            name=_text(table, "name"),
+            kind=kind,
+            first=_text(table, "first"),
+            second=_text(table, "second"),
+            T_first_joint=_placement(table.get("first_placement", {}), "first_placement"),
+            T_second_joint=_placement(table.get("second_placement", {}), "second_placement"),
+            **{key: table[key] for key in ("axis", "second_axis", "pitch", "length") if key in table},
+        )
 
 
 def _frame(table: Mapping[str, Any], where: str) -> Frame:

@@ -1,0 +1,471 @@
+"""The computations of a robot with loops, from those of its tree: each function stands for the tree's of its name.
+
+The loops leave the velocities ν of some joints independent; those of all joints are G(q) ν, and their accelerations
+G ν̇ + Ġ ν. By d'Alembert's principle the loops' forces do no work in these motions, so generalised forces are projected
+by Gᵀ, and inertia by both. Nothing else distinguishes a closed chain from a tree: functions of q alone are the same.
+
+The elements of q hold all joints. Those of the independent velocities are coordinates of the closed configurations, so
+they are what displacements change; `normalize` and `integrate` let the others follow.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 8.5 and 3.2, with G for its K; Murray, Li & Sastry,
+A Mathematical Introduction to Robotic Manipulation (1994), section 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chasles.algorithms import configuration as of_tree
+from chasles.algorithms import energy, linearization, regressors
+from chasles.algorithms import inverse_dynamics as torques
+from chasles.algorithms import jacobian as jacobians
+from chasles.algorithms import mass_matrix as inertia
+from chasles.algorithms import reference_motion as along
+from chasles.algorithms.energy import PowerBalance
+from chasles.algorithms.jacobian import PoseAndJacobian
+from chasles.algorithms.linearization import Linearization, TorqueDerivatives
+from chasles.algorithms.loops import loop_constraints, loop_jacobian_derivative
+from chasles.algorithms.mass_matrix import massless
+from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
+from chasles.algorithms.reference_motion import MomentumAndDrift
+from chasles.algorithms.regressors import EnergyRegressors
+from chasles.engine import absolute, maximum, trace, where
+from chasles.engine.function import Function
+from chasles.engine.least_squares import least_squares
+from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.geometry.elementary import Array
+
+if TYPE_CHECKING:
+    from chasles.model.tree import Tree
+
+NEWTON_STEPS = 3
+"""Steps by which the dependent joints follow in `normalize` and `integrate`; each about doubles the digits."""
+OPEN = 1e-9
+"""Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
+
+
+def for_tree(algorithm: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
+    """Return the function that computes for a robot what an algorithm computes for its tree.
+
+    Examples
+    --------
+    >>> from chasles.algorithms import mass_matrix as of_open_tree
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> arm = load("planar2r")
+    >>> for_tree(of_open_tree, build_tree(arm)) is of_open_tree
+    True
+    >>> guided = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3))
+    >>> for_tree(of_open_tree, guided)(guided, np.zeros(2)).shape
+    (1, 1)
+    """
+    own: Callable[..., Any] = globals().get(algorithm.__name__, algorithm) if tree.loops else algorithm
+    return own
+
+
+# How the joints move together.
+
+
+def velocity_map(tree: Tree, q: Array) -> Array:
+    """Return the matrix G that takes the independent velocities to those of all joints.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), with closed loops.
+
+    Returns
+    -------
+    G
+        Shape (joint velocities, n): velocities of all joints per unit of each independent one, in the order of
+        `Description.joint_velocity_names`. The identity without loops; not finite where the independent velocities do
+        not determine the others.
+
+    Examples
+    --------
+    A rod holds the arm's tip from above. Stretched out, the second joint turns back by (0.5 + 0.25) / 0.25 rad:
+
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> arm = load("planar2r").replace(actuated=["joint1"])
+    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3))
+    >>> velocity_map(tree, np.zeros(2)).T
+    array([[ 1., -3.]])
+    """
+    if not tree.loops:
+        return np.eye(tree.n)
+    J = loop_constraints(tree, q).J
+    return _with_identity(tree, _dependent(tree, J, -J[:, list(tree.independent)]))
+
+
+def velocity_map_rate(tree: Tree, q: Array, qd: Array) -> Array:
+    """Return the matrix Ġ, shape (joint velocities, n), along a motion; its product with qd accelerates the joints."""
+    G = velocity_map(tree, q)
+    J_rate = loop_jacobian_derivative(tree, q, G @ qd)
+    return _with_zeros(tree, _dependent(tree, loop_constraints(tree, q).J, -(J_rate @ G)))
+
+
+def joint_accelerations(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return the accelerations of all joints, G q̈ + Ġ q̇."""
+    return joint_acceleration_along(tree, q, qd, qd, qdd)
+
+
+def joint_acceleration_along(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
+    """Return the rates of the joints' reference velocities G q̇ᵣ while the robot moves: G q̈ᵣ + Ġ q̇ᵣ."""
+    G = velocity_map(tree, q)
+    change = loop_jacobian_derivative(tree, q, G @ qd) @ (G @ qd_reference)
+    own = _with_zeros(tree, _dependent(tree, loop_constraints(tree, q).J, -change[:, None]))
+    accelerations: Array = G @ qdd_reference + own[:, 0]
+    return accelerations
+
+
+def _dependent(tree: Tree, J: Array, right_side: Array) -> Array:
+    """Velocities of the dependent joints that make the constraints change at the rates of the right side."""
+    rows = list(tree.constraints)
+    return least_squares(J[rows][:, _dependents(tree)], right_side[rows])
+
+
+def _dependents(tree: Tree) -> list[int]:
+    return [index for index in range(tree.n) if index not in tree.independent]
+
+
+def _with_identity(tree: Tree, dependent: Array) -> Array:
+    return _rows(tree, np.eye(len(tree.independent)), dependent)
+
+
+def _with_zeros(tree: Tree, dependent: Array) -> Array:
+    return _rows(tree, np.zeros((len(tree.independent), dependent.shape[1])), dependent)
+
+
+def _rows(tree: Tree, independent: Array, dependent: Array) -> Array:
+    """Rows of all joints' velocities from those of the independent and of the dependent ones."""
+    rows = dict(zip([*tree.independent, *_dependents(tree)], [*independent, *dependent], strict=True))
+    return np.array([rows[index] for index in range(tree.n)]).reshape(tree.n, -1)
+
+
+# Configurations.
+
+
+def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
+    """Rates of all elements of q."""
+    return of_tree.configuration_rate(tree, q, velocity_map(tree, q) @ qd)
+
+
+def normalize(tree: Tree, q: Array) -> Array:
+    """The same independent coordinates, with unit quaternions and closed loops; NaN where the loops stay open."""
+    q = of_tree.normalize(tree, q)
+    for _ in range(NEWTON_STEPS):
+        residual, J = loop_constraints(tree, q)
+        q = of_tree.integrate(tree, q, _with_zeros(tree, _dependent(tree, J, -residual[:, None]))[:, 0])
+    residual = loop_constraints(tree, q).residual
+    gap: Any = 0.0
+    for row in tree.constraints:
+        gap = maximum(gap, absolute(residual[row]))
+    return np.array([where(gap <= OPEN, value, np.nan) for value in q])
+
+
+def integrate(tree: Tree, q: Array, v: Array) -> Array:
+    """The independent coordinates after a displacement, and the others that close the loops."""
+    return normalize(tree, of_tree.integrate(tree, q, velocity_map(tree, q) @ v))
+
+
+def difference(tree: Tree, q0: Array, q1: Array) -> Array:
+    """Displacement of the independent coordinates."""
+    return of_tree.difference(tree, q0, q1)[list(tree.independent)]
+
+
+# Kinematics.
+
+
+def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
+    """Twist of a frame per unit of the independent velocities: J G."""
+    J: Array = jacobians.jacobian(tree, q, target, frame) @ velocity_map(tree, q)
+    return J
+
+
+def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> PoseAndJacobian:
+    """Pose and Jacobian J G."""
+    T_world_frame, J = jacobians.pose_and_jacobian(tree, q, target, frame)
+    return PoseAndJacobian(T_world_frame, J @ velocity_map(tree, q))
+
+
+def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:
+    """Time derivative of J G: J̇ G + J Ġ."""
+    G = velocity_map(tree, q)
+    J_rate: Array = jacobians.jacobian_derivative(tree, q, G @ qd, target, frame) @ G
+    as_joints_change: Array = jacobians.jacobian(tree, q, target, frame) @ velocity_map_rate(tree, q, qd)
+    return J_rate + as_joints_change
+
+
+# Dynamics.
+
+
+def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
+    """Forces along the independent velocities: Gᵀ times the tree's torques."""
+    G = velocity_map(tree, q)
+    tau: Array = G.T @ torques.inverse_dynamics(tree, q, G @ qd, joint_accelerations(tree, q, qd, qdd), wrenches)
+    return tau
+
+
+def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
+    """Forces of a motion without acceleration of the independent joints."""
+    return inverse_dynamics(tree, q, qd, np.zeros(len(tree.independent)), wrenches)
+
+
+def gravity_torque(tree: Tree, q: Array) -> Array:
+    """Gᵀ g."""
+    g: Array = velocity_map(tree, q).T @ torques.gravity_torque(tree, q)
+    return g
+
+
+def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:
+    """Gᵀ (c + M Ġ q̇), by the recursion with the accelerations Ġ q̇ and without weight."""
+    G, still = velocity_map(tree, q), np.zeros(len(tree.independent))
+    c: Array = G.T @ newton_euler(tree, q, G @ qd, joint_accelerations(tree, q, qd, still), np.zeros(3))
+    rotors: Array = G.T @ torques.armature_torque(tree, joint_accelerations(tree, q, qd, still))
+    return c + rotors
+
+
+def mass_matrix(tree: Tree, q: Array) -> Array:
+    """Gᵀ M G, exactly symmetric."""
+    G = velocity_map(tree, q)
+    half = G.T @ (inertia.mass_matrix(tree, q) @ G)
+    n = len(half)
+    return np.array([[half[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
+
+
+def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
+    """Gᵀ (C G + M Ġ): with it dM/dt - 2 C is skew-symmetric, as with the tree's."""
+    G = velocity_map(tree, q)
+    C: Array = inertia.coriolis_matrix(tree, q, G @ qd) @ G
+    return np.array(G.T @ (C + inertia.mass_matrix(tree, q) @ velocity_map_rate(tree, q, qd)))
+
+
+def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
+    """Accelerations of the independent joints, by the projected mass matrix."""
+    return solve(_factor(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
+
+
+def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
+    """Inverse of Gᵀ M G."""
+    return inverse(_factor(tree, mass_matrix(tree, q)))
+
+
+def _factor(tree: Tree, M: Array) -> Factor:
+    try:
+        return factor(M)
+    except SingularMatrixError as singular:
+        index = tree.independent[singular.row]
+        raise massless(next(body.joint for body in tree.bodies if body.coordinate == index)) from None
+
+
+# Energy and momentum.
+
+
+def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
+    """Kinetic energy of all bodies."""
+    return energy.kinetic_energy(tree, q, velocity_map(tree, q) @ qd)
+
+
+def power_balance(
+    tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> PowerBalance:
+    """Powers for the acceleration that the torques cause; the loops' forces have none."""
+    accelerations = joint_accelerations(tree, q, qd, forward_dynamics(tree, q, qd, tau, wrenches))
+    velocities = velocity_map(tree, q) @ qd
+    return energy.powers_of_motion(tree, q, velocities, accelerations, wrenches)._replace(motors=tau @ qd)
+
+
+def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
+    """A G."""
+    A: Array = energy.centroidal_momentum_matrix(tree, q) @ velocity_map(tree, q)
+    return A
+
+
+def centroidal_momentum(tree: Tree, q: Array, qd: Array) -> Array:
+    """Momentum of all bodies."""
+    return energy.centroidal_momentum(tree, q, velocity_map(tree, q) @ qd)
+
+
+def centroidal_momentum_rate(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+    """Rate of the momentum of all bodies."""
+    velocities = velocity_map(tree, q) @ qd
+    return energy.centroidal_momentum_rate(tree, q, velocities, joint_accelerations(tree, q, qd, qdd))
+
+
+def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
+    """Acceleration of a frame per unit wrench, with the Jacobian J G and the mass matrix Gᵀ M G."""
+    J = jacobian(tree, q, target, frame)
+    mobility: Array = J @ solve(_factor(tree, mass_matrix(tree, q)), J.T)
+    return 0.5 * (mobility + mobility.T)
+
+
+def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:
+    """Inverse of the operational space mobility."""
+    return inverse(factor(operational_space_mobility(tree, q, target, frame)))
+
+
+# Regressors, and dynamics along a reference motion.
+
+
+def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+    """Gᵀ Y."""
+    G, accelerations = velocity_map(tree, q), joint_accelerations(tree, q, qd, qdd)
+    Y: Array = G.T @ regressors.torque_regressor(tree, q, G @ qd, accelerations)
+    return Y
+
+
+def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
+    """Gᵀ Y of the momenta."""
+    G = velocity_map(tree, q)
+    Y: Array = G.T @ regressors.momentum_regressor(tree, q, G @ qd)
+    return Y
+
+
+def energy_regressor(tree: Tree, q: Array, qd: Array) -> EnergyRegressors:
+    """Regressors of the energies of all bodies."""
+    return regressors.energy_regressor(tree, q, velocity_map(tree, q) @ qd)
+
+
+def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
+    """Gᵀ times the tree's passivity torques along the joints' reference motion."""
+    G, reference = velocity_map(tree, q), joint_acceleration_along(tree, q, qd, qd_reference, qdd_reference)
+    tau: Array = G.T @ along.passivity_torque(tree, q, G @ qd, G @ qd_reference, reference)
+    return tau
+
+
+def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
+    """Gᵀ times the tree's passivity regressor along the joints' reference motion."""
+    G, reference = velocity_map(tree, q), joint_acceleration_along(tree, q, qd, qd_reference, qdd_reference)
+    Y: Array = G.T @ along.passivity_regressor(tree, q, G @ qd, G @ qd_reference, reference)
+    return Y
+
+
+def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
+    """Momenta Gᵀ p, which change by the tree's drift and as G changes."""
+    G = velocity_map(tree, q)
+    momentum, drift = along.momentum_and_drift(tree, q, G @ qd)
+    return MomentumAndDrift(G.T @ momentum, G.T @ drift + velocity_map_rate(tree, q, qd).T @ momentum)
+
+
+def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
+    """Gᵀ D and Ġᵀ Y of the momenta."""
+    G, G_rate = velocity_map(tree, q), velocity_map_rate(tree, q, qd)
+    D: Array = G.T @ along.momentum_drift_regressor(tree, q, G @ qd)
+    turned: Array = G_rate.T @ regressors.momentum_regressor(tree, q, G @ qd)
+    return D + turned
+
+
+# Derivatives.
+
+
+def inverse_dynamics_derivatives(
+    tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> TorqueDerivatives:
+    """Derivatives of Gᵀ τ: the tree's, along the joints' motion, whose own derivatives the engine finds."""
+    n = len(tree.independent)
+    G, velocities, accelerations = velocity_map(tree, q), *_joint_motion(tree, q, qd, qdd)
+    tau = torques.inverse_dynamics(tree, q, velocities, accelerations, wrenches)
+    by_q, by_qd, by_qdd = linearization.inverse_dynamics_derivatives(tree, q, velocities, accelerations, wrenches)
+    sizes = {"q": (tree.nq,), "qd": (n,), "qdd": (n,), "tau": (tree.n,)}
+    motion = Function(trace(partial(_motion_and_projection, tree), sizes, outputs=["u", "a", "f"]))
+    along_q, along_qd = motion.jvp("q"), motion.jvp("qd")
+    columns_q, columns_qd = [], []
+    for k, unit in enumerate(np.eye(n)):
+        u, a, f = along_q(q, qd, qdd, tau, of_tree.configuration_rate(tree, q, G[:, k]))
+        columns_q.append(G.T @ (by_q @ G[:, k] + by_qd @ u + by_qdd @ a) + f)
+        u, a, _ = along_qd(q, qd, qdd, tau, unit)
+        columns_qd.append(G.T @ (by_qd @ u + by_qdd @ a))
+    by_q, by_qd = np.array(columns_q).T.reshape(n, n), np.array(columns_qd).T.reshape(n, n)
+    return TorqueDerivatives(by_q, by_qd, G.T @ by_qdd @ G)
+
+
+def linearize(
+    tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> Linearization:
+    """Exact linear model in displacements of the independent coordinates."""
+    qdd = forward_dynamics(tree, q, qd, tau, wrenches)
+    by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
+    G = velocity_map(tree, q)
+    transport = (of_tree.transport_of_displacement(tree, G @ qd) @ G)[list(tree.independent)]
+    return linearization.linear_model(transport, inverse(_factor(tree, M)), by_q, by_qd)
+
+
+def _joint_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+    return velocity_map(tree, q) @ qd, joint_accelerations(tree, q, qd, qdd)
+
+
+def _motion_and_projection(tree: Tree, q: Array, qd: Array, qdd: Array, tau: Array) -> tuple[Array, Array, Array]:
+    return *_joint_motion(tree, q, qd, qdd), velocity_map(tree, q).T @ tau
+
+
+# Motors.
+
+
+def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
+    """Return the forces of the motors that act like given generalised forces, the smallest of them.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), with closed loops.
+    tau
+        Generalised forces, shape (n,), along the independent velocities, as from `inverse_dynamics`.
+
+    Returns
+    -------
+    forces
+        Shape (motors,), N·m and N, in the order of `Description.actuated_indices`: tau itself where the independent
+        velocities are those of the motors. With more motors than degrees of freedom, the forces of the smallest norm.
+        Not finite where the motors do not control the robot, so with fewer motors than degrees of freedom.
+
+    Examples
+    --------
+    Both joints of an arm whose tip hangs on a rod have motors; stretched out, G = (1, -3):
+
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
+    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
+    >>> actuator_forces(tree, np.zeros(2), np.array([10.0]))  # 10 = 1 · 1 - 3 · (-3)
+    array([ 1., -3.])
+    """
+    B = velocity_map(tree, q)[list(tree.actuated)]
+    forces: Array = B @ solve(factor(B.T @ B), tau)
+    return forces
+
+
+def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
+    """Return the generalised forces that act like given forces of the motors.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), with closed loops.
+    actuator_forces
+        Shape (motors,), N·m and N, in the order of `Description.actuated_indices`.
+
+    Returns
+    -------
+    tau
+        Shape (n,), along the independent velocities: what `forward_dynamics` takes.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
+    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
+    >>> forces_of_actuators(tree, np.zeros(2), np.array([1.0, -3.0]))
+    array([10.])
+    """
+    tau: Array = velocity_map(tree, q)[list(tree.actuated)].T @ actuator_forces
+    return tau

@@ -1,0 +1,274 @@
+"""Mobility of a robot with loops: its degrees of freedom, the constraints that count, and its independent velocities.
+
+The constraints' Jacobian J loses rank where constraints repeat each other, as those of a planar four-bar in space do.
+Its rank at random closed configurations tells the mobility, where the counting rule of Grübler and Kutzbach fails.
+
+The independent velocities ν are velocities of joints, so that they have names, units and limits, and the torques that
+belong to them are motor torques. Velocities of motors come first; others join where they add most to what is fixed by
+those before, judged by the motions N that the loops allow (J N = 0). An orthonormal basis of N would hold everywhere,
+but turn discontinuously and belong to no joint; elements of N in a fixed order of elimination fail where a pivot
+vanishes. The choice holds for every configuration in which
+these velocities determine the others; where it does not, at a singularity of this choice, results are not finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from chasles import verbs
+from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
+from chasles.algorithms.configuration import integrate
+from chasles.algorithms.loops import loop_constraints
+from chasles.errors import ModelError
+from chasles.geometry.elementary import Array
+from chasles.model.description import Description, Link
+from chasles.model.joint import Joint
+from chasles.model.tree import Tree, spanning_tree
+
+SAMPLES = 6
+"""Number of random closed configurations."""
+RANK_TOLERANCE = 1e-7
+"""Singular values below this share of the largest are taken for zero."""
+NEGLIGIBLE = 1e-11
+"""Constraints whose rows of the Jacobian never exceed this, in multiples of the robot's size, hold always."""
+WEAK = 0.02
+"""Share of a velocity that those chosen before must leave open for a motor to be preferred to better choices."""
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Degrees of freedom that the loops of a robot leave.
+
+    Attributes
+    ----------
+    independent
+        Indices of the independent velocities among those of all joints.
+    constraints
+        Indices of the constraints that are not fulfilled in every configuration, among those of all loops.
+    count
+        Number of all constraints.
+    rank
+        Number of constraints that are independent of each other.
+    home
+        The home configuration with closed loops, shape (nq,).
+
+    Examples
+    --------
+    >>> from chasles.model import load, with_loop
+    >>> guided = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
+    >>> print(guided.mobility)
+    1 degree of freedom; 1 of 1 constraints independent
+    """
+
+    independent: tuple[int, ...]
+    constraints: tuple[int, ...]
+    count: int
+    rank: int
+    home: Array
+
+    def __str__(self) -> str:
+        freedoms = len(self.independent)
+        noun = "degree" if freedoms == 1 else "degrees"
+        return f"{freedoms} {noun} of freedom; {self.rank} of {self.count} constraints independent"
+
+
+@verbs.mobility.register(Description)
+def mobility(description: Description) -> Mobility:
+    """Return the degrees of freedom that the loops of a robot leave.
+
+    Raises
+    ------
+    ModelError
+        The loops cannot be closed near the home configuration, they leave no freedom, or the wanted independent
+        velocities depend on each other; the message names the loop or the joint.
+
+    Examples
+    --------
+    >>> from chasles.model import load, with_loop
+    >>> tip = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
+    >>> mobility(tip).rank
+    1
+    """
+    return _mobility(_skeleton(description))
+
+
+def _skeleton(description: Description) -> Description:
+    """Return what of a robot its mobility depends on."""
+    return description.replace(
+        links=tuple(Link(link.name) for link in description.links),
+        joints=tuple(
+            Joint(
+                joint.name,
+                joint.kind,
+                joint.parent,
+                joint.child,
+                joint.T_parent_joint,
+                joint.T_joint_child,
+                joint.axis,
+                joint.pitch,
+                joint.second_axis,
+                mimic=joint.mimic,
+            )
+            for joint in description.joints
+        ),
+        source="",
+    )
+
+
+@lru_cache(maxsize=64)
+def _mobility(description: Description) -> Mobility:
+    tree = spanning_tree(description)
+    home = close_loops(tree, np.array(description.home))
+    if not home.is_closed:
+        raise ModelError(_not_assembled(description, home))
+    samples = [home.q, *_closed_configurations(tree, home.q)]
+    size = tree_size(tree)
+    jacobians = [loop_constraints(tree, q).J * column_scales(tree, size) / size for q in samples]
+    kept = [row for row in range(len(jacobians[0])) if max(np.abs(J[row]).max() for J in jacobians) > NEGLIGIBLE]
+    ranks = [_rank(J) for J in jacobians]
+    rank = max(ranks)
+    if rank == tree.n and tree.n > 0:
+        raise ModelError(_immobile(description, tree, jacobians[ranks.index(rank)]))
+    motions = [_null_space(J, rank) for J, found in zip(jacobians, ranks, strict=True) if found == rank]
+    independent = tuple(sorted(_independent(description, motions)))
+    return Mobility(independent, tuple(kept), len(jacobians[0]), rank, home.q)
+
+
+def _not_assembled(description: Description, home: Closing) -> str:
+    found = (
+        f"loop '{home.loop}' closes only with its axis turned round"
+        if home.flipped and home.gap < 1e-6
+        else f"loop '{home.loop}' stays open by {home.gap:.3g} (m, rad)"
+    )
+    return (
+        f"robot '{description.name}' cannot be assembled near its home configuration: {found}; correct the loop's "
+        "frames or give a home near a closed configuration"
+    )
+
+
+def _immobile(description: Description, tree: Tree, J: Array) -> str:
+    """Sentence that names the first loop with which nothing moves any more."""
+    rows = 0
+    for loop in tree.loops:
+        rows += len(loop.constraints)
+        if _rank(J[:rows]) == tree.n:
+            break
+    return (
+        f"robot '{description.name}' has no degree of freedom: with loop '{loop.name}' the loops put {tree.n} "
+        f"independent constraints on {tree.n} joint velocities; free a joint of it, or choose a kind of loop with "
+        "fewer constraints"
+    )
+
+
+def _closed_configurations(tree: Tree, q: Array) -> Iterator[Array]:
+    """Yield closed configurations around one, reached by random displacements."""
+    generator = np.random.default_rng(0)
+    scale = column_scales(tree, tree_size(tree))
+    found = 0
+    for attempt in range(4 * SAMPLES):
+        reach = 0.6 * 0.8**attempt
+        closing = close_loops(tree, integrate(tree, q, reach * generator.normal(size=tree.n) * scale))
+        if closing.is_closed:
+            found += 1
+            yield closing.q
+        if found == SAMPLES:
+            return
+
+
+def _rank(J: Array) -> int:
+    if J.size == 0:
+        return 0
+    sizes = np.linalg.svd(J, compute_uv=False)
+    return int(np.sum(sizes > RANK_TOLERANCE * max(float(sizes[0]), NEGLIGIBLE)))
+
+
+def _null_space(J: Array, rank: int) -> Array:
+    """Orthonormal basis of the motions that the constraints allow, shape (n, n - rank)."""
+    motions: Array = np.linalg.svd(J)[2][rank:].T
+    return motions
+
+
+def _independent(description: Description, motions: Sequence[Array]) -> list[int]:
+    """Indices of the independent velocities: those wanted, then those of motors, then the strongest."""
+    choice = _Choice(motions)
+    for index in description.velocity_indices(description.independent, "independent"):
+        if not choice.adds(index) > RANK_TOLERANCE:
+            raise ModelError(
+                f"robot '{description.name}': the velocity '{description.joint_velocity_names[index]}' follows from "
+                "those named before it as independent"
+            )
+        choice.take([index])
+    groups = list(_groups(description))
+    singles = [(index,) for index in range(len(description.joint_velocity_names))]
+    for group in groups:
+        if set(group) <= set(description.velocity_indices(description.actuated, "actuated")):
+            choice.take_if_stronger(group, WEAK)
+    while choice.missing:
+        strengths: dict[tuple[int, ...], float] = {
+            group: choice.strength(group) for group in groups if choice.has_place(group)
+        }
+        if max(strengths.values(), default=0.0) <= WEAK:  # as a rod between two spherical joints spins
+            strengths |= {single: choice.strength(single) for single in singles if choice.has_place(single)}
+        choice.take(max(strengths.items(), key=lambda found: found[1])[0])
+    return choice.taken
+
+
+def _groups(description: Description) -> Iterator[tuple[int, ...]]:
+    """Velocities that are best independent together: single ones, and those of a joint with a quaternion."""
+    for joint in description.coordinates:
+        start = description.starts[joint.name][1]
+        indices = range(start, start + len(joint.velocity_names))
+        if joint.has_quaternion:
+            yield tuple(indices)
+        else:
+            yield from ((index,) for index in indices)
+
+
+class _Choice:
+    """Velocities chosen one after the other, with what each of the allowed motions leaves open."""
+
+    def __init__(self, motions: Sequence[Array]) -> None:
+        self.taken: list[int] = []
+        self._open = [np.array(N) for N in motions]
+
+    @property
+    def missing(self) -> int:
+        """Number of velocities to be chosen."""
+        return int(self._open[0].shape[1]) - len(self.taken)
+
+    def has_place(self, group: Sequence[int]) -> bool:
+        """Whether a group is not too large, and new."""
+        return len(group) <= self.missing and not set(group) & set(self.taken)
+
+    def adds(self, index: int) -> float:
+        """Share of a velocity that those taken leave open: the median over the configurations."""
+        return float(np.median([np.linalg.norm(N[index]) for N in self._open]))
+
+    def strength(self, group: Sequence[int]) -> float:
+        """Least share that a velocity of a group adds, taken one after the other."""
+        trial = _Choice(self._open)
+        shares = []
+        for index in group:
+            shares.append(trial.adds(index))
+            trial.take([index])
+        return min(shares)
+
+    def take_if_stronger(self, group: Sequence[int], least: float) -> None:
+        """Take a group if there is place for it and it adds enough."""
+        new = [index for index in group if index not in self.taken]
+        if new and len(new) <= self.missing and self.strength(new) > least:
+            self.take(new)
+
+    def take(self, group: Sequence[int]) -> None:
+        """Take velocities: what is left open no longer has a part along them."""
+        for index in group:
+            self.taken.append(index)
+            for k, N in enumerate(self._open):
+                length = float(np.linalg.norm(N[index]))
+                if length > 0.0:
+                    direction = N[index] / length
+                    self._open[k] = N - np.outer(N @ direction, direction)

@@ -1,0 +1,105 @@
+"""Solving A X = B in the least-squares sense for a matrix of full column rank, of numbers or traced scalars.
+
+Householder's reflections need no pivots: the solution is stable wherever the columns are independent, whichever
+elements happen to be small there. Columns with the fewest elements that are not known to be zero go first, and a
+reflection touches only rows with such elements, so what is known of a sparse matrix is folded away.
+
+Source: Golub & Van Loan, Matrix Computations (4th ed. 2013), sections 5.1.2 and 5.3.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine.functions import sqrt, where
+
+Array = NDArray[Any]
+
+
+def least_squares(A: Array, B: Array) -> Array:
+    """Return the X that brings A X nearest to B, column by column; exactly there if the equations go together.
+
+    Parameters
+    ----------
+    A
+        Shape (m, n), m ≥ n, with independent columns.
+    B
+        Shape (m, k).
+
+    Returns
+    -------
+    ndarray
+        Shape (n, k); not finite where the columns of A depend on each other exactly.
+
+    Examples
+    --------
+    The first element of A is zero, and the third equation repeats the first:
+
+    >>> A = np.array([[0.0, 2.0], [1.0, 1.0], [0.0, 2.0]])
+    >>> least_squares(A, np.array([[4.0], [5.0], [4.0]])).round(12)
+    array([[3.],
+           [2.]])
+    """
+    with np.errstate(all="ignore"):
+        return _solved([[*a, *b] for a, b in zip(A, B, strict=True)], A.shape[1], B.shape[1])
+
+
+def _solved(rows: list[list[Any]], count: int, columns: int) -> Array:
+    left, pivots = list(range(len(rows))), list[tuple[int, int]]()
+    while len(pivots) < count:
+        taken = [column for _, column in pivots]
+        involved = {k: [i for i in left if not _is_zero(rows[i][k])] for k in range(count) if k not in taken}
+        column = min(involved, key=lambda k: len(involved[k]) or len(rows) + 1)
+        members = involved[column] or left[:1]
+        # The fullest row becomes the pivot: the others then fill the least.
+        pivot = max(members, key=lambda i: sum(not _is_zero(x) for x in rows[i][:count]))
+        if len(members) > 1:
+            _reflect(rows, pivot, [i for i in members if i != pivot], column, taken)
+        left.remove(pivot)
+        pivots.append((pivot, column))
+    X: list[list[Any]] = [[0.0] * columns for _ in range(count)]
+    for number in reversed(range(count)):
+        pivot, column = pivots[number]
+        later = [k for _, k in pivots[number + 1 :]]
+        reciprocal = 1.0 / rows[pivot][column]
+        for k in range(columns):
+            rest = rows[pivot][count + k]
+            for j in later:
+                rest = rest - rows[pivot][j] * X[j][k]
+            X[column][k] = rest * reciprocal
+    return np.array(X).reshape(count, columns)
+
+
+def _reflect(rows: list[list[Any]], pivot: int, others: list[int], column: int, taken: list[int]) -> None:
+    """Reflect rows so that those beside the pivot get a zero in this column."""
+    first = rows[pivot][column]
+    size: Any = first * first
+    for i in others:
+        size = size + rows[i][column] * rows[i][column]
+    norm = sqrt(size)
+    beyond = first + where(first >= 0.0, norm, -norm)  # the sign that loses no digits
+    reciprocal = 1.0 / (norm * (norm + where(first >= 0.0, first, -first)))
+    normal = [(i, rows[i][column]) for i in others]
+    for k in range(len(rows[pivot])):
+        if k in taken or k == column:
+            continue
+        along = rows[pivot][k] * beyond
+        for i, v in normal:
+            along = along + rows[i][k] * v
+        if _is_zero(along):
+            continue
+        along = along * reciprocal
+        rows[pivot][k] = rows[pivot][k] - along * beyond
+        for i, v in normal:
+            rows[i][k] = rows[i][k] - along * v
+    rows[pivot][column] = first - beyond  # ∓ norm
+    for i in others:
+        rows[i][column] = 0.0
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether an element is known to be zero."""
+    return isinstance(value, (int, float, np.number)) and value == 0

@@ -1,0 +1,200 @@
+"""Robots with loops: mobility, assembly, how the joints move together, motor forces, loop forces and singularities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import algorithms, model
+from chasles.algorithms import Closing, LoopConstraints, Mobility
+from chasles.arguments import reals, whole_number
+from chasles.errors import ModelError
+from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.described import Described
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedConfiguration:
+    """Result of a search for configurations with closed loops; its fields have the batch's leading axes.
+
+    Attributes
+    ----------
+    q
+        Configurations, shape (..., nq), rad and m: closed where `success`, else as near as the search came.
+    success
+        Whether all loops are closed, with the axes of joints in the right sense.
+    gap
+        Largest residual of the loops, m and rad.
+    iterations
+        Number of iterations.
+    message
+        Sentence about the first search that failed, or about all.
+    """
+
+    q: Array
+    success: NDArray[np.bool_]
+    gap: Array
+    iterations: NDArray[np.intp]
+    message: str
+
+    def __repr__(self) -> str:
+        return f"<ClosedConfiguration: {self.message}>"
+
+
+class Loops(Described):
+    """Computations that belong to loops; a part of `Mechanics`. A robot without loops has them too, trivially."""
+
+    @property
+    def mobility(self) -> Mobility:
+        """Degrees of freedom that the loops leave, in words and indices; see `chasles.algorithms.Mobility`.
+
+        Raises
+        ------
+        ModelError
+            The robot has no loops.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> print(arm.mobility)
+        1 degree of freedom; 1 of 1 constraints independent
+        """
+        if not self.description.loops:
+            raise ModelError(f"robot '{self.name}' has no loops: each of its {self.n} joint velocities is free")
+        found: Mobility = self.description.mobility
+        return found
+
+    @computes(algorithms.loop_constraints, outputs=LoopConstraints)
+    def loop_constraints(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> LoopConstraints: ...
+
+    @computes(algorithms.velocity_map, outputs=["G"])
+    def velocity_map(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+
+    @computes(algorithms.actuator_forces, outputs=["forces"])
+    def actuator_forces(self, q: ArrayLike, tau: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+
+    @computes(algorithms.forces_of_actuators, outputs=["tau"])
+    def forces_of_actuators(
+        self, q: ArrayLike, actuator_forces: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array: ...
+
+    def close(self, q_guess: ArrayLike, *, hold: Iterable[str] = (), most_iterations: int = 100) -> ClosedConfiguration:
+        """Search for closed configurations near guesses.
+
+        Parameters
+        ----------
+        q_guess
+            Guesses, shape (..., nq), rad and m.
+        hold
+            Names of joints, or of single velocities, whose coordinates stay what they are.
+        most_iterations
+            Number of iterations after which a search gives up.
+
+        Returns
+        -------
+        ClosedConfiguration
+            With ``q``, ``success`` and the reason of a failure.
+
+        Raises
+        ------
+        ModelError
+            There is no joint to hold of such a name.
+        ArgumentError
+            The guess has a wrong shape or is not finite.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> arm.close([0.1, -0.5], hold=["joint1"])
+        <ClosedConfiguration: all loops are closed>
+        >>> arm.close([-2.0, -0.5], hold=["joint1"]).success
+        np.False_
+        """
+        guesses = reals(q_guess, "q_guess", (..., self.nq))
+        held = self.description.velocity_indices(tuple(hold), "hold")
+        most = whole_number(most_iterations, "most_iterations", 1, 1_000_000)
+        tree = model.spanning_tree(self.description)
+        found = [
+            algorithms.close_loops(tree, q, held, most, self.loop_constraints if tree.loops else None)
+            for q in guesses.reshape(-1, self.nq)
+        ]
+        batch = guesses.shape[:-1]
+        return ClosedConfiguration(
+            q=np.array([closing.q for closing in found]).reshape(guesses.shape),
+            success=np.array([closing.is_closed for closing in found]).reshape(batch)[()],
+            gap=np.array([closing.gap for closing in found]).reshape(batch)[()],
+            iterations=np.array([closing.iterations for closing in found]).reshape(batch)[()],
+            message=_message(found),
+        )
+
+    def assembly_modes(
+        self, q_guess: ArrayLike, *, hold: Iterable[str] | None = None, tries: int = 100, seed: int = 0
+    ) -> Array:
+        """Find different closed configurations in which some joints have the same positions.
+
+        Parameters
+        ----------
+        q_guess
+            Positions of the joints that are held, within a configuration of shape (nq,).
+        hold
+            Names of joints, or of single velocities; default the independent ones.
+        tries
+            Number of searches from random guesses for the other joints, after one from `q_guess`.
+        seed
+            Seed of the random guesses.
+
+        Returns
+        -------
+        ndarray
+            Configurations, shape (modes, nq), the one that is found from `q_guess` first; angles within π of it. More
+            tries may find more of them.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> arm.assembly_modes([0.3, -0.5], hold=["joint1"]).round(3) + 0.0
+        array([[ 0.3  , -0.897],
+               [ 0.3  ,  1.316]])
+        """
+        guess = reals(q_guess, "q_guess", (self.nq,))
+        names = tuple(self.description.velocity_names if hold is None else hold)
+        tree = model.spanning_tree(self.description)
+        free = np.setdiff1d(np.arange(tree.n), self.description.velocity_indices(names, "hold"))
+        generator = np.random.default_rng(seed)
+        displacements = np.zeros((1 + whole_number(tries, "tries", 0, 1_000_000), tree.n))
+        reach = np.pi * algorithms.column_scales(tree, algorithms.tree_size(tree) / np.pi)
+        displacements[1:, free] = generator.uniform(-1.0, 1.0, (len(displacements) - 1, len(free))) * reach[free]
+        guesses = [algorithms.integrate(tree, guess, displacement) for displacement in displacements]
+        closed = self.close(np.array(guesses), hold=names)
+        modes: list[Array] = []
+        for q in closed.q[closed.success]:
+            away = algorithms.difference(tree, guess, q)
+            for body in tree.bodies:
+                if body.angular == 1.0 and body.placed == "coordinate":
+                    away[body.coordinate] = (away[body.coordinate] + np.pi) % (2.0 * np.pi) - np.pi
+            mode = algorithms.integrate(tree, guess, away)
+            if all(np.abs(algorithms.difference(tree, mode, other)).max(initial=0.0) > 1e-6 for other in modes):
+                modes.append(mode)
+        return np.array(modes).reshape(-1, self.nq)
+
+
+def _message(found: Iterable[Closing]) -> str:
+    failed = [closing for closing in found if not closing.is_closed]
+    if not failed:
+        return "all loops are closed"
+    worst = failed[0]
+    if worst.flipped and worst.gap <= 1e-6:
+        return f"loop '{worst.loop}' closes only with its axis turned round; start from another guess"
+    return (
+        f"loop '{worst.loop}' stays open by {worst.gap:.3g} (m, rad) after {worst.iterations} iterations: out of reach "
+        "with what is held, or too far from the guess"
+    )
