@@ -1,0 +1,212 @@
+"""What must hold for the mechanics of closed chains: textbook machines, and random robots with random loops."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from chasles import algorithms as alg
+from chasles.algorithms.loops import loop_jacobian_derivative
+from chasles.model import Description, Inertia, Joint, Link, build_tree, inertial_parameters, with_free_base, with_loop
+from chasles.model.tree import Tree
+from tests.oracles.closed_machines import FRICTION, MACHINES, at
+
+KINDS = ("revolute", "prismatic", "universal", "spherical", "helical", "cylindrical", "planar")
+LOOPS = ("spherical", "revolute", "universal", "rod", "planar", "fixed")
+
+
+def random_placement(rng: np.random.Generator) -> np.ndarray:
+    T = at(*rng.normal(size=3))
+    T[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    T[:3, 0] *= np.linalg.det(T[:3, :3])
+    return T
+
+
+def random_closed_robot(seed: int) -> Description:
+    """Two branches of random joints, and a loop of each of two kinds that closes them where they stand."""
+    rng = np.random.default_rng(seed)
+    links, joints = [Link("base")], []
+    for k in range(8):
+        points = rng.normal(size=(6, 3))
+        moments = sum(p @ p * np.eye(3) - np.outer(p, p) for p in points - points.mean(axis=0))
+        links.append(Link(f"body{k}", Inertia(6.0, points.mean(axis=0), moments)))
+        kind = KINDS[(seed + k) % len(KINDS)]
+        pitch = {"pitch": 0.2} if kind == "helical" else {}
+        parent = links[max(0, k - 1 if k % 4 else k // 8)].name
+        joints.append(
+            Joint(
+                f"j{k}", kind, parent, links[-1].name, random_placement(rng), random_placement(rng), **FRICTION, **pitch
+            )  # type: ignore[arg-type]
+        )
+    tree = Description("random", tuple(links), tuple(joints), gravity=rng.normal(size=3))
+    q = alg.normalize(build_tree(tree), rng.normal(size=tree.nq))
+    tree = tree.replace(home=q)
+    for number, (first, second) in enumerate((("body3", "body7"), ("body1", "body6"))):
+        kind = LOOPS[(seed + 2 * number) % len(LOOPS)]
+        tree = with_loop(
+            tree, f"loop{number}", kind, first, second, T_first_joint=random_placement(rng), closed_at_home=True
+        )  # type: ignore[arg-type]
+    return with_free_base(tree) if seed % 3 == 2 else tree
+
+
+CASES = [*MACHINES, *range(6)]
+
+
+@cache
+def made(case: str | int) -> tuple[Tree, np.ndarray]:
+    """A robot and a closed configuration of it, away from home."""
+    description = MACHINES[case]() if isinstance(case, str) else random_closed_robot(case)
+    tree = build_tree(description)
+    rng = np.random.default_rng(5)
+    q = of(tree, "integrate", description.mobility.home, 0.05 * rng.normal(size=len(tree.independent)))
+    assert np.abs(alg.loop_constraints(tree, q).residual).max() < 1e-9
+    return tree, q
+
+
+def of(tree: Tree, name: str, *arguments: np.ndarray, **options: object) -> np.ndarray:
+    result: np.ndarray = alg.for_tree(getattr(alg, name), tree)(tree, *arguments, **options)
+    return result
+
+
+@pytest.fixture(params=CASES, ids=str)
+def robot(request: pytest.FixtureRequest) -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray]:
+    tree, q = made(request.param)
+    qd, qdd = np.random.default_rng(9).normal(size=(2, len(tree.independent)))
+    return tree, q, qd, qdd
+
+
+Robot = tuple[Tree, np.ndarray, np.ndarray, np.ndarray]
+WRENCH = np.array([1.0, -2.0, 0.5, 3.0, 4.0, -1.0])
+
+
+def along(
+    tree: Tree, name: str, q: np.ndarray, v: np.ndarray, *arguments: np.ndarray, h: float = 1e-5, **options: object
+) -> np.ndarray:
+    """Derivative of a computation by differences along a motion."""
+    ahead, behind = (of(tree, "integrate", q, s * v) for s in (h, -h))
+    return (of(tree, name, ahead, *arguments, **options) - of(tree, name, behind, *arguments, **options)) / (2.0 * h)
+
+
+def close(a: np.ndarray, b: np.ndarray, tolerance: float) -> None:
+    scale = 1.0 + np.abs(b).max()
+    assert np.abs(np.asarray(a) - np.asarray(b)).max() <= tolerance * scale
+
+
+def test_dynamics_are_those_with_the_loops_forces(robot: Robot) -> None:
+    """Newton's equations of all joints with multipliers, solved at once in the least-squares sense."""
+    tree, q, qd, qdd = robot
+    frame = tree.bodies[-1].name
+    wrenches = {frame: WRENCH}
+    tau = of(tree, "inverse_dynamics", q, qd, qdd, wrenches=wrenches)
+    close(of(tree, "forward_dynamics", q, qd, tau, wrenches=wrenches), qdd, 1e-8)
+    G = alg.velocity_map(tree, q)
+    J, u = alg.loop_constraints(tree, q).J, G @ qd
+    close(J @ G, np.zeros_like(J @ G), 1e-10)
+    free = np.zeros(tree.n)
+    free[list(tree.independent)] = tau
+    M, h = alg.mass_matrix(tree, q), alg.bias(tree, q, u, wrenches)
+    system = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
+    right = np.concatenate([free - h, -loop_jacobian_derivative(tree, q, u) @ u])
+    accelerations = np.linalg.lstsq(system, right)[0][: tree.n]
+    close(accelerations[list(tree.independent)], qdd, 1e-8)
+
+
+def test_terms_of_the_equation_of_motion(robot: Robot) -> None:
+    tree, q, qd, qdd = robot
+    M, C = of(tree, "mass_matrix", q), of(tree, "coriolis_matrix", q, qd)
+    c, g = of(tree, "coriolis_vector", q, qd), of(tree, "gravity_torque", q)
+    assert np.array_equal(M, M.T)
+    assert np.linalg.eigvalsh(M)[0] > 0.0
+    close(C @ qd, c, 1e-10)
+    close(of(tree, "inverse_dynamics", q, qd, qdd) - of(tree, "bias", q, qd), M @ qdd, 1e-9)
+    close(of(tree, "inverse_mass_matrix", q) @ M, np.eye(len(M)), 1e-8)
+    close(along(tree, "mass_matrix", q, qd), C + C.T, 1e-6)
+    close([along(tree, "potential_energy", q, v) for v in np.eye(len(M))], g, 1e-6)
+    close(2.0 * of(tree, "kinetic_energy", q, qd), qd @ M @ qd, 1e-10)
+
+
+def test_power_goes_where_it_is_said_to_go(robot: Robot) -> None:
+    tree, q, qd, qdd = robot
+    wrenches = {tree.bodies[-1].name: WRENCH}
+    tau = of(tree, "inverse_dynamics", q, qd, qdd, wrenches=wrenches)
+    balance = of(tree, "power_balance", q, qd, tau, wrenches=wrenches)
+    motors, environment, kinetic, potential, friction = balance
+    assert motors + environment == pytest.approx(kinetic + potential + friction, rel=1e-8, abs=1e-8)
+    assert motors == pytest.approx(tau @ qd)
+
+
+@pytest.mark.parametrize("frame", ["space", "body", "world-aligned"])
+def test_jacobians_and_their_rates(robot: Robot, frame: str) -> None:
+    tree, q, qd, _ = robot
+    target = tree.bodies[-1].name
+    J = of(tree, "jacobian", q, target=target, frame=frame)
+    if frame == "world-aligned":
+        velocity = along(tree, "forward_kinematics", q, qd, target=target)[:3, 3]
+        close(J[3:] @ qd, velocity, 1e-6)
+    close(
+        of(tree, "jacobian_derivative", q, qd, target=target, frame=frame),
+        along(tree, "jacobian", q, qd, target=target, frame=frame),
+        1e-6,
+    )
+
+
+def test_momenta(robot: Robot) -> None:
+    tree, q, qd, qdd = robot
+    h = 1e-5
+    ahead, behind = (of(tree, "integrate", q, s * qd) for s in (h, -h))
+    rate = of(tree, "centroidal_momentum", ahead, qd + h * qdd) - of(tree, "centroidal_momentum", behind, qd - h * qdd)
+    close(of(tree, "centroidal_momentum_rate", q, qd, qdd), rate / (2.0 * h), 1e-6)
+    close(of(tree, "centroidal_momentum_matrix", q) @ qd, of(tree, "centroidal_momentum", q, qd), 1e-12)
+    momentum, drift = of(tree, "momentum_and_drift", q, qd)
+    close(momentum, of(tree, "mass_matrix", q) @ qd, 1e-10)
+    tau = of(tree, "inverse_dynamics", q, qd, qdd)
+    rate = (
+        of(tree, "momentum_and_drift", ahead, qd + h * qdd)[0] - of(tree, "momentum_and_drift", behind, qd - h * qdd)[0]
+    )
+    close(tau + drift, rate / (2.0 * h), 1e-6)
+
+
+def test_regressors(robot: Robot) -> None:
+    tree, q, qd, qdd = robot
+    pi = inertial_parameters(tree)
+    close(of(tree, "torque_regressor", q, qd, qdd) @ pi, of(tree, "inverse_dynamics", q, qd, qdd), 1e-10)
+    momentum, drift = of(tree, "momentum_and_drift", q, qd)
+    close(of(tree, "momentum_regressor", q, qd) @ pi, momentum, 1e-10)
+    close(of(tree, "momentum_drift_regressor", q, qd) @ pi, drift, 1e-10)
+    kinetic, potential = of(tree, "energy_regressor", q, qd)
+    close(kinetic @ pi, of(tree, "kinetic_energy", q, qd), 1e-10)
+    close(potential @ pi, of(tree, "potential_energy", q), 1e-10)
+    reference, change = np.random.default_rng(3).normal(size=(2, len(qd)))
+    torque = of(tree, "passivity_torque", q, qd, reference, change)
+    expected = of(tree, "mass_matrix", q) @ change + of(tree, "coriolis_matrix", q, qd) @ reference
+    friction = of(tree, "bias", q, qd) - of(tree, "coriolis_vector", q, qd)  # with the weight
+    close(torque, expected + friction, 1e-9)
+    close(of(tree, "passivity_regressor", q, qd, reference, change) @ pi, torque, 1e-9)
+
+
+def test_the_inertia_felt_at_a_frame(robot: Robot) -> None:
+    tree, q, _, _ = robot
+    options = {"target": tree.bodies[-1].name, "frame": "body"}
+    J, M = of(tree, "jacobian", q, **options), of(tree, "mass_matrix", q)
+    close(of(tree, "operational_space_mobility", q, **options), J @ np.linalg.solve(M, J.T), 1e-8)
+
+
+@pytest.mark.parametrize("case", ["four-bar", "slider-crank", "3-RRR", "leg", "palletiser", 1, 2])
+def test_derivatives_are_exact(case: str | int) -> None:
+    tree, q = made(case)
+    n, h = len(tree.independent), 1e-6
+    qd, qdd = np.random.default_rng(2).normal(size=(2, n))
+    wrenches = {tree.bodies[-1].name: WRENCH}
+    by_q, by_qd, by_qdd = of(tree, "inverse_dynamics_derivatives", q, qd, qdd, wrenches=wrenches)
+    close(by_qdd, of(tree, "mass_matrix", q), 1e-12)
+    tau = of(tree, "inverse_dynamics", q, qd, qdd, wrenches=wrenches)
+    A, B = of(tree, "linearize", q, qd, tau, wrenches=wrenches)
+    close(B[n:] @ by_qdd, np.eye(n), 1e-8)
+    for k, unit in enumerate(np.eye(n)):
+        column = along(tree, "inverse_dynamics", q, unit, qd, qdd, wrenches=wrenches)
+        close(by_q[:, k], column, 1e-6)
+        rates = [of(tree, "inverse_dynamics", q, qd + s * unit, qdd, wrenches=wrenches) for s in (h, -h)]
+        close(by_qd[:, k], (rates[0] - rates[1]) / (2.0 * h), 1e-6)
+        close(A[n:, k], along(tree, "forward_dynamics", q, unit, qd, tau, wrenches=wrenches), 1e-5)
