@@ -6,12 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.oracles.closed_machines import FRICTION, MACHINES, at
 
 from chasles import algorithms as alg
 from chasles.algorithms.loops import loop_jacobian_derivative
 from chasles.model import Description, Inertia, Joint, Link, build_tree, inertial_parameters, with_free_base, with_loop
 from chasles.model.tree import Tree
-from tests.oracles.closed_machines import FRICTION, MACHINES, at
 
 KINDS = ("revolute", "prismatic", "universal", "spherical", "helical", "cylindrical", "planar")
 LOOPS = ("spherical", "revolute", "universal", "rod", "planar", "fixed")
