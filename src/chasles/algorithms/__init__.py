@@ -46,13 +46,20 @@ from chasles.algorithms.forward_dynamics import (
     inverse_mass_matrix,
 )
 from chasles.algorithms.grouping import Grouping, group_columns, preferred_columns, regroup
-from chasles.algorithms.inverse_dynamics import bias, coriolis_vector, friction_torque, gravity_torque, inverse_dynamics
+from chasles.algorithms.inverse_dynamics import (
+    bias,
+    coriolis_vector,
+    friction_at,
+    friction_torque,
+    gravity_torque,
+    inverse_dynamics,
+)
 from chasles.algorithms.jacobian import PoseAndJacobian, jacobian, jacobian_derivative, pose_and_jacobian
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
 from chasles.algorithms.loops import LoopConstraints, loop_constraints
 from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
-from chasles.algorithms.mobility import Mobility
+from chasles.algorithms.mobility import Mobility, closed_configurations
 from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
 from chasles.algorithms.reference_motion import (
     MomentumAndDrift,
@@ -84,6 +91,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
     "close_loops",
+    "closed_configurations",
     "column_scales",
     "configuration_rate",
     "consistent_parameters",
@@ -96,6 +104,7 @@ __all__ = [
     "forces_of_actuators",
     "forward_dynamics",
     "forward_kinematics",
+    "friction_at",
     "friction_torque",
     "gravity_torque",
     "group_columns",

@@ -37,6 +37,7 @@ from chasles.engine import absolute, maximum, trace, where
 from chasles.engine.function import Function
 from chasles.engine.least_squares import least_squares
 from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -220,6 +221,18 @@ def gravity_torque(tree: Tree, q: Array) -> Array:
     """Gᵀ g."""
     g: Array = velocity_map(tree, q).T @ torques.gravity_torque(tree, q)
     return g
+
+
+def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
+    """Gᵀ times the friction of all joints."""
+    G = velocity_map(tree, q)
+    tau: Array = G.T @ torques.friction_torque(tree, G @ qd)
+    return tau
+
+
+def friction_torque(tree: Tree, qd: Array) -> Array:
+    """Refuse: how fast the joints move follows from q too."""
+    raise ArgumentError("with loops, joint friction depends on q and qd: use friction_at(q, qd)")
 
 
 def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:

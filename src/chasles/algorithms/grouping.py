@@ -91,6 +91,8 @@ def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
     """
     if has_mimic_joints(tree):
         raise ArgumentError("regrouping needs joints that move independently, but this robot has mimic joints")
+    if tree.loops:
+        raise ArgumentError("regrouping needs joints that move independently, but loops couple those of this robot")
     if len(tree.carriers) < len(tree.bodies):
         raise ArgumentError("regrouping needs joints with one degree of freedom; this robot has joints with several")
     size = _size(tree)

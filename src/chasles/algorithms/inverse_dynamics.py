@@ -226,6 +226,31 @@ def joint_friction_derivative(body: Body, rate: Any) -> Any:
     return body.viscous_friction + body.coulomb_friction * (1.0 - slope * slope) / body.coulomb_velocity
 
 
+def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
+    """Return the torques that viscous and Coulomb friction of all joints take up, also where loops couple the joints.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
+
+    Returns
+    -------
+    tau_friction
+        Shape (n,), N·m (N for prismatic joints), in the direction of qd. Without loops that of `friction_torque`.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
+    >>> friction_at(tree, np.zeros(2), np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
+    array([ 2.5, -4. ])
+    """
+    return friction_torque(tree, qd)
+
+
 def friction_torque(tree: Tree, qd: Array) -> Array:
     """Return the torques that viscous and Coulomb friction of the joints take up.
 
@@ -240,6 +265,11 @@ def friction_torque(tree: Tree, qd: Array) -> Array:
     -------
     tau_friction
         Shape (n,), N·m (N for prismatic joints), in the direction of qd.
+
+    Raises
+    ------
+    ArgumentError
+        The robot has loops: the rates of its joints follow from q too; see `friction_at`.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def _mobility(description: Description) -> Mobility:
     home = close_loops(tree, np.array(description.home))
     if not home.is_closed:
         raise ModelError(_not_assembled(description, home))
-    samples = [home.q, *_closed_configurations(tree, home.q)]
+    samples = [home.q, *closed_configurations(tree, home.q, SAMPLES, np.random.default_rng(0))]
     size = tree_size(tree)
     jacobians = [loop_constraints(tree, q).J * column_scales(tree, size) / size for q in samples]
     kept = [row for row in range(len(jacobians[0])) if max(np.abs(J[row]).max() for J in jacobians) > NEGLIGIBLE]
@@ -164,18 +164,27 @@ def _immobile(description: Description, tree: Tree, J: Array) -> str:
     )
 
 
-def _closed_configurations(tree: Tree, q: Array) -> Iterator[Array]:
-    """Yield closed configurations around one, reached by random displacements."""
-    generator = np.random.default_rng(0)
+def closed_configurations(tree: Tree, q: Array, count: int, generator: np.random.Generator) -> Iterator[Array]:
+    """Yield closed configurations around one, reached by random displacements; fewer where most fail.
+
+    Examples
+    --------
+    >>> from chasles.model import load, spanning_tree, with_loop
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    >>> tree = spanning_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> [q.shape for q in closed_configurations(tree, np.zeros(2), 2, np.random.default_rng(0))]
+    [(2,), (2,)]
+    """
     scale = column_scales(tree, tree_size(tree))
-    found = 0
-    for attempt in range(4 * SAMPLES):
-        reach = 0.6 * 0.8**attempt
+    found, reach = 0, 0.6
+    for _ in range(4 * count):
         closing = close_loops(tree, integrate(tree, q, reach * generator.normal(size=tree.n) * scale))
         if closing.is_closed:
             found += 1
             yield closing.q
-        if found == SAMPLES:
+        else:
+            reach = max(0.8 * reach, 1e-3)
+        if found == count:
             return
 
 

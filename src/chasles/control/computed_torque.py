@@ -93,7 +93,7 @@ class ComputedTorque(RobotController):
         else:
             tau = self.supports.torques(q, qd, error.acceleration + feedback)
         if self.friction == "reference" and not self.feedforward:
-            tau = tau + (self.robot.friction_torque(reference.qd) - self.robot.friction_torque(qd))
+            tau = tau + (self.robot.friction_at(q, reference.qd) - self.robot.friction_at(q, qd))
         excess = tau - saturated(tau, self.robot.effort_limits)
         return tau, next_integral(state, error.position, excess, period)
 

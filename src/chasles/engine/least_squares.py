@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from chasles.engine.functions import sqrt, where
 
 Array = NDArray[Any]
+DEPENDENT = 1e-24
+"""Square of the share of a column beyond the others that is taken for rounding."""
 
 
 def least_squares(A: Array, B: Array) -> Array:
@@ -32,7 +34,7 @@ def least_squares(A: Array, B: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (n, k); not finite where the columns of A depend on each other exactly.
+        Shape (n, k); NaN where a column of A depends on the others to twelve digits.
 
     Examples
     --------
@@ -48,6 +50,7 @@ def least_squares(A: Array, B: Array) -> Array:
 
 
 def _solved(rows: list[list[Any]], count: int, columns: int) -> Array:
+    sizes = [sum(row[column] * row[column] for row in rows) for column in range(count)]
     left, pivots = list(range(len(rows))), list[tuple[int, int]]()
     while len(pivots) < count:
         taken = [column for _, column in pivots]
@@ -64,7 +67,8 @@ def _solved(rows: list[list[Any]], count: int, columns: int) -> Array:
     for number in reversed(range(count)):
         pivot, column = pivots[number]
         later = [k for _, k in pivots[number + 1 :]]
-        reciprocal = 1.0 / rows[pivot][column]
+        diagonal = rows[pivot][column]
+        reciprocal = where(diagonal * diagonal > DEPENDENT * sizes[column], 1.0 / diagonal, np.nan)
         for k in range(columns):
             rest = rows[pivot][count + k]
             for j in later:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import algorithms
+from chasles import algorithms, model
 from chasles.arguments import real
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described
@@ -53,6 +53,7 @@ class Configurations(Described):
 
         Positions are uniform within their limits. Without limits, angles are uniform in [-π, π] and translations in
         [-reach, reach]; with one limit, within twice that distance of it. Orientations are uniform over all rotations.
+        With loops, the closed configurations that searches from there find; these may be beyond the limits.
 
         Parameters
         ----------
@@ -86,7 +87,17 @@ class Configurations(Described):
         for start in self._quaternions:
             quaternion = generator.normal(size=(*shape, 4))
             q[..., start : start + 4] = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-        return q
+        return q if not self.description.loops else self._closed(q, generator)
+
+    def _closed(self, guesses: Array, generator: np.random.Generator) -> Array:
+        """Closed configurations from guesses; where a guess leads to none, from home and a random displacement."""
+        tree = model.spanning_tree(self.description)
+        flat = guesses.reshape(-1, tree.nq)
+        for row, guess in enumerate(flat):
+            closing = algorithms.close_loops(tree, guess)
+            others = () if closing.is_closed else algorithms.closed_configurations(tree, self.home, 1, generator)
+            flat[row] = next(iter(others), closing.q if closing.is_closed else self.home)
+        return flat.reshape(guesses.shape)
 
     @property
     def _quaternions(self) -> list[int]:

@@ -61,6 +61,10 @@ class Copies(Described):
         """
         return type(self)(model.with_loop(self.description, name, kind, first, second, **fields))
 
+    def without_loops(self) -> Self:
+        """Copy of the tree alone, in which all joints move independently."""
+        return type(self)(self.description.replace(loops=(), independent=()))
+
     def lock_joints(self, joints: Mapping[str, Any] | Iterable[str]) -> Self:
         """Copy in which some joints are fixed, at home or where it is said; see `chasles.model.lock_joints`.
 

@@ -57,6 +57,9 @@ class Dynamics(Described):
     @computes(algorithms.coriolis_matrix, outputs=["C"], needs_masses=True)
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
+    @computes(algorithms.friction_at, outputs=["tau_friction"])
+    def friction_at(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+
     @computes(algorithms.friction_torque, outputs=["tau_friction"])
     def friction_torque(self, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 

@@ -87,7 +87,8 @@ class InertialParameters(Described):
         UnknownNameError
             There is no such method.
         ArgumentError
-            Regrouping cannot be done, because joints mimic others or have several degrees of freedom.
+            Regrouping cannot be done, because joints mimic others or have several degrees of freedom, or loops couple
+            them.
 
         Notes
         -----
@@ -108,12 +109,13 @@ class InertialParameters(Described):
             raise UnknownNameError("method for base parameters", method, METHODS)
         tree = model.build_tree(self.description)
         if method is None:
-            method = "regrouping" if self.description.n == len(tree.carriers) == len(tree.bodies) else "numerical"
+            single = self.description.n == len(tree.carriers) == len(tree.bodies) and not tree.loops
+            method = "regrouping" if single else "numerical"
         condition = None
         if method == "regrouping":
             grouping = algorithms.regroup(tree, tolerance)
         else:
-            Y = _random_motions(tree, np.random.default_rng(seed))
+            Y = _random_motions(tree, np.random.default_rng(seed), self.home)
             grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(tree), tolerance)
         names = model.inertial_parameter_names(tree)
         return BaseParameters(
@@ -231,11 +233,14 @@ class InertialParameters(Described):
         return model.perturbed_values(self.description, relative, seed, shape, consistent=consistent)
 
 
-def _random_motions(tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
+def _random_motions(tree: Tree, generator: np.random.Generator, home: NDArray[np.float64]) -> NDArray[np.float64]:
     """Torque regressors of random motions, one below the other."""
-    count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, tree.n)
-    configurations = generator.normal(size=(count, tree.nq))
-    motions = generator.normal(size=(count, 2, tree.n))
-    return np.vstack(
-        [algorithms.torque_regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)]
-    )
+    n = len(tree.independent)
+    count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, n)
+    if tree.loops:
+        configurations = np.array(list(algorithms.closed_configurations(tree, home, count, generator)))
+    else:
+        configurations = generator.normal(size=(count, tree.nq))
+    motions = generator.normal(size=(len(configurations), 2, n))
+    regressor = algorithms.for_tree(algorithms.torque_regressor, tree)
+    return np.vstack([regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)])

@@ -1,4 +1,4 @@
-"""Check for robots whose configurations are vectors: one coordinate, with one unit, for each joint."""
+"""Check for robots whose configurations are vectors: one independent coordinate, with one unit, for each joint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chasles.mechanics.described import Described
 
 
 def require_plain_coordinates(robot: Described, what: str) -> None:
-    """Refuse a robot whose configurations are not vectors, because it has spherical or free joints.
+    """Refuse a robot whose configurations are not vectors, because it has spherical or free joints, or loops.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     Raises
     ------
     ArgumentError
-        It has joints with quaternions; the message names them.
+        It has joints with quaternions, or loops; the message names them.
 
     Examples
     --------
@@ -32,6 +32,12 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of freedom;
     lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
     """
+    if robot.description.loops:
+        loop = robot.description.loops[0].name
+        raise ArgumentError(
+            f"{what} takes robots without loops, but loop '{loop}' closes robot '{robot.name}': its {robot.nq} "
+            f"coordinates are not independent"
+        )
     names = [f"'{joint.name}'" for joint in robot.description.coordinates if joint.has_quaternion]
     if names:
         joints = f"joint {names[0]}" if len(names) == 1 else f"joints {', '.join(names)}"

@@ -72,11 +72,11 @@ class EnergyAccounts:
         equations, plant = self.equations, self.equations.plant
         speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
         varied = equations.robot_values(instant.clock, values)
-        own_friction = equations.robot.friction_torque.specialize(vary=tuple(varied))
+        own_friction = equations.robot.friction_at.specialize(vary=tuple(varied))
         found = {
             "work.motors": equations.motor_torque(x, command, values) @ speed,
             "work.payloads": 0.0,
-            "loss.robot_friction": own_friction(x.qd, *varied.values()) @ x.qd,
+            "loss.robot_friction": own_friction(x.q, x.qd, *varied.values()) @ x.qd,
             "loss.friction": equations.friction(x, values) @ speed,
         }
         found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}

@@ -23,12 +23,13 @@ class TangentReference:
 
     q is c with unit quaternions, qd the velocity v with q' = G(q) v, and qdd its derivative. A curve that is straight
     in the four numbers of a quaternion so becomes the shortest rotation. A reference whose rates have n elements is
-    in the tangent space already.
+    in the tangent space already. With loops, the curve's independent coordinates are kept and the others close the
+    loops.
 
     Attributes
     ----------
     robot
-        Robot with spherical or free joints.
+        Robot with spherical or free joints, or with loops.
     curve
         Reference of the coordinates.
     """
@@ -90,7 +91,20 @@ class TangentReference:
     @cached_property
     def _tangent(self) -> Function:
         """Motion in the tangent space from the curve's coordinates and their derivatives."""
-        robot, n, nq = self.robot, self.robot.n, self.robot.nq
+        if not self.robot.description.loops:
+            return self._tangent_of_tree(self.robot)
+        of_tree, nq = self._tangent_of_tree(self.robot.without_loops()), self.robot.nq
+        free, close = list(self.robot.description.independent_indices), self.robot.normalize.specialize()
+
+        def motion(c: Any, dc: Any, ddc: Any) -> Motion:
+            q, qd, qdd = of_tree(c, dc, ddc)
+            return Motion(close(q), qd[free], qdd[free])
+
+        return Function(trace(motion, {"c": (nq,), "dc": (nq,), "ddc": (nq,)}, name="closed_reference"))
+
+    @staticmethod
+    def _tangent_of_tree(robot: Robot) -> Function:
+        n, nq = robot.n, robot.nq
         normalize, rate = robot.normalize.specialize(), robot.configuration_rate.specialize()
         at_neutral = np.array([rate(robot.neutral, unit) for unit in np.eye(n)]).T
         squares = (at_neutral**2).sum(axis=0)  # GᵀG is diagonal and the same everywhere: 1/4 for quaternions, else 1

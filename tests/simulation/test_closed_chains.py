@@ -1,0 +1,113 @@
+"""Closed chains in simulation: no drift, energies that close, motions against closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.oracles.closed_machines import MACHINES, at, four_bar, slider_crank
+
+import chasles as ch
+from chasles.model import Description, Inertia, Joint, Link, with_loop
+
+
+def no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+    return 0.0 * qd
+
+
+def rest(robot: ch.Robot, duration: float) -> ch.PointToPoint:
+    return ch.PointToPoint(robot.home, robot.home, duration)
+
+
+def gap(robot: ch.Robot, run: Any) -> float:
+    return float(np.abs(robot.loop_constraints(run.q.values).residual).max())
+
+
+def test_a_long_swing_neither_opens_the_loop_nor_loses_energy() -> None:
+    robot = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
+    run = ch.simulate(robot, no_torque, rest(robot, 20.0), qd0=[8.0], audit=True)
+    assert gap(robot, run) < 1e-12
+    energy = robot.kinetic_energy(run.q.values, run.qd.values) + robot.potential_energy(run.q.values)
+    assert np.ptp(energy) < 1e-8 * np.ptp(robot.kinetic_energy(run.q.values, run.qd.values))
+    assert np.ptp(run.q.values[:, 0]) > 20.0  # the crank goes round and round
+
+
+@pytest.mark.parametrize("name", ["four-bar", "excavator", "palletiser"])
+def test_the_energy_audit_closes(name: str) -> None:
+    robot = ch.Robot(MACHINES[name]())
+    weight = robot.gravity_torque(robot.home)
+    run = ch.simulate(robot, lambda t, q, qd, r: weight + 0.2, rest(robot, 0.5), audit=True)
+    audit = run.energy_audit()
+    assert gap(robot, run) < 1e-12
+    assert float(np.abs(audit.residual).max()) < 1e-7
+    assert float(run["loss.robot_friction"][-1]) > 0.0
+
+
+def test_a_parallelogram_swings_as_a_pendulum() -> None:
+    """A bar on two equal rods without mass moves on a circle and does not turn."""
+    rod, length = 0.5, 0.3
+    tree = Description(
+        "swing",
+        (Link("ceiling"), Link("left"), Link("bar", Inertia(2.0, [0.15, 0.0, 0.0], np.eye(3))), Link("right")),
+        (
+            Joint("a", "continuous", "ceiling", "left", axis=[0.0, 1.0, 0.0]),
+            Joint("b", "continuous", "left", "bar", at(z=-rod), axis=[0.0, 1.0, 0.0]),
+            Joint("c", "continuous", "ceiling", "right", at(length), axis=[0.0, 1.0, 0.0]),
+        ),
+        home=[0.4, -0.4, 0.4],
+        actuated=("a",),
+    )
+    place = {"T_first_joint": at(length), "T_second_joint": at(z=-rod), "axis": [0.0, 1.0, 0.0]}
+    robot = ch.Robot(with_loop(tree, "d", "revolute", "bar", "right", **place))
+    assert robot.forward_dynamics(robot.home, [0.7], [0.0]) == pytest.approx(-9.81 / rod * np.sin(0.4), rel=1e-12)
+    run = ch.simulate(robot, no_torque, rest(robot, 3.0))
+    assert run.q.values[:, 1] == pytest.approx(-run.q.values[:, 0], abs=1e-9)
+
+
+def test_a_slider_crank_moves_as_its_formula_says() -> None:
+    robot = ch.Robot(slider_crank())
+    crank = np.linspace(0.0, 6.0, 50)
+    q = np.array([robot.home])
+    for angle in crank:
+        q = np.vstack([q, robot.integrate(q[-1], [angle - q[-1][0]])])
+    q, r, rod = q[1:], 0.1, 0.3
+    root = np.sqrt(rod**2 - (r * np.sin(crank)) ** 2)
+    assert q[:, 2] == pytest.approx(r * np.cos(crank) + root, abs=1e-10)
+    slope = -r * np.sin(crank) - r**2 * np.sin(crank) * np.cos(crank) / root
+    assert robot.velocity_map(q)[:, 2, 0] == pytest.approx(slope, abs=1e-10)
+
+
+def test_references_are_closed_and_followed() -> None:
+    """Feed-forward torques of a motion that is straight in all joints, and so closed only at its ends."""
+    robot = ch.Robot(MACHINES["five-bar"]())
+    goal = robot.integrate(robot.home, [0.3, -0.2])
+    motion = ch.PointToPoint(robot.home, goal, 1.0)
+    run = ch.simulate(robot, lambda t, q, qd, r: robot.inverse_dynamics(r.q, r.qd, r.qdd), motion)
+    assert np.abs(robot.loop_constraints(run.q_reference.values).residual).max() < 1e-9
+    assert float(np.abs(run.error).max()) < 1e-3
+    q, v = run.q_reference.values, run.qd_reference.values
+    assert robot.difference(q[:-1], q[1:]) / 1e-3 == pytest.approx(0.5 * (v[:-1] + v[1:]), abs=2e-5)
+
+
+def test_masses_vary_in_a_batch() -> None:
+    robot = ch.Robot(four_bar())
+    run = ch.simulate(robot, no_torque, rest(robot, 0.2), vary={"links.rocker.mass": [1.0, 1.5, 3.0]})
+    assert run.q.values.shape == (3, 201, 3)
+    assert np.abs(run.q.values[0, -1] - run.q.values[2, -1]).max() > 1e-3
+
+
+def test_the_audit_shows_a_dead_centre_of_the_chosen_joint_and_another_choice_passes_it() -> None:
+    """A crank turns the slider to and fro; at the dead centres the slider's velocity does not tell the crank's."""
+    machine = slider_crank("stroke")
+    lost = {}
+    for joint, speed in (("stroke", 1.5), ("motor", -18.0)):
+        robot = ch.Robot(machine.replace(independent=(joint,))).with_gravity(np.zeros(3))
+        robot = robot.with_friction(viscous=0.0, coulomb=0.0)
+        run = ch.simulate(robot, no_torque, rest(robot, 0.6), qd0=[speed])
+        assert np.ptp(run.q.values[:, 0]) > 2.0 * np.pi
+        energy = robot.kinetic_energy(run.q.values, run.qd.values)
+        lost[joint] = np.ptp(energy) / energy[0]
+    assert lost["stroke"] > 1e-3
+    assert lost["motor"] < 1e-7
+    assert not np.isfinite(ch.Robot(machine).velocity_map([0.0, 0.0, 0.4])).all()
