@@ -87,6 +87,13 @@ def test_equal_subexpressions_are_computed_once() -> None:
     assert _traced(lambda x, y: sin(x + y) * exp(sin(y + x))).operations == {"add": 1, "sin": 1, "exp": 1, "mul": 1}
 
 
+def test_expressions_with_nan_are_computed_once_too() -> None:
+    def guarded(x: Any, y: Any) -> Any:
+        return where(x > 0.0, y, np.nan) + where(x > 0.0, y, float("nan"))
+
+    assert trace(guarded, {"x": (), "y": ()}).operations["where"] == 1
+
+
 def test_powers_take_few_products() -> None:
     assert _traced(lambda x, y: x**16).operation_count == 4
     assert _traced(lambda x, y: x**7).operation_count == 4

@@ -8,6 +8,7 @@ Folding takes every operand for finite: ``0 * x`` is 0 and ``x - x`` is 0 even w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,8 @@ _TWO_TRACES = "a traced value of one trace was used in another: it must be an ar
 
 
 def _constant(graph: Graph, value: float) -> int:
-    return graph.add(("constant", float(value) + 0.0))  # + 0.0 turns -0.0 into 0.0
+    # One NaN for all, as NaN is not equal to itself, so that equal expressions are found; + 0.0 turns -0.0 into 0.0.
+    return graph.add(("constant", math.nan if math.isnan(value) else float(value) + 0.0))
 
 
 def _shared_graph(operands: Sequence[object]) -> Graph:
