@@ -16,6 +16,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
 
 #: Names of the sections, and the modules that print them.
 SECTIONS = {
+    "closed_chains": "closed_chains",
     "control": "control",
     "dynamics": "dynamics",
     "floating": "floating",

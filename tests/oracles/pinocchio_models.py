@@ -86,9 +86,19 @@ class ClosedModel:
 
     def accelerations(self, q: Any, velocities: Any, torques: Any) -> Any:
         """Accelerations of all joints, in our order, from positions, velocities and torques of all joints."""
-        q, v, tau = self.configuration(q), self.velocity(velocities), self.velocity(torques)
-        found = pin.constraintDynamics(self.model, self.data, q, v, tau, self.constraints, self.rows, self.settings)
-        return self._places() @ found
+        return self._places() @ self.call(self.state(q, velocities, torques))
+
+    def fast(self) -> None:
+        """Take one proximal step, which leaves about 1e-12 of the accelerations."""
+        self.settings = pin.ProximalSettings(1e-12, 1e-12, 1)
+
+    def state(self, q: Any, velocities: Any, torques: Any) -> tuple[Any, Any, Any]:
+        """Pinocchio's configuration, velocities and torques."""
+        return self.configuration(q), self.velocity(velocities), self.velocity(torques)
+
+    def call(self, state: tuple[Any, Any, Any]) -> Any:
+        """Pinocchio's accelerations in its own order."""
+        return pin.constraintDynamics(self.model, self.data, *state, self.constraints, self.rows, self.settings)
 
     def configuration(self, q: Any) -> Any:
         """Pinocchio's configuration."""
