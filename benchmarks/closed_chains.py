@@ -28,8 +28,8 @@ def tables() -> Iterator[Table]:
         f"Closed chains, forward dynamics: batch of {BATCH:,} states, time for one state; and one call from Python",
         ("", "operations", "Chasles", "Pinocchio", "largest difference", "ratio", "one call", "ratio of one call"),
         notes=[
-            "Pinocchio: one call of constraintDynamics for one state, with point constraints and one proximal step; it has "
-            "no loop over batches. It is given velocities and torques of all joints, and the torques of friction.",
+            "Pinocchio: one call of constraintDynamics for one state, with point constraints and one proximal step; it "
+            "has no loop over batches. It is given velocities and torques of all joints, and the torques of friction.",
             "Chasles finds the velocities of all joints and the friction itself.",
             "Largest difference: of the accelerations, relative to the largest, over 16 states.",
         ],

@@ -14,7 +14,7 @@ from chasles.verbs import check, peaks, plot, report, view
 if TYPE_CHECKING:
     from chasles import control, distances, geometry, identification, integrators, parallel, studies
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
-    from chasles.distances import clearance
+    from chasles.distances.clearance import clearance
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
     from chasles.engine.threads import get_threads, set_threads, threads

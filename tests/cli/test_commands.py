@@ -115,6 +115,21 @@ def test_commands_for_arms_say_what_to_do_with_a_free_base(tmp_path):
     assert "lock joint 'base' of robot 'planar2r' first" in error_of("simulate", str(path))
 
 
+def test_info_counts_shapes_and_names_missing_meshes(tmp_path):
+    path = tmp_path / "shaped.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://r_description/a.stl"/></geometry>'
+        '</visual><collision><geometry><sphere radius="1"/></geometry></collision></link></robot>'
+    )
+    text = run("info", str(path)).stdout
+    assert "Shapes: 1 visuals, 1 collisions, 1 files of meshes" in text
+    assert "1 meshes are missing, the first: mesh 'package://r_description/a.stl' is not there; say where" in text
+    assert json.loads(run("info", str(path), "--json").stdout)["shapes"]["meshes"] == 1
+    (tmp_path / "r_description").mkdir()
+    (tmp_path / "r_description" / "a.stl").touch()
+    assert "missing" not in run("info", str(path)).stdout
+
+
 def test_info_of_a_file_with_names_like_markup(tmp_path):
     path = tmp_path / "bold.urdf"
     path.write_text(

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Limits, Link
-from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning
+from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning, VelocityLimitError
 
 MASS, LIMIT = 2.0, 4.0
 REST = ch.PointToPoint([0.0], [0.0], duration=1.0)
@@ -66,8 +66,10 @@ def test_limits_can_be_switched_off_and_zero_or_infinity_is_none() -> None:
     for robot in (slider(effort=np.inf), slider(effort=0.0)):
         same = ch.simulate(robot, push, REST)
         np.testing.assert_allclose(same.q, free.q, atol=1e-12)
-        assert "saturation_time" not in same
+        assert not same.saturation_time.any()
+        assert not same.saturation_excess.any()
         assert "tau_demanded" not in same
+    assert not free.saturation_time.any()
     with pytest.raises(ArgumentError, match="effort_limits must be True or False"):
         ch.simulate(slider(), push, REST, effort_limits=1)
 
@@ -76,6 +78,52 @@ def test_overspeed_is_reported_for_each_run() -> None:
     run = ch.simulate(slider(velocity=0.5), lambda t, q, qd, r: 2.0 + 0.0 * q, REST, qd0=[[0.0], [-0.25]])
     np.testing.assert_allclose(run.overspeed_time[:, 0], [0.5, 0.25], atol=1.1e-3)  # faster than 0.5 m/s at 1 m/s²
     np.testing.assert_allclose(run.overspeed_excess[:, 0], [0.5, 0.25], atol=1e-9)
+
+
+def test_a_drive_at_its_velocity_limit_speeds_nothing_up() -> None:
+    """2 N on 2 kg until 0.5 m/s, constant velocity from then on: 0.125 m in 0.5 s and 0.25 m in the rest."""
+    run = ch.simulate(slider(velocity=0.5), lambda t, q, qd, r: 2.0 + 0.0 * q, REST, velocity_limits="stop")
+    np.testing.assert_allclose(run.qd[-1, 0], 0.5, atol=1.1e-3)  # the period in which the limit is met goes on
+    np.testing.assert_allclose(run.q[-1, 0], 0.375, atol=1e-3)
+    np.testing.assert_array_equal(run.tau[510:, 0], 0.0)
+    np.testing.assert_array_equal(run.tau_demanded, 2.0)
+    assert 0.0 < float(run.overspeed_time[0]) <= 0.5
+    assert float(run.overspeed_excess[0]) < 1.1e-3
+    braking = ch.simulate(
+        slider(velocity=0.5), lambda t, q, qd, r: -2.0 + 0.0 * q, REST, qd0=[1.0], velocity_limits="stop"
+    )
+    np.testing.assert_allclose(braking.qd[400, 0], 0.6, atol=1e-9)  # it may always slow down
+
+
+def test_what_becomes_of_velocity_limits_is_chosen() -> None:
+    def law(t: Any, q: Any, qd: Any, r: Any) -> Any:
+        return 2.0 + 0.0 * q
+
+    message = r"slide of run 1 moves at 0.501 m/s at t = 0.251 s, beyond its velocity limit of 0.5 m/s: plan a slower"
+    with pytest.raises(VelocityLimitError, match=message):
+        ch.simulate(slider(velocity=0.5), law, REST, qd0=[[0.0], [0.25]], velocity_limits="raise")
+    assert ch.simulate(slider(velocity=2.0), law, REST, velocity_limits="raise").overspeed_time == 0.0
+    assert ch.simulate(slider(velocity=0.0), law, REST, velocity_limits="raise").overspeed_time == 0.0
+    assert "overspeed_time" not in ch.simulate(slider(velocity=0.5), law, REST, velocity_limits="ignore")
+    with pytest.raises(UnknownNameError, match=r"velocity_limits 'halt'\. Existing: report, stop, raise, ignore"):
+        ch.simulate(slider(), law, REST, velocity_limits="halt")  # type: ignore[arg-type]
+
+
+def test_without_controller_and_reference_a_robot_falls() -> None:
+    axis = np.array([0.0, 0.0, 1.0])
+    stone = slider(effort=np.inf).description
+    falling = ch.Robot(stone.replace(joints=(stone.joints[0].replace(axis=axis),)))
+    run = ch.simulate(falling, duration=0.5)
+    np.testing.assert_allclose(run.q[:, 0], -0.5 * 9.81 * run.time**2, atol=1e-12)
+    batch = ch.simulate(falling, q0=[[0.0], [1.0]], qd0=[[0.0], [2.0]], duration=0.5)
+    np.testing.assert_allclose(batch.q[1, :, 0], 1.0 + 2.0 * run.time - 0.5 * 9.81 * run.time**2, atol=1e-12)
+    np.testing.assert_allclose(batch.error, batch.q.values[:, :1] - batch.q.values, atol=1e-12)
+    free = ch.Robot(Description("rock", (Link("rock", Inertia(1.0, matrix=np.eye(3))),))).with_free_base()
+    np.testing.assert_allclose(ch.simulate(free, duration=0.2).q[-1, 6], -0.5 * 9.81 * 0.04, atol=1e-12)
+    held = ch.simulate(falling, ch.PDGravity(falling, kp=100.0, kd=20.0), q0=[0.3], duration=0.1)
+    np.testing.assert_allclose(held.q, 0.3, atol=1e-12)
+    with pytest.raises(ArgumentError, match=r"needs a duration, such as duration=1\.0"):
+        ch.simulate(falling)
 
 
 def test_within_the_limits_nothing_changes() -> None:

@@ -2,6 +2,7 @@
 
 from chasles.simulation.diagnosis import DivergenceWarning, SaturationWarning
 from chasles.simulation.energy_audit import EnergyAudit
+from chasles.simulation.limits import VelocityLimitError
 from chasles.simulation.simulate import UncompiledWarning, simulate
 from chasles.simulation.stepping import IntegrationError
 from chasles.simulation.stiffness import SamplingWarning, StiffnessWarning
@@ -14,5 +15,6 @@ __all__ = [
     "SaturationWarning",
     "StiffnessWarning",
     "UncompiledWarning",
+    "VelocityLimitError",
     "simulate",
 ]

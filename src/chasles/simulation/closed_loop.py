@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.control import Controller
-from chasles.control.integral_action import saturated
 from chasles.engine import Function, Layout, Record, trace, where
 from chasles.engine.records import Shapes
 from chasles.errors import ArgumentError, UnknownNameError
@@ -24,6 +23,7 @@ from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
+from chasles.simulation.limits import limited_torques
 from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
 from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
 from chasles.simulation.references import LoopReference, recorded_of_reference
@@ -92,6 +92,8 @@ class ClosedLoop:
         Whether the controller's memory is recorded.
     effort_limits
         Whether torques are limited to the effort limits of the robot's description.
+    velocity_limits
+        Whether drives at their velocity limits give no torque that speeds them up.
     """
 
     plant: Plant
@@ -106,6 +108,7 @@ class ClosedLoop:
     further: Mapping[str, CallInput]
     record_memory: bool = False
     effort_limits: bool = True
+    velocity_limits: bool = False
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
@@ -350,7 +353,7 @@ class ClosedLoop:
         except (ArgumentError, UnknownNameError) as error:
             raise ArgumentError(f"controller '{self.controller.name}' gave memory that does not fit: {error}") from None
         demanded = np.asarray(tau)
-        limited = saturated(demanded, self.plant.robot.effort_limits) if self.effort_limits else demanded
+        limited = limited_torques(self.plant.robot, demanded, x.qd, self.effort_limits, self.velocity_limits)
         queue = self._queue(t, state.torques, limited)
         recorded = self._recorded(t, x, demanded, queue, motion, (q, qd), memory, felt, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)

@@ -64,7 +64,7 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
         _frozen_reference(loop, kept),
         *(loop.varied, loop.period, loop.substeps, _frozen(loop.integrator, kept), loop.delay, loop.audit),
         *((name, _frozen(source.shapes, kept)) for name, source in loop.further.items()),
-        *(loop.record_memory, loop.effort_limits),
+        *(loop.record_memory, loop.effort_limits, loop.velocity_limits),
     ]
     return tuple(parts), kept
 

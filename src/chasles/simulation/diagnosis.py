@@ -67,15 +67,14 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
         reason = _reason(loop, state, times, values, first)
         advice = reason or "lower gains, a shorter period or more substeps may help"
         warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning)
-    if "saturation_time" in run:
-        span = float(times[-1, 0] - times[0, 0])
-        share = run["saturation_time"].values / span
-        if share.max() > _MOST_SATURATED:
-            worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
-            joint = str(run["joint"].values[number])
-            said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
-            reason = _reason(loop, state, times, values, int(worst))
-            warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning)
+    span = float(times[-1, 0] - times[0, 0])
+    share = run["saturation_time"].values / (span or 1.0)
+    if share.max() > _MOST_SATURATED:
+        worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
+        joint = str(run["joint"].values[number])
+        said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
+        reason = _reason(loop, state, times, values, int(worst))
+        warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning)
 
 
 def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:

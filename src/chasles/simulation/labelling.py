@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from chasles._version import __version__
 from chasles.mechanics.plain_coordinates import common_unit
 from chasles.robot import Robot
-from chasles.simulation.limits import limit_excesses, within_limits
+from chasles.simulation.limits import limit_excesses, torques_within
 from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run
 
@@ -51,10 +51,13 @@ def make_run(
     batch = arrays["q"].shape[:-2]
     runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
     described = list(variables)
-    beyond = limit_excesses(robot, times, arrays["tau"], arrays["qd"], limited=bool(attributes.get("effort_limits", 0)))
-    if "saturation_time" in beyond:
-        arrays["tau_demanded"], arrays["tau"] = arrays["tau"], within_limits(arrays["tau"], robot.effort_limits)
-        described.append(joint_variable("tau_demanded", robot.n, "effort", "torque before the effort limits"))
+    effort, velocity = bool(attributes.get("effort_limits", 0)), attributes.get("velocity_limits", "ignore")
+    demanded, qd = arrays["tau"], arrays["qd"]
+    beyond = limit_excesses(robot, times, demanded, qd, limited=effort, velocities=velocity != "ignore")
+    arrays["tau"] = torques_within(robot, demanded, qd, effort=effort, velocity=velocity == "stop")
+    if not np.array_equal(arrays["tau"], demanded, equal_nan=True):
+        arrays["tau_demanded"] = demanded
+        described.append(joint_variable("tau_demanded", robot.n, "effort", "torque before the limits"))
     if "q_reference" in arrays:
         plain = robot.nq == robot.n
         error = arrays["q_reference"] - arrays["q"] if plain else robot.difference(arrays["q"], arrays["q_reference"])

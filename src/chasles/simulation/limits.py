@@ -1,19 +1,65 @@
-"""Where a run met the robot's limits of effort and velocity: how long, and by how much."""
+"""Where a run met the robot's limits of effort and velocity: how long, and by how much; and limits that act."""
 
 from __future__ import annotations
+
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.control.integral_action import saturated
+from chasles.engine import where
+from chasles.errors import ChaslesError
 from chasles.robot import Robot
 
 Floats = NDArray[np.float64]
 #: Values (..., n), their units, and what labels call them.
 Labelled = tuple[Floats, str, str]
+#: What becomes of velocity limits: reported; acting on the torques, and reported; an error; or nothing.
+VelocityLimits = Literal["report", "stop", "raise", "ignore"]
 
 
-def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limited: bool) -> dict[str, Labelled]:
-    """Time beyond each joint's limits and the largest excess, (..., n); of limits that are never passed nothing.
+class VelocityLimitError(ChaslesError, RuntimeError):
+    """A joint moved faster than its velocity limit in a simulation with ``velocity_limits="raise"``."""
+
+
+def limited_torques(robot: Robot, tau: Any, qd: Any, effort: bool, velocity: bool) -> Any:
+    """Return torques (n,) that the robot's drives can give, of numbers or traced scalars.
+
+    Parameters
+    ----------
+    robot
+        Robot with the limits; a limit of 0 or infinity is none.
+    tau, qd
+        Demanded torques and the velocities at which they are to act, (n,).
+    effort
+        Whether effort limits act: torques are cut off.
+    velocity
+        Whether velocity limits act: a drive at its highest speed, or beyond, gives no torque that speeds it up.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> limited_torques(arm, np.array([9.0, 9.0]), np.zeros(2), True, True)
+    array([9., 9.])
+    """
+    limited = saturated(tau, robot.effort_limits) if effort else tau
+    if not velocity:
+        return limited
+    bounds = robot.velocity_limits
+    return np.array(
+        [
+            where((abs(v) >= bound) & (t * v > 0.0), 0.0, t) if 0.0 < bound < np.inf else t
+            for t, v, bound in zip(limited, qd, bounds, strict=True)
+        ]
+    )
+
+
+def limit_excesses(
+    robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limited: bool, velocities: bool = True
+) -> dict[str, Labelled]:
+    """Time beyond each joint's limits and the largest excess, (..., n); 0 where no limit is passed.
 
     Parameters
     ----------
@@ -24,7 +70,9 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
     tau, qd
         Demanded torques and velocities, (..., k, n).
     limited
-        Whether effort limits acted on the torques.
+        Whether effort limits acted on the torques; if not, none are passed.
+    velocities
+        Whether velocities are looked at.
 
     Examples
     --------
@@ -34,7 +82,7 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
     >>> tau[0, 1] = 90.0  # the limit is 87 N m
     >>> found = limit_excesses(arm, np.array([0.0, 0.1, 0.2]), tau, 0.0 * tau, limited=True)
     >>> list(found), found["saturation_time"][0][1], found["saturation_excess"][0][1]
-    (['saturation_time', 'saturation_excess'], np.float64(0.1), np.float64(3.0))
+    (['saturation_time', 'saturation_excess', 'overspeed_time', 'overspeed_excess'], np.float64(0.1), np.float64(3.0))
     """
     held = np.append(np.diff(times), 0.0)[:, None]
     found: dict[str, Labelled] = {}
@@ -43,15 +91,45 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
         ("overspeed", qd, robot.velocity_limits, "velocity", "the velocity limit"),
     ):
         bounds = np.where(limits > 0.0, limits, np.inf)
+        if name == "overspeed" and not velocities:
+            continue
+        if name == "saturation" and not limited:
+            bounds = np.full_like(bounds, np.inf)
         beyond = (values > bounds) | (values < -bounds)  # never of NaN
-        if beyond.any() and (limited or name == "overspeed"):
+        if beyond.any():
             excess = np.where(beyond, np.abs(values) - bounds, 0.0)
-            found[f"{name}_time"] = (beyond * held).sum(axis=-2), "s", f"time beyond {what}"
-            found[f"{name}_excess"] = excess.max(axis=-2), unit, f"largest excess over {what}"
+            time, most = (beyond * held).sum(axis=-2), excess.max(axis=-2)
+        else:  # the usual case, without arrays as large as the values
+            time = most = np.zeros((*values.shape[:-2], values.shape[-1]))
+        found[f"{name}_time"] = time, "s", f"time beyond {what}"
+        found[f"{name}_excess"] = most, unit, f"largest excess over {what}"
     return found
 
 
-def within_limits(tau: Floats, limits: Floats) -> Floats:
-    """Torques (..., n) within limits (n,); a limit of 0 or infinity is none."""
-    bounds = np.where(limits > 0.0, limits, np.inf)
-    return np.clip(tau, -bounds, bounds)
+def torques_within(robot: Robot, tau: Floats, qd: Floats, *, effort: bool, velocity: bool) -> Floats:
+    """Torques (..., n) that acted, of those demanded; as `limited_torques`, over all samples."""
+    if effort:
+        bounds = np.where(robot.effort_limits > 0.0, robot.effort_limits, np.inf)
+        tau = np.clip(tau, -bounds, bounds)
+    if velocity:
+        fastest = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
+        tau = np.where((np.abs(qd) >= fastest) & (tau * qd > 0.0), 0.0, tau)
+    return tau
+
+
+def raise_at_overspeed(robot: Robot, times: Floats, qd: Floats) -> None:
+    """Raise a VelocityLimitError that names the first joint beyond its velocity limit, of velocities (..., k, n)."""
+    fastest = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
+    beyond = np.abs(qd) > fastest * (1.0 + 1e-9)  # a motion planned to the limit may pass it by rounding
+    if not beyond.any():
+        return
+    rows = beyond.reshape(-1, *beyond.shape[-2:])
+    sample = int(rows.any(axis=(0, 2)).argmax())
+    run, joint = (int(place[0]) for place in np.nonzero(rows[:, sample]))
+    speed = abs(float(qd.reshape(rows.shape)[run, sample, joint]))
+    unit = robot.velocity_units[joint]
+    among = "" if rows.shape[0] == 1 else f" of run {run}"
+    raise VelocityLimitError(
+        f"{robot.velocity_names[joint]}{among} moves at {speed:.4g} {unit} at t = {times[sample]:g} s, beyond its "
+        f"velocity limit of {fastest[joint]:g} {unit}: plan a slower motion, or choose velocity_limits='report'"
+    )

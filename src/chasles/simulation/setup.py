@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import real, reals
 from chasles.control import Controller
 from chasles.engine import Layout
 from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.plant.sensors import checked_seeds
+from chasles.robot import Robot
 from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import LoopReference
+from chasles.trajectories import PointToPoint
 
 Values = dict[str, NDArray[np.float64]]
 SEED = "sensors.seed"
@@ -36,6 +39,14 @@ def check_choices(substeps: Any, delay: Any) -> None:
         raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
     if not isinstance(delay, int | float | np.number) or not (np.isfinite(delay) and delay >= 0.0):
         raise ArgumentError(f"the delay must be a number of seconds, not negative, not {delay!r}")
+
+
+def rest(robot: Robot, q0: ArrayLike | None, duration: float | None) -> PointToPoint:
+    """Reference of a simulation without one: rest at the configurations (..., nq) at the start."""
+    if duration is None:
+        raise ArgumentError("a simulation without a reference needs a duration, such as duration=1.0")
+    start = robot.home if q0 is None else reals(q0, "q0", (..., robot.nq))
+    return PointToPoint(start, start, real(duration, "duration", above=0.0))
 
 
 def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import truth
+from chasles.arguments import choice, truth
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function
@@ -25,6 +25,7 @@ from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_choice
+from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
 from chasles.simulation.tangent_references import TangentReference
@@ -44,8 +45,8 @@ class UncompiledWarning(UserWarning):
 
 def simulate(
     plant: Robot | Plant,
-    controller: Controller | Callable[..., Any],
-    reference: Reference | JointTrajectory | CartesianTrajectory,
+    controller: Controller | Callable[..., Any] | None = None,
+    reference: Reference | JointTrajectory | CartesianTrajectory | None = None,
     *,
     duration: float | None = None,
     period: float = 1e-3,
@@ -59,6 +60,7 @@ def simulate(
     audit: bool = False,
     memory: bool = False,
     effort_limits: bool = True,
+    velocity_limits: VelocityLimits = "report",
     rtol: float | None = None,
     atol: float | None = None,
     progress: bool | None = None,
@@ -75,12 +77,13 @@ def simulate(
     controller
         A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
         compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
+        None: no torques.
     reference
         The planned motion: any joint trajectory, or for controllers that follow a frame any Cartesian one. The
         simulation begins when it does, at its ``start_time``. One with a formula (a method ``motion``, as
         `chasles.PointToPoint` has) is compiled together with controller and plant, and its parameters can be varied;
         any other is evaluated beforehand at the times at which the controller is called. A batch of trajectories is a
-        batch of runs.
+        batch of runs. None: rest at the start, for which `duration` must be given.
     duration
         Simulated time, s; default the reference's. It is rounded to whole periods.
     period
@@ -121,6 +124,11 @@ def simulate(
     effort_limits
         Whether the torques that the controller demands are limited to the effort limits of the robot's description; a
         limit of 0 is none. The result says where they acted, see below.
+    velocity_limits
+        What becomes of the velocity limits of the description; a limit of 0 is none. ``"report"``: the result says
+        where they are passed. ``"stop"``: they act as a drive's highest speed, at which it gives no torque that would
+        speed it up; loads and the rest of a period may still carry a joint beyond, which the result says. ``"raise"``:
+        passing one is an error. ``"ignore"``: they are not looked at.
     rtol, atol
         Relative and absolute tolerance of a step's error, where the error controls the steps; default 1e-6 and 1e-8,
         for SciPy's methods 1e-8 and 1e-10.
@@ -132,10 +140,10 @@ def simulate(
     Run
         An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units,
         and with what the plant's effects add: what sensors measured, currents, wrenches, ….
-        Where effort limits acted it holds ``tau_demanded``, the torques before the limits, ``saturation_time`` and
-        ``saturation_excess``, the time at the limit and the largest torque beyond it, for each joint. Where joints
-        moved faster than their velocity limits, it holds ``overspeed_time`` and ``overspeed_excess``. These are of the
-        recorded samples.
+        ``saturation_time`` and ``saturation_excess`` are the time that each joint was at its effort limit and the
+        largest torque demanded beyond it, ``overspeed_time`` and ``overspeed_excess`` the time beyond the velocity
+        limit and the largest excess, all of the recorded samples and 0 where no limit was passed. Where limits acted,
+        ``tau_demanded`` holds the torques before them.
 
     Raises
     ------
@@ -143,6 +151,8 @@ def simulate(
         If a number or a shape does not fit; the message says which.
     UnknownNameError
         If ``vary`` or ``integrator`` names something that does not exist.
+    VelocityLimitError
+        If a joint passes its velocity limit and ``velocity_limits`` is ``"raise"``.
     IntegrationError
         If a method of SciPy's gives up on a single run. In a batch, and by other methods, that run diverges.
 
@@ -158,7 +168,10 @@ def simulate(
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    plant, controller = as_plant(plant), as_controller(controller)
+    plant, controller = as_plant(plant), as_controller(_no_torque if controller is None else controller)
+    speeds = choice(velocity_limits, "choice of velocity_limits", get_args(VelocityLimits))
+    if reference is None:
+        reference = setup.rest(plant.robot, q0, duration)
     in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
     setup.check_partners(plant, controller, in_loop)
     if plant.robot.nq != plant.robot.n and in_loop.n is not None:
@@ -183,6 +196,7 @@ def simulate(
         further,
         bool(memory) and controller.memory_layout.size > 0,
         truth(effort_limits, "effort_limits"),
+        speeds == "stop",
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
@@ -202,9 +216,17 @@ def simulate(
         recorded = _scan(loop, compiled, state, times, values, tolerances, progress)
     else:
         recorded = _step(loop, compiled is not None, state, times, values, tolerances, progress)
-    run = _label(loop, repr(reference), times, recorded, {name: values.get(name, given[name]) for name in given})
+    if speeds == "raise":
+        raise_at_overspeed(plant.robot, times[:, 0], recorded[1])
+    varied_now = {name: values.get(name, given[name]) for name in given}
+    run = _label(loop, repr(reference), times, recorded, varied_now, speeds)
     warn_of(run, loop, state, times, values)
     return run
+
+
+def _no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+    """Law of a robot that nobody controls."""
+    return 0.0 * qd
 
 
 def _method_and_steps(method: str | Integrator, substeps: int | None) -> tuple[int | None, str | Integrator]:
@@ -338,7 +360,7 @@ def _step(
 
 
 def _label(
-    loop: ClosedLoop, reference: str, times: Floats, recorded: list[Floats], varied: Mapping[str, Floats]
+    loop: ClosedLoop, reference: str, times: Floats, recorded: list[Floats], varied: Mapping[str, Floats], speeds: str
 ) -> Run:
     from chasles.simulation.labelling import make_run
 
@@ -350,6 +372,7 @@ def _label(
         "substeps": loop.substeps or 0,
         "delay": loop.delay,
         "effort_limits": int(loop.effort_limits),
+        "velocity_limits": speeds,
         "plant": repr(loop.plant),
     }
     shapes = {**loop.shapes, setup.SEED: ()}

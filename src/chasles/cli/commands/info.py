@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from chasles.cli.options import JsonOption, RobotArgument
 from chasles.cli.output import add_row, number, results, say, show_json, table
-from chasles.errors import ArgumentError
-from chasles.model import Joint
+from chasles.errors import ArgumentError, ModelError
+from chasles.model import Description, Joint, Mesh, missing_meshes
 from chasles.robot import Robot, load
 
 _PROGRAMS: dict[str, dict[str, str]] = {
@@ -51,7 +51,7 @@ def describe(robot: Robot) -> dict[str, Any]:
     description = robot.description
     operations = {}
     for name, options in _PROGRAMS.items():
-        with contextlib.suppress(ArgumentError):  # a robot without masses has no forward dynamics
+        with contextlib.suppress(ArgumentError, ModelError):  # a robot without masses has no forward dynamics
             operations[name] = getattr(robot, name).specialize(**options).program.operation_count
     T_world_tool = np.asarray(robot.forward_kinematics(robot.home))
     return {
@@ -64,6 +64,7 @@ def describe(robot: Robot) -> dict[str, Any]:
             {"name": link.name, "mass": link.inertia.mass, "center_of_mass": link.inertia.center_of_mass}
             for link in description.links
         ],
+        "shapes": _shapes(description),
         "frames": {frame.name: frame.link for frame in description.frames},
         "tool": description.tool,
         "gravity": description.gravity,
@@ -75,6 +76,15 @@ def describe(robot: Robot) -> dict[str, Any]:
         },
         "operations": operations,
     }
+
+
+def _shapes(description: Description) -> dict[str, Any]:
+    """Numbers of shapes, and the files of meshes that are not there, with reasons."""
+    drawn = [shape for link in description.links for shape in link.visuals]
+    solid = [shape for link in description.links for shape in link.collisions]
+    meshes = {shape.geometry.file for shape in drawn + solid if isinstance(shape.geometry, Mesh)}
+    missing = missing_meshes(description)
+    return {"visuals": len(drawn), "collisions": len(solid), "meshes": len(meshes), "missing_meshes": missing}
 
 
 def _roll_pitch_yaw(R: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -131,6 +141,13 @@ def _show(facts: dict[str, Any], console: Console) -> None:
         add_row(links, link["name"], number(link["mass"]) if link["mass"] else "–", center)
     console.print(links)
     say("")
+    shapes = facts["shapes"]
+    if shapes["visuals"] or shapes["collisions"]:
+        counts = ", ".join(f"{shapes[kind]} {kind}" for kind in ("visuals", "collisions"))
+        say(f"Shapes: {counts}, {shapes['meshes']} files of meshes")
+    if shapes["missing_meshes"]:
+        first = next(iter(shapes["missing_meshes"].values()))
+        say(f"{len(shapes['missing_meshes'])} meshes are missing, the first: {first}")
     if facts["frames"]:
         say("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
     position = ", ".join(f"{x:.4f}" for x in facts["tool_at_home"]["position"])

@@ -147,8 +147,13 @@ def simulate(
         what += " that did not diverge," if diverged else ""
         say(f"{what} of {experiment.reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
         results().print(joint_table(run))
-        if "saturation_time" in run:
-            say(f"\nTime at the effort limits: {_saturated(run)}")
+        for name, what in (
+            ("saturation", "Time at the effort limits"),
+            ("overspeed", "Time beyond the velocity limits"),
+        ):
+            joints = _beyond(run, name)
+            if joints:
+                say(f"\n{what}: {joints}")
         for title, path in (("Samples", save), ("Report", report)):
             if path is not None:
                 say(f"\n{title}: {path.absolute()}")
@@ -230,14 +235,16 @@ def _varied(plant: Robot, law: Controller, texts: list[str], runs: int | None) -
     return values
 
 
-def _saturated(run: Run) -> str:
-    """Return the joints that saturated, for how long, and by how much the commanded effort exceeded the limit."""
-    longest = run["saturation_time"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
-    excess = run["saturation_excess"].values.reshape(-1, run.sizes["joint"]).max(axis=0)
-    joints = zip(run["joint"].values, longest, excess, run["effort_unit"].values, strict=True)
-    return ", ".join(
-        f"{name} {time:.3g} s (by {most:.3g} {shown_unit(unit)})" for name, time, most, unit in joints if time > 0.0
+def _beyond(run: Run, name: str) -> str:
+    """Return the joints that were beyond a limit ("saturation" or "overspeed"), for how long, and by how much."""
+    longest, excess = (
+        run[f"{name}_{kind}"].values.reshape(-1, run.sizes["joint"]).max(axis=0) for kind in ("time", "excess")
     )
+    units = (
+        map(shown_unit, run["effort_unit"].values) if name == "saturation" else (f"{u}/s" for u in run["unit"].values)
+    )
+    joints = zip(run["joint"].values, longest, excess, units, strict=True)
+    return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)
 
 
 def _not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
