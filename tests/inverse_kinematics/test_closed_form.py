@@ -307,3 +307,22 @@ def test_options_that_equal_each_other_are_told_apart() -> None:
     for wrong in ({"limits": 1}, {"starts": True}, {"target": ["tool"]}, {"select": ["all"]}):
         with pytest.raises(ch.ChaslesError):
             ik(target, **wrong)
+
+
+@pytest.mark.parametrize("q5", [0.0, np.pi])
+def test_where_two_wrist_axes_are_parallel_all_families_of_solutions_are_found(q5: float, rng, confirm) -> None:
+    """The UR5 with q5 = 0 or π: axes 2, 3, 4 and 6 are parallel, and q6 is free, as near to q0 as may be."""
+    arm = ch.load("ur5")
+    q = rng.uniform(-3.0, 3.0, (40, 6))
+    q[:, 4] = q5
+    T = arm.forward_kinematics(q)
+    every = arm.inverse_kinematics(T, q, select="all", limits=False, method="closed form")
+    confirm(arm, arm.inverse_kinematics(T, q), T)
+    apart = np.abs(np.remainder(every.q - q[:, None] + np.pi, 2.0 * np.pi) - np.pi).max(axis=-1)
+    member = np.where(every.success, apart, np.inf)
+    assert member.min(axis=1).max() < 1e-6  # the family that each configuration belongs to, at its own q6
+    own = member.argmin(axis=1)
+    assert every.infinite[np.arange(40), own].all()
+    # The other elbow and, where it reaches, the other shoulder are found as well.
+    elbow = np.abs(np.remainder(every.q[..., 2] + q[:, None, 2] + np.pi, 2.0 * np.pi) - np.pi)
+    assert (np.where(every.success & every.infinite, elbow, np.inf).min(axis=1) < 1e-6).all()

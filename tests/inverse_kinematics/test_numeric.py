@@ -206,8 +206,10 @@ def test_selections(rng, confirm) -> None:
     assert every.q.shape == (50, 6, 7)
     nearest, best = (numeric(robot, T, q0, select=select, starts=6) for select in ("nearest", "best"))
     distance = np.where(every.success, np.linalg.norm(every.q - q0[:, None], axis=-1), np.inf)
-    np.testing.assert_allclose(np.linalg.norm(nearest.q - q0, axis=-1), distance.min(axis=1))
-    np.testing.assert_allclose(best.limit_margin, np.where(every.success, every.limit_margin, -np.inf).max(axis=1))
+    # Of solutions that several starts found, to the tolerance of a search, "all" keeps the first.
+    np.testing.assert_allclose(np.linalg.norm(nearest.q - q0, axis=-1), distance.min(axis=1), rtol=1e-5)
+    margins = np.where(every.success, every.limit_margin, -np.inf).max(axis=1)
+    np.testing.assert_allclose(best.limit_margin, margins, atol=1e-5)
     for solution in (nearest, best):
         confirm(robot, solution, T)
 
@@ -376,3 +378,39 @@ def test_no_targets_and_another_frame(rng) -> None:
     solution = numeric(robot, T, target=frame)
     assert solution.success.all()
     np.testing.assert_allclose(robot.forward_kinematics(solution.q, target=frame), T, atol=3e-6)
+
+
+def test_all_solutions_of_a_search_are_different_ones(rng, confirm) -> None:
+    """The planar arm has two; what a search finds are the two of its closed form."""
+    arm = ch.load("planar2r")
+    T = arm.forward_kinematics([[0.3, 1.0], [0.3, 0.0], [0.3, -0.5]])
+    T[1, 0, 3] += 9.0
+    found = numeric(arm, T, mask="position", select="all", starts=12)
+    assert found.q.shape == (3, 2, 2)
+    assert found.success.tolist() == [[True, True], [False, False], [True, True]]
+    assert found.status[1].tolist() == [Status.OUT_OF_REACH, Status.NO_FURTHER]
+    assert np.isnan(found.q[1, 1]).all()
+    exact = arm.inverse_kinematics(T, mask="position", select="all")
+    for row in (0, 2):
+        np.testing.assert_allclose(sorted(found.q[row].tolist()), sorted(exact.q[row].tolist()), atol=1e-5)
+    assert str(found).startswith("4 solutions of 2 of 3 targets, after ")
+    assert "1: rows without a solution, because others of the batch have more" in str(found)
+    single = numeric(arm, T[0], mask="position", select="all", starts=12)
+    assert single.q.shape == (2, 2)
+    assert str(single).startswith("2 solutions of 1 of 1 targets")
+    T[0, 0, 0] = np.nan
+    assert numeric(arm, T[0], mask="position", select="all").status.tolist() == [Status.INVALID_TARGET]
+
+
+def test_positions_alone_are_targets_if_only_they_count(rng) -> None:
+    arm = ch.load("panda")
+    T = arm.forward_kinematics(within(arm, rng, 6)).reshape(2, 3, 4, 4)
+    for mask in ("position", [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]):
+        solution = arm.inverse_kinematics(T[..., :3, 3], mask=mask)
+        assert solution.success.all()
+        p = arm.forward_kinematics(solution.q)[..., :3, 3]
+        np.testing.assert_allclose(p, T[..., :3, 3], atol=2e-6)
+    assert arm.inverse_kinematics([0.4, 0.1, 0.5], mask="position").q.shape == (7,)
+    assert arm.inverse_kinematics([np.nan, 0.1, 0.5], mask="position").status == Status.INVALID_TARGET
+    with pytest.raises(ArgumentError, match=r"or with mask='position' positions \(\.\.\., 3\)"):
+        arm.inverse_kinematics([0.4, 0.1, 0.5])

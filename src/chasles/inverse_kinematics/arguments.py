@@ -18,11 +18,20 @@ MOST_STARTS = 100_000
 MOST_SEEDS = 2**64
 
 
-def targets(T_world_target: ArrayLike) -> NDArray[np.float64]:
-    """Return targets (..., 4, 4); they may have NaN."""
+def targets(T_world_target: ArrayLike, positions: bool = False) -> NDArray[np.float64]:
+    """Return targets (..., 4, 4), made from positions (..., 3) where these are enough; they may have NaN."""
     if T_world_target.__class__ is np.ndarray and T_world_target.shape == (4, 4) and T_world_target.dtype == np.float64:
         return T_world_target
     goals = np.asarray(as_array(T_world_target, "", "T_world_target"), dtype=np.float64)
+    if goals.shape[-1:] == (3,):
+        if not positions:
+            raise ArgumentError(
+                f"T_world_target has shape {goals.shape}; expected (..., 4, 4), "
+                "or with mask='position' positions (..., 3)"
+            )
+        poses = np.tile(np.eye(4), (*goals.shape[:-1], 1, 1))
+        poses[..., :3, 3] = goals
+        return poses
     if goals.shape[-2:] != (4, 4):
         raise ArgumentError(f"T_world_target has shape {goals.shape}; expected (..., 4, 4)")
     return goals

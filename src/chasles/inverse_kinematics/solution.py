@@ -26,6 +26,7 @@ class Status(IntEnum):
     NOT_FOUND = 1
     OUT_OF_REACH = 2
     INVALID_TARGET = 3
+    NO_FURTHER = 4
 
     @property
     def sentence(self) -> str:
@@ -38,6 +39,7 @@ _SENTENCES = {
     Status.NOT_FOUND: "no configuration within the limits was found that reaches the target; q comes closest",
     Status.OUT_OF_REACH: "the target lies farther away than the stretched robot reaches; q comes closest",
     Status.INVALID_TARGET: "the target is not a pose: it has NaN, infinities, or a part that is no rotation matrix",
+    Status.NO_FURTHER: "rows without a solution, because others of the batch have more",
 }
 
 
@@ -65,6 +67,10 @@ _NUMBERS = len(Row._fields) - 1
 _ANGLE, _DISTANCE, _MARGIN, _STATUS, _ITERATIONS, _RESTARTS, _BRANCH, _INFINITE = range(-_NUMBERS, 0)
 
 
+#: Difference of a joint, rad or m, by which two solutions are different ones.
+_DIFFERENT = 1e-3
+
+
 class Residual(NamedTuple):
     """Difference between the pose of a solution and its target, in the components that the task asks for.
 
@@ -88,6 +94,8 @@ class Solution:
     rows
         All numbers of each solution, shape (..., n + 8), as the compiled programs give them; see `Row`. The other
         attributes read them.
+    several
+        Whether the last axis of the batch holds several solutions of one target.
 
     Examples
     --------
@@ -100,10 +108,11 @@ class Solution:
     1 of 1 targets solved, after ... iterations on average
     """
 
-    __slots__ = ("rows",)
+    __slots__ = ("rows", "several")
 
-    def __init__(self, rows: NDArray[np.float64]) -> None:
+    def __init__(self, rows: NDArray[np.float64], several: bool = False) -> None:
         self.rows = rows
+        self.several = several
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -157,7 +166,9 @@ class Solution:
         """Return the solutions of some of the targets."""
         whole = index if isinstance(index, tuple) else (index,)
         batch = whole if any(part is Ellipsis for part in whole) else (*whole, ...)
-        return Solution(self.rows[(*batch, slice(None))])
+        rows = self.rows[(*batch, slice(None))]
+        leading = len(whole) < self.rows.ndim - 1 and not any(part is Ellipsis for part in whole)
+        return Solution(rows, self.several and leading)
 
     def filled_by(self, solve: Callable[[NDArray[np.bool_]], Solution]) -> Solution:
         """Return these solutions with the failures replaced by others for the same targets; invalid ones stay."""
@@ -188,6 +199,37 @@ class Solution:
             rows[..., spent] = self.rows[..., spent].sum(axis=-1)
         return Solution(rows)
 
+    def distinct(self, turning: NDArray[np.bool_]) -> Solution:
+        """Return the different solutions of each target, of those along the last axis of the batch.
+
+        Solutions are different if some joint differs by more than 1e-3 rad (m). They come in the order in which they
+        were found. As many rows are kept as the target with the most solutions has, at least one; others are filled up
+        with NaN and the status `NO_FURTHER`. A target without a solution keeps the closest configuration.
+
+        Parameters
+        ----------
+        turning
+            Joints of which a whole turn changes nothing and which have no limits, (n,): they are compared without
+            whole turns.
+        """
+        starts, batch = self.rows.shape[-2], self.rows.shape[:-2]
+        kept: list[list[NDArray[np.float64]]] = []
+        for rows in self.rows.reshape(-1, starts, self.rows.shape[-1]):
+            found: list[NDArray[np.float64]] = []
+            for row in rows[rows[:, _STATUS] == Status.SOLVED]:
+                apart = np.abs([other[:-_NUMBERS] - row[:-_NUMBERS] for other in found])
+                if found:
+                    apart = np.where(turning, np.abs(np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi), apart)
+                if not found or apart.max(axis=-1).min() > _DIFFERENT:
+                    found.append(row)
+            left = rows[:, _DISTANCE] + rows[:, _ANGLE]
+            kept.append(found or [rows[int(np.argmin(np.where(np.isnan(left), np.inf, left)))]])
+        most = max(map(len, kept), default=1)
+        padding = np.full(self.rows.shape[-1], np.nan)
+        padding[[_STATUS, _ITERATIONS, _RESTARTS, _BRANCH, _INFINITE]] = Status.NO_FURTHER, 0.0, 0.0, -1.0, 0.0
+        filled = [found + [padding] * (most - len(found)) for found in kept]
+        return Solution(np.reshape(filled, (*batch, most, self.rows.shape[-1])), several=True)
+
     def view(self, robot: Mechanics, **options: Any) -> Any:
         """Show the configurations on a page, live or in the file ``path``, on which the robot can be moved.
 
@@ -198,7 +240,12 @@ class Solution:
     def __str__(self) -> str:
         success, status = np.atleast_1d(self.success), np.atleast_1d(self.status)
         mean = np.mean(self.iterations) if success.size else 0.0
-        lines = [f"{success.sum()} of {success.size} targets solved, after {mean:.1f} iterations on average"]
+        if self.several:
+            targets = success.reshape(-1, success.shape[-1]).any(axis=-1)
+            counted = f"{success.sum()} solutions of {targets.sum()} of {targets.size} targets"
+        else:
+            counted = f"{success.sum()} of {success.size} targets solved"
+        lines = [f"{counted}, after {mean:.1f} iterations on average"]
         for kind in Status:
             count = int((status == kind).sum())
             if count and kind is not Status.SOLVED:

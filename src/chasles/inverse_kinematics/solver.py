@@ -93,7 +93,7 @@ class InverseKinematics(Sealed):
         Parameters
         ----------
         T_world_target
-            Poses, shape (..., 4, 4), m.
+            Poses, shape (..., 4, 4), m; if only positions count, these alone may be given, shape (..., 3).
         q0
             Where to start, shape (..., nq); moved into the limits. Default: the middle of the limits, zero where there
             are none. Joints that turn freely end within half a turn of it. Joints that do not move the frame stay
@@ -116,7 +116,7 @@ class InverseKinematics(Sealed):
         select
             ``"first"`` solution found; of all branches, or of the solutions from several starts, the ``"nearest"`` to
             q0, or the ``"best"``, which is farthest from the joint limits, or ``"all"``, along one more axis at the
-            end of the batch.
+            end of the batch: all branches of a closed form, or the different ones of the numeric solutions.
         starts
             Number of starts that a selection of numeric solutions compares, from 1 to 100,000.
         objective
@@ -160,7 +160,7 @@ class InverseKinematics(Sealed):
         """
         options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
         request = self._request(options)
-        goals, nq = targets(T_world_target), self._robot.nq
+        goals, nq = targets(T_world_target, not request.task.rotations), self._robot.nq
         near = None if q0 is None else configurations(q0, nq, "q0", goals)
         if posture is not None:
             if objective != "posture":
@@ -234,7 +234,8 @@ class InverseKinematics(Sealed):
         if request.method == "closed form" or (closed is not None and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")
-            return closed.solve(goals, near, request.tolerance, request.select, elbow_angle)
+            found = closed.solve(goals, near, request.tolerance, request.select, elbow_angle)
+            return Solution(found.rows, several=True) if request.select == "all" else found
         if elbow_angle is not None:
             raise ArgumentError(
                 "an elbow angle is for the closed form of seven joints with shoulder, elbow and wrist, the whole pose "
@@ -264,7 +265,10 @@ class InverseKinematics(Sealed):
             return solver.solve(goals, search)
         several = search.spread(request.starts, ranges)
         solutions = solver.solve(goals[..., None, :, :], several)
-        return solutions if request.select == "all" else solutions.best(request.select, search.near)
+        if request.select == "all":
+            unlimited = np.isinf(ranges.lower) & np.isinf(ranges.upper)
+            return solutions.distinct(ranges.turning & unlimited)
+        return solutions.best(request.select, search.near)
 
     def specialize(
         self,
