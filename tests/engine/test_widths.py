@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_programs import random_program, safe_inputs
+from tests.engine.random_programs import random_program, safe_inputs
 
 import chasles as ch
 from chasles.engine import Function, runner, sin, sqrt, trace, where
