@@ -52,6 +52,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default all")
     parser.add_argument("--markdown", action="store_true", help="print Markdown, as in the README")
+    parser.add_argument(
+        "--without", metavar="feature", help="compile for a processor without these features, such as avx512"
+    )
     arguments = parser.parse_args()
     for name in arguments.sections:
         if name not in SECTIONS:
@@ -60,7 +63,9 @@ def main() -> int:
     from benchmarks.robots import MissingPeerError
 
     ch.set_threads(1)
-    print(header(ch.__version__) + "\n", flush=True)
+    if arguments.without:
+        leave_out(arguments.without)
+    print(header(ch.__version__, arguments.without) + "\n", flush=True)
     complete = True
     for name in arguments.sections or SECTIONS:
         try:
@@ -72,7 +77,16 @@ def main() -> int:
     return 0 if complete else 1
 
 
-def header(version: str) -> str:
+def leave_out(features: str) -> None:
+    """Compile for this processor without the features whose names begin so; the peers' code stays as it is."""
+    from chasles.engine.targets.native import machine
+
+    present = machine.features()
+    reduced = type(present)({name: has and not name.startswith(features) for name, has in present.items()})
+    machine.features = lambda: reduced
+
+
+def header(version: str, left_out: str | None = None) -> str:
     """The machine and the versions of everything."""
     installed = []
     for package in PACKAGES:
@@ -81,9 +95,11 @@ def header(version: str) -> str:
         except metadata.PackageNotFoundError:
             installed.append(f"no {package}")
     when = datetime.now(UTC).strftime("%Y-%m-%d")
+    without = f", ours without {left_out}" if left_out else ""
     return (
         f"Chasles {version}, {when}, Python {platform.python_version()}, {', '.join(installed)}\n"
-        f"on {_processor()}, {platform.system()} {platform.machine()}; one thread; medians of interleaved repeats"
+        f"on {_processor()}, {platform.system()} {platform.machine()}{without}; "
+        "one thread; medians of interleaved repeats"
     )
 
 
