@@ -17,6 +17,7 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "forward_kinematics": (("q",), {}),
     "frame_poses": (("q",), {}),
     "jacobian": (("q",), {"frame": "body"}),
+    "frame_jacobians": (("q",), {"frame": "body"}),
     "jacobian_derivative": (("q", "qd"), {"frame": "world-aligned"}),
     "pose_and_jacobian": (("q",), {"frame": "space"}),
     "center_of_mass": (("q",), {}),

@@ -129,6 +129,25 @@ def test_a_frame_takes_one_wrench(panda: ch.Robot) -> None:
         panda.bias(q, q, wrenches={"tool": wrench, panda.description.tool: wrench})
 
 
+def test_jacobians_of_several_frames_are_those_of_each(panda: ch.Robot) -> None:
+    q = panda.home + np.linspace(-0.3, 0.3, 14).reshape(2, 7)
+    names = ["tool", "panda_link4"]
+    for frame in ("space", "body", "world-aligned"):
+        several = panda.frame_jacobians(q, frame=frame, targets=names)
+        assert several.shape == (2, 2, 6, 7)
+        each = [panda.jacobian(q, frame=frame, target=name) for name in names]
+        np.testing.assert_array_equal(several, np.stack(each, axis=1))
+    every = panda.frame_jacobians(q[0], frame="body")
+    np.testing.assert_array_equal(
+        every[panda.frame_names.index(panda.description.tool)], panda.jacobian(q[0], frame="body")
+    )
+    for wrong in ("tool", [], [3]):
+        with pytest.raises(ArgumentTypeError, match="targets must be names of frames"):
+            panda.frame_jacobians(q, frame="body", targets=wrong)
+    with pytest.raises(UnknownNameError, match="hand"):
+        panda.frame_jacobians(q, frame="body", targets=["hand"])
+
+
 def test_a_robot_without_masses_has_no_forward_dynamics() -> None:
     from chasles.model import Description, Inertia, Joint, Link
 

@@ -308,6 +308,26 @@ def test_bad_arguments_are_named(change: dict[str, object], error: type, message
         ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion, **{**GOOD, **change})
 
 
+def test_wide_tables_have_a_row_for_each_time_and_run(tmp_path):
+    import pandas
+
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.05)
+    law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    run = ch.simulate(arm, law, motion, vary={"payload.mass": [0.0, 1.0, 2.0]})
+    table = run.to_table()
+    assert table.index.names == ["run", "time"]
+    assert len(table) == 3 * run.sizes["time"]
+    np.testing.assert_array_equal(table["tau.joint2"].to_numpy(), run.tau.values[..., 1].ravel())
+    np.testing.assert_array_equal(table.loc[2, "error.joint1"].to_numpy(), run.error.values[2, :, 0])
+    single = ch.simulate(arm, law, motion, save_every=10)
+    read = pandas.read_csv(single.to_csv(tmp_path / "run.csv"), index_col="time")
+    np.testing.assert_array_equal(read["q.joint1"].to_numpy(), single.q.values[:, 0])
+    assert list(read.index) == list(single.time.values)
+    with pytest.raises(ArgumentError, match=r"run\.csv cannot be written"):
+        single.to_csv(tmp_path / "no" / "run.csv")
+
+
 def test_wrong_partners_are_named() -> None:
     arm = ch.load("planar2r")
     motion = ch.PointToPoint([0.0] * 3, [1.0] * 3, 0.5)

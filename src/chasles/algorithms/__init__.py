@@ -54,7 +54,13 @@ from chasles.algorithms.inverse_dynamics import (
     gravity_torque,
     inverse_dynamics,
 )
-from chasles.algorithms.jacobian import PoseAndJacobian, jacobian, jacobian_derivative, pose_and_jacobian
+from chasles.algorithms.jacobian import (
+    PoseAndJacobian,
+    frame_jacobians,
+    jacobian,
+    jacobian_derivative,
+    pose_and_jacobian,
+)
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
 from chasles.algorithms.loops import LoopConstraints, loop_constraints
@@ -104,6 +110,7 @@ __all__ = [
     "forces_of_actuators",
     "forward_dynamics",
     "forward_kinematics",
+    "frame_jacobians",
     "friction_at",
     "friction_torque",
     "gravity_torque",

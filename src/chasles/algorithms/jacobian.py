@@ -9,6 +9,7 @@ Column k of a Jacobian is the twist (omega, v) of the target frame per unit rate
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -104,6 +105,36 @@ def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -
     """
     chain = _chain(tree, q, target, frame)
     return PoseAndJacobian(chain.T_world_target, _sum_of_columns(tree, chain))
+
+
+def frame_jacobians(tree: Tree, q: Array, targets: Sequence[str], frame: str = "space") -> Array:
+    """Return the Jacobians of several frames, which share what their chains have in common.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
+    targets
+        Names of the links and frames.
+    frame
+        As for `jacobian`, and with its errors.
+
+    Returns
+    -------
+    J
+        Shape (k, 6, n), in the order of the targets.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load
+    >>> tree = build_tree(load("planar2r"))
+    >>> frame_jacobians(tree, np.zeros(2), targets=("link1", "tool"), frame="world-aligned")[:, 4]
+    array([[0.5 , 0.  ],
+           [0.75, 0.25]])
+    """
+    return np.array([jacobian(tree, q, target, frame) for target in targets]).reshape(len(targets), 6, tree.n)
 
 
 def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import algorithms
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
-from chasles.errors import ArgumentError, ModelError, UnknownArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
 from chasles.model import Description, Tree, build_tree, has_masses, parameter_shapes
@@ -150,6 +150,8 @@ class RobotFunction(Family, Generic[P, Result]):
         **options: Any,
     ) -> Any:
         """Compute, whatever the arguments are; all but single samples without keywords come here."""
+        if "targets" in options:  # of a list programs cannot be looked up
+            options["targets"] = _frames(self._description, options["targets"])
         if not (vary or wrenches):
             if not options and self._plain is not None and len(arguments) == len(self._inputs):
                 return self._plain.call(arguments, out)
@@ -205,7 +207,11 @@ class RobotFunction(Family, Generic[P, Result]):
                     raise TypeError(f"{self.__name__} needs a keyword: {name}=…, one of {choice}")
                 if value not in _CHOICES[name]:
                     raise UnknownNameError(f"value of {name}", str(value), _CHOICES[name])
-            chosen[name] = _frame(self._description, value or "tool") if name == "target" else value
+            if name == "target":
+                value = _frame(self._description, value or "tool")
+            elif name == "targets":
+                value = _frames(self._description, value)
+            chosen[name] = value
         return chosen
 
     def make(self, options: Mapping[str, Any]) -> Function:
@@ -259,6 +265,15 @@ class RobotFunction(Family, Generic[P, Result]):
             return algorithms.for_tree(computation.algorithm, tree)(tree, *arrays[:count], **keywords)
 
         return trace(compute, shapes, name=self.__name__, outputs=computation.outputs)
+
+
+def _frames(description: Description, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the frames that names mean, all of the robot if none are given."""
+    if names is None:
+        return description.frame_names
+    if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
+        raise ArgumentTypeError(f"targets must be names of frames, such as ['tool'], not {names!r}")
+    return tuple(_frame(description, name) for name in names)
 
 
 def _frame(description: Description, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
@@ -28,6 +30,18 @@ class Kinematics(Described):
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> Array:
         """The reference frame must be given; the default target is "tool", which every robot has."""
+
+    @computes(algorithms.frame_jacobians, outputs=["J"])
+    def frame_jacobians(
+        self,
+        q: ArrayLike,
+        *,
+        frame: ReferenceFrame,
+        targets: Sequence[str] | None = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array:
+        """The reference frame must be given; the default targets are all frames, in the order of `frame_names`."""
 
     @computes(algorithms.jacobian_derivative, outputs=["Jdot"])
     def jacobian_derivative(

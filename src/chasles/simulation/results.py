@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles import verbs
-from chasles.errors import MissingExtraError
+from chasles.errors import MissingExtraError, writing
 
 try:
     import xarray
@@ -17,6 +19,8 @@ except ImportError as error:
     raise MissingExtraError("xarray", "data", "a simulation's result") from error
 
 if TYPE_CHECKING:
+    import pandas
+
     from chasles.simulation.energy_audit import EnergyAudit
 
 
@@ -117,6 +121,61 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         from chasles.simulation.energy_audit import energy_audit
 
         return energy_audit(self, electrical=electrical)
+
+    def to_table(self) -> pandas.DataFrame:
+        """Return one row for each time, and run, with a column for each recorded number, such as ``"q.joint1"``.
+
+        Quantities of a whole run, as `saturation_time`, are not in it; ``to_dataframe`` of xarray gives one row for
+        each number.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.1)
+        >>> table = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion).to_table()
+        >>> table.shape, list(table.columns[:4])
+        ((101, 12), ['q.joint1', 'q.joint2', 'qd.joint1', 'qd.joint2'])
+        """
+        import pandas
+
+        runs = [str(dim) for dim in self["q"].dims if str(dim).startswith("run")]
+        columns = {}
+        for name, values in self.data_vars.items():
+            if "time" not in values.dims:
+                continue
+            first = values.transpose(*runs, "time", ...)
+            inner = [str(dim) for dim in first.dims if dim not in (*runs, "time")]
+            flat = first.values.reshape(*first.shape[: len(runs) + 1], -1)
+            labels = [self[dim].values if dim in self.coords else np.arange(self.sizes[dim]) for dim in inner]
+            for column, label in enumerate(product(*labels)):
+                columns[".".join(map(str, (name, *label)))] = flat[..., column].ravel()
+        axes = [*(np.arange(self.sizes[run]) for run in runs), self["time"].values]
+        index = (
+            pandas.MultiIndex.from_product(axes, names=[*runs, "time"]) if runs else pandas.Index(axes[0], name="time")
+        )
+        return pandas.DataFrame(columns, index=index)
+
+    def to_csv(self, path: str | PathLike[str]) -> Path:
+        """Write `to_table` as comma-separated values, with all digits.
+
+        Parameters
+        ----------
+        path
+            Path of the file.
+
+        Returns
+        -------
+        Path
+            Where the file is.
+
+        Raises
+        ------
+        ArgumentError
+            The file cannot be written.
+        """
+        with writing(path):
+            self.to_table().to_csv(path)
+        return Path(path)
 
     def summary(self) -> str:
         """Return a short text about setting and results of the run.
