@@ -5,14 +5,19 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import chasles as ch
+from chasles import control
 from chasles.cached import cached_property
+from chasles.errors import ArgumentError
 from chasles.sealed import Sealed, SealedError
+from chasles.trajectories import JointTrajectory
 
 
 class Gains(Sealed):
@@ -109,3 +114,68 @@ def test_a_constructor_that_fails_raises_its_own_error_and_signatures_stay() -> 
         Gains()  # type: ignore[call-arg]
     assert list(inspect.signature(Scheduled).parameters) == ["kp", "table"]
     assert list(inspect.signature(ch.Robot).parameters) == ["description"]
+
+
+def test_members_that_a_user_misspells_or_forgets_are_named() -> None:
+    class Slope(JointTrajectory):
+        n = 1
+        knots = np.array([0.0, 1.0])
+
+        def derivative(self, t):
+            return (t[..., None],) * 4
+
+    class Endless(JointTrajectory):
+        n = 1
+
+        def derivatives(self, t):
+            return (t[..., None],) * 4
+
+    class Assigned(ch.Controller):
+        def __init__(self) -> None:
+            self.initial_sate = np.zeros(2)
+
+        def law(self, t, q, qd, reference, state, parameters, period):
+            return -q, state
+
+    class Sag(ch.Friction):
+        def torqe(self, q, qd, parameters=None):
+            return qd
+
+    for make, message in (
+        (Slope, "Slope defines 'derivative'; did you mean 'derivatives'?"),
+        (Endless, "Endless does not define knots, as a JointTrajectory must"),
+        (Assigned, "Assigned defines 'initial_sate'; did you mean 'initial_state'?"),
+        (lambda: Sag(2), "Sag defines 'torqe'; did you mean 'torque'?"),
+    ):
+        with pytest.raises(ArgumentError, match=re.escape(message)):
+            make()
+
+
+def test_nothing_of_ours_looks_misspelt_in_a_users_subclass() -> None:
+    arm = ch.load("planar2r")
+
+    def mine(kind: type) -> type:
+        return type("Mine", (kind,), {"note": "a member of its own"})
+
+    path = ch.StraightLine(np.eye(4), np.diag([1.0, -1.0, -1.0, 1.0]), duration=1.0)
+    made = [
+        mine(ch.Robot)(arm.description),
+        mine(ch.PointToPoint)([0.0], [1.0], duration=1.0),
+        mine(ch.QuinticSpline)([0.0, 1.0], [[0.0], [1.0]]),
+        mine(ch.StraightLine)(np.eye(4), np.eye(4), duration=1.0),
+        mine(ch.Friction)(2),
+        mine(ch.Motors)(2),
+        mine(ch.ElasticJoints)(2, stiffness=1.0, rotor_inertia=1.0),
+        mine(ch.Sensors)(2),
+        mine(ch.BaseMotion)(path),
+        mine(ch.PickedPayload)("box", 1.0),
+        mine(ch.ContactPlane)("floor", "tool", point=[0, 0, 0], normal=[0, 0, 1], stiffness=1.0),
+        mine(ch.ExternalWrench)("push", times=[0.0], samples=np.zeros((1, 6))),
+        mine(ch.Plant)(arm),
+        mine(control.PD)(arm, kp=1.0, kd=1.0),
+        mine(control.PID)(arm, kp=1.0, ki=1.0, kd=1.0),
+        mine(control.PDGravity)(arm, kp=1.0, kd=1.0),
+        mine(ch.ComputedTorque)(arm, kp=1.0, kd=1.0),
+        mine(control.SlotineLi)(arm, rate=1.0, damping=1.0, adaptation=1.0),
+    ]
+    assert all(thing.note for thing in made)

@@ -1,15 +1,18 @@
-"""Objects that do not change: an assignment to an attribute is an error that says how to make another object."""
+"""Objects that never change: an assignment, or a misspelt member of a user's subclass, is an error that says so."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 from abc import ABCMeta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chasles.errors import ChaslesError
+from chasles.errors import ArgumentError, ChaslesError
 
 _UNDER_CONSTRUCTION = "_under_construction"
+#: Members this similar to one of the base class (0 to 1) are taken for misspellings of it.
+_SIMILAR = 0.8
 
 
 class SealedError(ChaslesError, AttributeError):
@@ -22,17 +25,48 @@ class _SealedClass(ABCMeta):
     if not TYPE_CHECKING:  # type checkers read the constructor of the class itself
 
         def __call__(cls, *args, **keywords):
+            if cls.__abstractmethods__:
+                _require_known_members(cls, ())
             made = cls.__new__(cls, *args, **keywords)
             if isinstance(made, cls):
                 made.__dict__[_UNDER_CONSTRUCTION] = True
                 made.__init__(*args, **keywords)
                 del made.__dict__[_UNDER_CONSTRUCTION]
+                if not _is_ours(cls):
+                    _require_known_members(cls, tuple(made.__dict__))
             return made
 
         @property
         def __signature__(cls):
             signature = inspect.signature(cls.__init__)
             return signature.replace(parameters=tuple(signature.parameters.values())[1:])
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+@lru_cache(maxsize=256)
+def _require_known_members(cls: type, assigned: tuple[str, ...]) -> None:
+    """Raise `ArgumentError` if a user's class misspells a member of the class of ours that it extends, or lacks one."""
+    own = [kind for kind in cls.__mro__ if not _is_ours(kind) and kind is not object]
+    base = next((kind for kind in cls.__mro__ if _is_ours(kind)), Sealed)
+    ours = [kind for kind in cls.__mro__ if _is_ours(kind)]
+    annotated = {name for kind in ours for name in inspect.get_annotations(kind)}
+    constructors = [vars(kind)["__init__"] for kind in ours if inspect.isfunction(vars(kind).get("__init__"))]
+    assigned_by_us = {name for constructor in constructors for name in constructor.__code__.co_names}
+    declared = {name for name in annotated.union(dir(base)) if not name.startswith("_")}
+    defined = set(assigned).union(*map(vars, own))
+    for name in sorted(defined - declared - assigned_by_us):
+        close = [] if name.startswith("_") else difflib.get_close_matches(name, declared - defined, 1, _SIMILAR)
+        if close:
+            raise ArgumentError(
+                f"{cls.__name__} defines '{name}'; did you mean '{close[0]}'? Members of {base.__name__}: "
+                f"{', '.join(sorted(declared))}"
+            )
+    missing = sorted(name for name in annotated - defined if not name.startswith("_") and not hasattr(cls, name))
+    if missing and not getattr(cls, "__abstractmethods__", ()):
+        raise ArgumentError(f"{cls.__name__} does not define {', '.join(missing)}, as a {base.__name__} must")
 
 
 class Sealed(metaclass=_SealedClass):
@@ -42,6 +76,9 @@ class Sealed(metaclass=_SealedClass):
     ``@dataclass(eq=False)`` or, if it compares by its fields, ``@dataclass(unsafe_hash=True)``: ``frozen=True`` brings
     an ``__setattr__`` of its own, whose message says less. What is computed on demand is a
     `chasles.cached.cached_property`. Copies and pickles are sealed too.
+
+    A user's subclass is examined when an object of it is made: a public member whose name is nearly that of a member of
+    the base, and a member without a default that is not defined, are errors.
 
     The message proposes the method ``with_<name>`` if there is one, or the constructor's parameter of that name. A
     class that knows more overrides `_how_to_change`.

@@ -14,6 +14,7 @@ from chasles.inverse_kinematics.differential.step import JointRates, solve_rates
 from chasles.inverse_kinematics.differential.tasks import (
     CenterOfMassTask,
     DampingTask,
+    Equation,
     FormulaTask,
     FrameTask,
     OrientationTask,
@@ -30,6 +31,7 @@ __all__ = [
     "CombinedLimit",
     "ConfigurationLimit",
     "DampingTask",
+    "Equation",
     "FormulaLimit",
     "FormulaTask",
     "FrameTask",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
@@ -211,6 +212,9 @@ def _levels(tasks: Sequence[Task] | Sequence[Sequence[Task]]) -> list[list[Task]
     levels: list[list[Task]] = [list(level) for level in given] if any(nested) else [given]
     if not all(levels):
         raise ArgumentError("there is no task; to stand still is one: DampingTask()")
+    for task in itertools.chain(*levels):
+        if not callable(getattr(task, "equation", None)):
+            raise ArgumentError(f"{task!r} is no task: it has no method equation(robot, q)")
     return levels
 
 
