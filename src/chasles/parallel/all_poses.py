@@ -270,4 +270,5 @@ def _poses(geometry: Geometry, x: Doubles, radius: Doubles, scale: float) -> tup
     arm = np.linalg.norm(geometry.platform - geometry.platform[0], axis=1).max()
     relative = radius / length
     bound = scale * relative * (1.0 + np.linalg.norm(g, axis=1)) / (1.0 - relative) + 2.0 * arm * relative
-    return T, bound * (1.0 + 1e-9) + 1e-14 * (scale + np.abs(geometry.base[0]).max())
+    offsets = np.abs(geometry.base[0]).max() + np.abs(geometry.platform[0]).max()
+    return T, bound * (1.0 + 1e-9) + 1e-14 * (scale + offsets)
