@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chasles import verbs
 from chasles._version import __version__
 from chasles.errors import ChaslesError
-from chasles.verbs import check, peaks, plot, report, view
+from chasles.verbs import check, movie, peaks, picture, plot, report, view
 
 if TYPE_CHECKING:
     from chasles import control, distances, geometry, identification, integrators, parallel, studies
@@ -109,9 +109,11 @@ __all__ = [
     "integrate",
     "integrators",
     "load",
+    "movie",
     "online_trajectory",
     "parallel",
     "peaks",
+    "picture",
     "plot",
     "report",
     "set_threads",
@@ -151,6 +153,8 @@ verbs.plot.implemented_in(
 )
 verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
 verbs.to_html.implemented_in("chasles.visual.notebook")
+verbs.picture.implemented_in("chasles.visual.movies")
+verbs.movie.implemented_in("chasles.visual.movies", "chasles.visual.run_movie")
 verbs.view.implemented_in("chasles.visual.view.views", "chasles.visual.view.run_view")
 verbs.summary.implemented_in("chasles.visual.words")
 verbs.check.implemented_in("chasles.trajectories.limits.checks")

@@ -102,6 +102,10 @@ class Robot(Mechanics):
         """
         return verbs.view(self, q, path=path, title=title, browser=browser)
 
+    def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
+        """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.verbs.picture`."""
+        return Path(verbs.picture(self, path, q, **options))
+
 
 def load(
     name_or_path: str | Path,

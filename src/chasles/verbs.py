@@ -25,7 +25,21 @@ from typing import Any, TypeVar
 
 from chasles.errors import ArgumentTypeError
 
-__all__ = ["Verb", "check", "follow", "mobility", "peaks", "plot", "report", "summary", "to_dataset", "to_html", "view"]
+__all__ = [
+    "Verb",
+    "check",
+    "follow",
+    "mobility",
+    "movie",
+    "peaks",
+    "picture",
+    "plot",
+    "report",
+    "summary",
+    "to_dataset",
+    "to_html",
+    "view",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -238,6 +252,81 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ch.view(ch.load("planar2r"), path=folder + "/arm.html").name
     'arm.html'
+    """
+
+
+@Verb
+def picture(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Write a picture of a robot to a file: ``picture(robot, path, q=None)``.
+
+    Parameters
+    ----------
+    path
+        File that ends in ``.png``, ``.jpg``, ``.webp`` (needs Pillow) or ``.svg``.
+    q
+        Configuration; default `Robot.home`.
+    size
+        Width and height, pixels; default (800, 600).
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file, absolute.
+
+    Raises
+    ------
+    ArgumentError
+        An argument does not fit, or the file cannot be written.
+    MissingExtraError
+        Pillow is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ch.picture(ch.load("planar2r"), folder + "/arm.png", [0.3, 0.5], size=(160, 120)).name
+    'arm.png'
+    """
+
+
+@Verb
+def movie(subject: Any, *arguments: Any, **options: Any) -> Any:
+    """Write a movie of a motion or a simulation to a file: ``movie(motion, path, robot)``, ``movie(run, path)``.
+
+    Parameters
+    ----------
+    path
+        File that ends in ``.gif`` or ``.webp`` (needs Pillow), or ``.mp4`` (needs ffmpeg).
+    size
+        Width and height, pixels; default (480, 360).
+    frame_rate
+        Frames a second; default 25. The movie plays at the speed of the motion.
+    theme
+        ``"light"`` or ``"dark"``.
+    progress
+        Whether to show a progress bar; by default on a terminal.
+
+    Returns
+    -------
+    pathlib.Path
+        The file, absolute.
+
+    Raises
+    ------
+    ArgumentError
+        An argument does not fit, or the file cannot be written.
+    MissingExtraError
+        What writes such files is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch, tempfile
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ch.movie(motion, folder + "/swing.gif", arm, size=(120, 90), frame_rate=10).name
+    'swing.gif'
     """
 
 

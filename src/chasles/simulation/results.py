@@ -231,6 +231,10 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """Play the run on an interactive page, live or in the file ``path``; see `verbs.view`."""
         return verbs.view(self, **options)
 
+    def movie(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write the first run as a GIF, WebP or MP4 file, or the one numbered ``run``; see `chasles.verbs.movie`."""
+        return Path(verbs.movie(self, path, **options))
+
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
         """Read a run that was written by ``to_netcdf``.
