@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
-from chasles.engine.scalar import boxed
+from chasles.cached import cached_property
+from chasles.engine.records import Layout
 from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count
 
@@ -110,10 +111,10 @@ class ElasticJoints(Effect):
         inertia = [own[name] for name in robot.joint_names]
         return links, cls(robot, stiffness=stiffness, damping=damping, rotor_inertia=inertia)
 
-    @property
-    def state_size(self) -> int:
-        """Size 2 n of the state: motor angles θ and speeds θ̇."""
-        return 2 * self.n
+    @cached_property
+    def state_layout(self) -> Layout:
+        """Parts of the state: motor angles θ and speeds θ̇, each (n,)."""
+        return Layout({"angle": (self.n,), "speed": (self.n,)})
 
     def initial_state(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike = 0.0) -> NDArray[np.float64]:
         """Return the state (..., 2 n) in which the springs carry the torques tau (..., n) at constant deflection.
@@ -121,8 +122,8 @@ class ElasticJoints(Effect):
         >>> ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2).initial_state([0.5], [0.1], [10.0])
         array([0.51, 0.1 ])
         """
-        angles = reals(q, "q") + reals(tau, "tau") / self.parameters["stiffness"]
-        return np.concatenate(np.broadcast_arrays(angles, reals(qd, "qd")), axis=-1)
+        angle = reals(q, "q") + reals(tau, "tau") / self.parameters["stiffness"]
+        return np.asarray(self.state_layout.join({"angle": angle, "speed": reals(qd, "qd")}))
 
     def torque(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the torques of springs and dampers on the links.
@@ -160,7 +161,7 @@ class ElasticJoints(Effect):
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
         acceleration = (motor_torque - self.torque(q, qd, state, own)) / own["rotor_inertia"]
-        return np.concatenate([speed, acceleration], axis=-1)
+        return self.state_layout.join({"angle": speed, "speed": acceleration})
 
     def elastic_energy(self, q: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the energy in the springs, shape (..., n), J; arguments as for `torque`."""
@@ -182,5 +183,5 @@ class ElasticJoints(Effect):
 
     def split(self, state: Any) -> tuple[Any, Any]:
         """Return motor angles and speeds, each (..., n)."""
-        array = boxed(state)
-        return array[..., : self.n], array[..., self.n :]
+        parts = self.state_layout.split(state)
+        return parts.angle, parts.speed

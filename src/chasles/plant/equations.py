@@ -106,7 +106,7 @@ class Equations:
             "q": (robot.nq,),
             "qd": (robot.n,),
             "motors": (0 if plant.motors is None else plant.motors.state_size,),
-            "elastic_joints": (0 if plant.elastic_joints is None else plant.elastic_joints.state_size,),
+            "elastic_joints": (0 if plant.elastic_joints is None else plant.elastic_joints.state_layout.size,),
         }
 
     @cached_property
@@ -184,9 +184,10 @@ class Equations:
     def with_new_rates(self, rates: Any, x: Any, x_next: Any) -> dict[str, Any]:
         """Return `rates` with those of all positions replaced by the ones at the velocities of `x_next`."""
         new = {**rates, "q": self.rates_of_positions(x.q, x_next.qd)}
-        if self.plant.elastic_joints is not None:
-            n = self.plant.n
-            new["elastic_joints"] = np.concatenate([x_next.elastic_joints[n:], rates.elastic_joints[n:]])
+        joints = self.plant.elastic_joints
+        if joints is not None:
+            (_, speed), (_, acceleration) = joints.split(x_next.elastic_joints), joints.split(rates.elastic_joints)
+            new["elastic_joints"] = joints.state_layout.join({"angle": speed, "speed": acceleration})
         return new
 
     def normalized(self, x: Any) -> dict[str, Any]:

@@ -135,18 +135,21 @@ class Sensors(Effect):
             )
         return count
 
-    def memory_size(self, period: float) -> int:
-        """Return the size of the memory between calls."""
+    def memory_shapes(self, period: float) -> dict[str, tuple[int, ...]]:
+        """Return the parts of the memory between calls: readings on their way, oldest first, and what is filtered."""
         late = self.delay_periods(period)
-        return (late + 2) * self.n if self.velocity == "differentiated" else 2 * late * self.n
-
-    def initial_memory(self, q: Any, qd: Any, period: float) -> Any:
-        """Return the memory (..., size) at the start: readings extrapolated backwards from q and qd, (..., n)."""
-        late = self.delay_periods(period)
-        past = [q - k * period * qd for k in range(late, 0, -1)]
         if self.velocity == "differentiated":
-            return np.concatenate([*past, q - (late + 1) * period * qd, qd], axis=-1)
-        return np.concatenate([*past, *[qd] * late, np.zeros((*np.shape(q)[:-1], 0))], axis=-1)
+            return {"positions": (late, self.n), "last": (self.n,), "smooth": (self.n,)}
+        return {"positions": (late, self.n), "velocities": (late, self.n)}
+
+    def initial_memory(self, q: Any, qd: Any, period: float) -> dict[str, Any]:
+        """Return the memory at the start: readings extrapolated backwards from q and qd, (..., n)."""
+        late = self.delay_periods(period)
+        periods = np.arange(late, 0.0, -1.0)[:, None]
+        positions = q[..., None, :] - periods * period * qd[..., None, :]
+        if self.velocity == "differentiated":
+            return {"positions": positions, "last": q - (late + 1) * period * qd, "smooth": qd}
+        return {"positions": positions, "velocities": np.repeat(qd[..., None, :], late, axis=-2)}
 
     def read(
         self, q: Any, qd: Any, noise: Mapping[str, Any], memory: Any, parameters: Mapping[str, Any], period: float
@@ -160,7 +163,7 @@ class Sensors(Effect):
         noise
             Samples (n,) of the standard normal distribution, for some of `noises`.
         memory
-            Memory of the last call, (memory_size,).
+            Memory of the last call, a record of `memory_shapes`.
         parameters
             Values of `parameters`.
         period
@@ -171,18 +174,17 @@ class Sensors(Effect):
         q, qd, memory
             Readings for the controller, and the memory for the next call.
         """
-        n, late = self.n, self.delay_periods(period)
         position = _quantised(_noisy(q, "position_noise", noise, parameters), parameters["position_resolution"])
-        positions = np.concatenate([memory[: late * n], position])
-        seen = positions[:n]
+        positions = np.concatenate([memory.positions, position[None]])
+        seen = positions[0]
         if self.velocity == "measured":
             velocity = _noisy(qd, "velocity_noise", noise, parameters)
-            velocities = np.concatenate([memory[late * n :], _quantised(velocity, parameters["velocity_resolution"])])
-            return seen, velocities[:n], np.concatenate([positions[n:], velocities[n:]])
-        before, smooth = memory[late * n : (late + 1) * n], memory[(late + 1) * n :]
+            velocity = _quantised(velocity, parameters["velocity_resolution"])
+            velocities = np.concatenate([memory.velocities, velocity[None]])
+            return seen, velocities[0], {"positions": positions[1:], "velocities": velocities[1:]}
         share = period / (period + parameters["filter_time"])
-        smooth = smooth + share * ((seen - before) / period - smooth)
-        return seen, smooth, np.concatenate([positions[n:], seen, smooth])
+        smooth = memory.smooth + share * ((seen - memory.last) / period - memory.smooth)
+        return seen, smooth, {"positions": positions[1:], "last": seen, "smooth": smooth}
 
 
 def checked_seeds(seeds: Any) -> Any:

@@ -170,7 +170,7 @@ class ClosedLoop:
         """Parts of that state beside the plant's: memories of sensors and controller, and torques on their way."""
         sensors = self.plant.sensors
         return {
-            "sensors": (0 if sensors is None else sensors.memory_size(self.period),),
+            "sensors": (0,) if sensors is None else sensors.memory_shapes(self.period),
             "controller": self.controller.memory_layout.shapes,
             "torques": (self.late, self.plant.n),
         }

@@ -37,9 +37,9 @@ def initial_state(
     springs, seen = np.zeros(0), q
     if elastic is not None:
         angles = q + holding / equations.elastic_values(values)["stiffness"]
-        springs = np.concatenate(np.broadcast_arrays(angles, qd), axis=-1)
+        springs = elastic.state_layout.join({"angle": angles, "speed": qd})
         seen = angles if sensors is not None and sensors.side == "motor" else q
-    read = np.zeros(0)
+    read: Any = np.zeros(0)
     if sensors is not None:
         read = sensors.initial_memory(*np.broadcast_arrays(seen, qd), loop.period)
     state = loop.layout.join(
