@@ -6,12 +6,12 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, reals
+from chasles.arguments import choice, real, reals
 from chasles.engine import Layout
 from chasles.engine.records import Record, is_record, parts_of
 from chasles.errors import ArgumentError
@@ -20,6 +20,21 @@ from chasles.sealed import Sealed
 from chasles.trajectories.motion import Motion, PoseMotion
 
 ReferenceKind = Literal["joint", "pose"]
+
+
+class Command(NamedTuple):
+    """What a law gives at one state.
+
+    Attributes
+    ----------
+    tau
+        Torques (n,), N·m or N.
+    memory
+        Memory for the next call: an array or a `chasles.engine.Record`.
+    """
+
+    tau: NDArray[np.float64]
+    memory: Any
 
 
 class Controller(Sealed):
@@ -129,6 +144,66 @@ class Controller(Sealed):
             One row for each call, (k, ...).
         """
         raise ArgumentError(f"controller '{self.name}' has no schedule")
+
+    def evaluate(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        reference: Any,
+        *,
+        t: float = 0.0,
+        memory: Any = None,
+        period: float = 1e-3,
+        measured_wrench: ArrayLike | None = None,
+    ) -> Command:
+        """Return the law's torques at one state, and its next memory: for your own loop, a test, or a robot's driver.
+
+        Parameters
+        ----------
+        q, qd
+            Measured positions (n,) and velocities (n,).
+        reference
+            Planned motion at `t`: a `chasles.trajectories.Motion` or ``PoseMotion``, or a trajectory, which gives it.
+        t
+            Time, s.
+        memory
+            Memory after the call before; default `initial_state`.
+        period
+            Time to the next call, s.
+        measured_wrench
+            Wrench (m, f) of the environment on the frame `measured_wrench`, (6,), in the frame's axes; default none.
+
+        Raises
+        ------
+        ArgumentError
+            A value has a wrong shape or is not finite; or the law needs a schedule along a whole motion.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=2.0)
+        >>> ch.control.PD(arm, kp=100.0, kd=20.0).evaluate([0.0, 0.1], [0.0, 0.0], motion).tau
+        array([  0., -10.])
+        """
+        if self.has_schedule:
+            raise ArgumentError(
+                f"controller '{self.name}' computes a schedule along a whole motion, so it has no torque at one state "
+                "alone; use chasles.simulate"
+            )
+        time = real(t, "t")
+        position = reals(q, "q", ("n",) if self.robot is None else (self.robot.nq,))
+        velocity = reals(qd, "qd", ("n",) if self.robot is None else (self.robot.nv,))
+        parameters = dict(self.parameters)
+        if self.measured_wrench is not None:
+            wrench = np.zeros(6) if measured_wrench is None else measured_wrench
+            parameters["measured_wrench"] = reals(wrench, "measured_wrench", (6,))
+        elif measured_wrench is not None:
+            raise ArgumentError(f"controller '{self.name}' takes no measured_wrench")
+        planned = reference(time) if callable(reference) else reference
+        before = checked_memory(self.initial_state if memory is None else memory)
+        tau, after = self.law(time, position, velocity, planned, before, parameters, real(period, "period", above=0.0))
+        return Command(np.asarray(tau, dtype=np.float64), after)
 
     @property
     def has_schedule(self) -> bool:
