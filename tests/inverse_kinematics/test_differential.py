@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, ChaslesError
 from chasles.inverse_kinematics import (
     AccelerationLimit,
     ClosedLoopInverseKinematics,
@@ -38,6 +38,30 @@ def test_errors_decay_at_the_gains() -> None:
     angles = [np.linalg.norm(ch.geometry.log_rotation(goal[:3, :3] @ T[:3, :3].T)) for T in (start, end)]
     assert left == pytest.approx(np.exp(-5.0), rel=0.02)
     assert angles[1] / angles[0] == pytest.approx(np.exp(-3.0), rel=0.02)
+
+
+def test_errors_decay_axis_by_axis_with_damping_by_the_smallest_singular_value() -> None:
+    robot, gains, dt = ch.load("ur5"), np.array([8.0, 4.0, 2.0]), 2.5e-4
+    clik = ClosedLoopInverseKinematics(
+        robot, position_gain=gains, orientation_gain=3.0, damping="singular value", threshold=0.02
+    )
+    q, rates = np.array([0.1, -1.2, 1.5, -0.8, 1.1, 0.3]), None
+    start, goal = robot.forward_kinematics(q), robot.forward_kinematics(q + 0.02)
+    for _ in range(2000):
+        q, rates = clik.follow(q, goal, period=dt, previous=rates)
+    left = (goal - robot.forward_kinematics(q))[:3, 3] / (goal - start)[:3, 3]
+    np.testing.assert_allclose(left, np.exp(-0.5 * gains), rtol=0.01)
+    batch = clik(np.stack([q, q + 0.1]), goal)
+    np.testing.assert_allclose(batch[0], clik(q, goal), rtol=1e-12)
+    stretched = np.array([0.1, -1.2, 0.0, -0.8, 1.1, 0.3])  # the elbow is singular: its direction is not served
+    away = robot.forward_kinematics(stretched)
+    away[:3, 3] *= 1.5
+    assert np.abs(clik(stretched, away)).max() < 1.0 / (2 * 0.04) * 8.0
+    for bad in ({"position_gain": [1.0, 2.0]}, {"damping": "none"}, {"damping": "singular value", "threshold": 0.0}):
+        with pytest.raises(ChaslesError):
+            ClosedLoopInverseKinematics(robot, **bad)
+    with pytest.raises(ArgumentError, match="period"):
+        clik.follow(q, goal, period=0.0)
 
 
 def test_a_moving_pose_is_followed_without_lag() -> None:

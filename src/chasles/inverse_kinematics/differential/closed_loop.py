@@ -11,19 +11,38 @@ Robotics: Modelling, Planning and Control (2009), section 3.7; Nakamura and Hana
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
+from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
 from chasles.engine.linear_solve import factor
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
+from chasles.inverse_kinematics.jacobians import selectively_damped_inverse
 from chasles.mechanics import Mechanics
 from chasles.sealed import Sealed
+
+Damping = Literal["manipulability", "singular value"]
+
+
+class Following(NamedTuple):
+    """Joint motion of one period.
+
+    Attributes
+    ----------
+    q
+        Configuration at the period's end, shape (..., nq).
+    rates
+        Joint rates at its beginning, shape (..., n): `previous` of the next call.
+    """
+
+    q: NDArray[np.float64]
+    rates: NDArray[np.float64]
 
 
 class ClosedLoopInverseKinematics(Sealed):
@@ -36,9 +55,13 @@ class ClosedLoopInverseKinematics(Sealed):
     target
         Name of the frame; default the tool.
     position_gain, orientation_gain
-        Rates at which errors decay, 1/s.
+        Rates at which errors decay, 1/s: one number, or one for each world axis, (3,).
+    damping
+        What tells how near a singularity is: ``"manipulability"``, the product of all singular values of the Jacobian,
+        or the smallest ``"singular value"`` (Chiaverini, Siciliano and Egeland, 1994; see
+        `selectively_damped_inverse`). The second cannot be traced.
     threshold
-        Manipulability below which the inverse is damped.
+        Manipulability, or smallest singular value, below which the inverse is damped; default 0.01 or 0.04.
     largest_damping
         Damping in a singular configuration.
 
@@ -60,15 +83,20 @@ class ClosedLoopInverseKinematics(Sealed):
         robot: Mechanics,
         *,
         target: str = "tool",
-        position_gain: float = 10.0,
-        orientation_gain: float = 10.0,
-        threshold: float = 0.01,
+        position_gain: ArrayLike = 10.0,
+        orientation_gain: ArrayLike = 10.0,
+        damping: Damping = "manipulability",
+        threshold: float | None = None,
         largest_damping: float = 0.04,
     ) -> None:
         self.robot, self.target = robot, target
-        self.position_gain = real(position_gain, "position_gain", at_least=0)
-        self.orientation_gain = real(orientation_gain, "orientation_gain", at_least=0)
-        self.threshold = real(threshold, "threshold", at_least=0)
+        self.position_gain = reals(position_gain, "position_gain", (3,), broadcast=True, at_least=0)
+        self.orientation_gain = reals(orientation_gain, "orientation_gain", (3,), broadcast=True, at_least=0)
+        self.damping = choice(damping, "damping", get_args(Damping))
+        if self.damping == "manipulability":
+            self.threshold = real(0.01 if threshold is None else threshold, "threshold", at_least=0)
+        else:
+            self.threshold = real(0.04 if threshold is None else threshold, "threshold", above=0)
         self.largest_damping = real(largest_damping, "largest_damping", at_least=0)
 
     def __call__(self, q: Any, T_world_desired: Any, twist_desired: Any = None) -> Any:
@@ -83,7 +111,40 @@ class ClosedLoopInverseKinematics(Sealed):
         twist_desired
             Its twist (ω, v) in world axes, of its origin, shape (..., 6), rad/s and m/s; default at rest.
         """
-        return self.function(q, T_world_desired, np.zeros(6) if twist_desired is None else twist_desired)
+        twist = np.zeros(6) if twist_desired is None else twist_desired
+        if self.damping == "manipulability":
+            return self.function(q, T_world_desired, twist)
+        wanted, J = self._wanted_twist(q, T_world_desired, twist)
+        return (selectively_damped_inverse(J, self.threshold, self.largest_damping) @ wanted[..., None])[..., 0]
+
+    def follow(
+        self,
+        q: ArrayLike,
+        T_world_desired: ArrayLike,
+        twist_desired: ArrayLike | None = None,
+        *,
+        period: float,
+        previous: ArrayLike | None = None,
+    ) -> Following:
+        """Go on by a period, s, with the mean of these rates and the `previous` ones: the trapezoidal rule.
+
+        The memory of ROBOOP's ``Clik`` is `Following`: hand its rates to the next call.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("panda")
+        >>> clik = ClosedLoopInverseKinematics(arm, position_gain=20.0, orientation_gain=20.0, damping="singular value")
+        >>> q, rates, goal = np.array(arm.home), None, arm.forward_kinematics(arm.home + 0.1)
+        >>> for _ in range(200):
+        ...     q, rates = clik.follow(q, goal, period=0.005, previous=rates)
+        >>> bool(np.abs(arm.forward_kinematics(q) - goal).max() < 1e-6)
+        True
+        """
+        rates = np.asarray(self(q, T_world_desired, twist_desired))
+        before = rates if previous is None else reals(previous, "previous", (..., self.robot.n))
+        step = 0.5 * real(period, "period", above=0) * (rates + before)
+        return Following(np.asarray(self.robot.integrate(q, step)), rates)
 
     @cached_property
     def function(self) -> Function:
@@ -91,12 +152,22 @@ class ClosedLoopInverseKinematics(Sealed):
         shapes = {"q": (self.robot.nq,), "T_world_desired": (4, 4), "twist_desired": (6,)}
         return Function(trace(self._law, shapes, name="closed_loop_inverse_kinematics", outputs=["rates"]))
 
+    @cached_property
+    def _wanted_twist(self) -> Function:
+        """Twist with feedback and Jacobian, compiled."""
+        shapes = {"q": (self.robot.nq,), "T_world_desired": (4, 4), "twist_desired": (6,)}
+        return Function(trace(self._feedback, shapes, name="wanted_twist", outputs=["twist", "J"]))
+
     def _law(self, q: Array, T_desired: Array, twist_desired: Array) -> Array:
+        twist, J = self._feedback(q, T_desired, twist_desired)
+        return damped_step(J, twist, self._damping(J))
+
+    def _feedback(self, q: Array, T_desired: Array, twist_desired: Array) -> tuple[Array, Array]:
         T, J = self.robot.pose_and_jacobian.specialize(frame="world-aligned", target=self.target)(q)
         error = quaternion_from_rotation(T_desired[:3, :3] @ T[:3, :3].T)
         turn = where(error[0] < 0.0, -2.0, 2.0) * error[1:]
         feedback = np.concatenate([self.orientation_gain * turn, self.position_gain * (T_desired[:3, 3] - T[:3, 3])])
-        return damped_step(J, twist_desired + feedback, self._damping(J))
+        return twist_desired + feedback, J
 
     def _damping(self, J: Array) -> Any:
         """Squared damping that rises from 0 at the threshold to its largest value in the singularity."""
