@@ -471,3 +471,68 @@ def test_tables_keep_names_where_columns_do_not_fit() -> None:
         text = console.file.getvalue()
         assert all(part in text for part in expected)
         assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.filterwarnings("ignore::chasles.simulation.SaturationWarning")
+def test_simulate_passes_waypoints_and_knows_motor_inertia_and_limits(tmp_path):
+    saved = tmp_path / "run.nc"
+    goal = ["simulate", "puma560", "--goal", "0.3,0.3,0.3,0,0,0", "--save", str(saved)]
+    via = ["--waypoint", "0.2,-0.1,0.5,0,0,0", "--waypoint", "0.4,0.1,0.5,0,0,0", "--duration", "3"]
+    assert run(*goal, *via, "--motor-inertia", "0.5").exit_code == 0
+    made = ch.simulation.results.Run.open(saved)
+    assert made.attrs["reference"].startswith("<QuinticSpline")
+    reference = made.q_reference.values
+    for point in ([0.2, -0.1, 0.5], [0.4, 0.1, 0.5]):
+        assert np.abs(reference[:, :3] - point).max(axis=1).min() < 2e-3
+    np.testing.assert_allclose(reference[-1], [0.3, 0.3, 0.3, 0.0, 0.0, 0.0], atol=1e-12)
+    assert made.time.values[-1] == 3.0
+    assert "motor_inertia = 0.5" in made.attrs["robot_toml"]
+    assert float(np.abs(made.error).max()) < 1e-3
+    fast = ["simulate", "panda", "--duration", "0.3", "--goal-random", "1"]
+    assert "Time beyond the velocity limits" in run(*fast).stdout
+    assert "beyond its velocity limit of" in error_of(*fast, "--velocity-limits", "raise")
+    assert "At the effort" not in run(*fast, "--no-effort-limits", "--velocity-limits", "ignore").stdout
+    assert "--motor-inertia: -1 is negative" in error_of("simulate", "puma560", "--motor-inertia", "-1")
+    assert "--waypoint: 2 numbers for 6 joints" in error_of("simulate", "puma560", "--waypoint", "1,2")
+
+
+def test_ik_lists_confirmed_solutions():
+    arm = ch.load("ur5")
+    q = np.array([0.3, -1.0, 1.5, -0.8, 0.5, 0.2])
+    T = arm.forward_kinematics(q)
+    position = ",".join(map(repr, T[:3, 3].tolist()))
+    angles = ",".join(map(repr, np.degrees(ch.cli.commands.info._roll_pitch_yaw(T[:3, :3])).tolist()))
+    found = json.loads(run("ik", "ur5", "--position", position, "--rpy", angles, "--json").stdout)
+    assert len(found) == 8
+    assert all(solution["success"] for solution in found)
+    nearest = min(np.abs(np.array(list(solution["q"].values())) - q).max() for solution in found)
+    assert nearest < 1e-6
+    text = run("ik", "panda", "--position", "0.5,0,0.4", "--select", "nearest").stdout
+    assert text.startswith("1 solution\n")
+    assert "panda_joint7" in text
+    far = run("ik", "panda", "--position", "5,0,0.4")
+    assert far.exit_code == 1
+    assert "farther away than the stretched robot reaches" in far.stdout
+    assert "--position: expected 3 numbers, not 2" in error_of("ik", "panda", "--position", "0.5,0.1")
+    assert "there is no frame 'hand'" in error_of("ik", "panda", "--position", "0.5,0,0.4", "--target", "hand")
+
+
+def test_plot_writes_a_page_or_a_table_of_a_saved_run(tmp_path):
+    saved = tmp_path / "run.nc"
+    assert run("simulate", "planar2r", "--duration", "0.1", "--save", str(saved)).exit_code == 0
+    assert run("plot", str(saved)).stdout.startswith("Written: ")
+    assert "<html" in (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "exists already; --force replaces it" in error_of("plot", str(saved))
+    assert run("plot", str(saved), "--force").exit_code == 0
+    run("plot", str(saved), "--out", str(tmp_path / "run.csv"))
+    assert (tmp_path / "run.csv").read_text().startswith("time,q.joint1,q.joint2,")
+    assert "ends with neither .html nor .csv" in error_of("plot", str(saved), "-o", str(tmp_path / "run.png"))
+    (tmp_path / "no.nc").write_text("nothing")
+    assert "no.nc cannot be read" in error_of("plot", str(tmp_path / "no.nc"))
+    assert "No such file" in error_of("plot", str(tmp_path / "none.nc"))
+
+
+def test_names_of_robots_are_completed_in_a_shell():
+    environment = {"_CHASLES_COMPLETE": "complete_bash", "COMP_WORDS": "chasles info pu", "COMP_CWORD": "2"}
+    result = CliRunner().invoke(application, [], prog_name="chasles", env=environment)
+    assert result.stdout.split() == ["puma560"]

@@ -16,7 +16,9 @@ from chasles.cli.commands import (
     excite,
     identify,
     info,
+    inverse_kinematics,
     payload,
+    plot,
     robots,
     simulate,
     study,
@@ -77,6 +79,8 @@ application.command("view")(view.view)
 application.command("convert")(convert.convert)
 application.command("excite")(excite.excite_command)
 application.command("identify")(identify.identify_command)
+application.command("ik")(inverse_kinematics.inverse_kinematics)
+application.command("plot")(plot.plot)
 application.command("payload")(payload.payload_command)
 application.command("simulate")(simulate.simulate)
 application.command("study")(study.study)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from chasles.control import Controller
 from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.studies.controllers import check_settings, make_controller
-from chasles.trajectories import PointToPoint
+from chasles.trajectories import PointToPoint, QuinticSpline
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -35,7 +35,7 @@ class Experiment:
 
     plant: Robot
     controller: Controller
-    reference: PointToPoint
+    reference: PointToPoint | QuinticSpline
     period: float
 
     @classmethod
@@ -46,6 +46,8 @@ class Experiment:
         goal: ArrayLike,
         duration: float,
         *,
+        through: Sequence[ArrayLike] = (),
+        times: Sequence[float] = (),
         kind: str = "computed-torque",
         settings: Mapping[str, Any] | None = None,
         period: float = 1e-3,
@@ -60,6 +62,8 @@ class Experiment:
             Robot as it is.
         goal, duration
             Joint positions at the end, (n,), and the time of the motion, s.
+        through, times
+            Joint positions on the way, and the times at which they are passed, s.
         kind, settings
             Kind of controller and its settings, see `chasles.studies.kinds`; gains that are missing follow from a rule.
         period
@@ -73,7 +77,9 @@ class Experiment:
         >>> experiment.controller.parameters["kp"]
         array([100., 100.])
         """
-        reference = PointToPoint(model.home, goal, duration)
+        reference: PointToPoint | QuinticSpline = PointToPoint(model.home, goal, duration)
+        if through:
+            reference = QuinticSpline([0.0, *times, duration], [model.home, *through, goal])
         controller = make_controller(kind, check_settings(kind, settings or {}), model, reference, period)
         return cls(plant, controller, reference, period)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import numpy as np
 import typer
@@ -20,6 +20,7 @@ from chasles.cli.values import configuration, joint_values, random_configuration
 from chasles.control import Controller
 from chasles.errors import ArgumentError, import_extra, writing
 from chasles.robot import Robot, load, require_plain_coordinates
+from chasles.simulation.limits import VelocityLimits
 from chasles.studies.controllers import KINDS, settings_of
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import tracking_summary
@@ -34,6 +35,9 @@ _SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 #: Controllers: the kinds of studies.
 ControllerName = StrEnum("ControllerName", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
+#: What becomes of velocity limits.
+VelocityChoice = StrEnum("VelocityChoice", {name: name for name in get_args(VelocityLimits)})  # type: ignore[misc]
+_REPORT = VelocityChoice("report")
 _COMPUTED_TORQUE = ControllerName("computed-torque")
 
 
@@ -44,6 +48,10 @@ def simulate(
     ] = None,
     goal_random: Annotated[
         int | None, typer.Option(metavar="SEED", help="Seed of a random goal within the limits [default: 0].")
+    ] = None,
+    waypoints: Annotated[
+        list[str] | None,
+        typer.Option("--waypoint", metavar="POSITIONS", help="Joint positions to pass on the way; may be repeated."),
     ] = None,
     duration: Annotated[
         float | None, typer.Option(help="Duration of the motion, s [default: at half of the velocity limits].")
@@ -67,6 +75,14 @@ def simulate(
     payload: Annotated[float, typer.Option(help="Payload at the tool, unknown to the controller, kg.")] = 0.0,
     viscous: Annotated[str | None, typer.Option(help="Viscous friction, unknown to the controller, N·m·s/rad.")] = None,
     coulomb: Annotated[str | None, typer.Option(help="Coulomb friction, unknown to the controller, N·m.")] = None,
+    motor_inertia: Annotated[
+        str | None,
+        typer.Option(help="Rotor inertia at each joint, known to the controller, kg·m² [default: the file's]."),
+    ] = None,
+    effort_limits: Annotated[bool, typer.Option(help="Limit torques to the robot's effort limits.")] = True,
+    velocity_limits: Annotated[
+        VelocityChoice, typer.Option(help="What becomes of velocity limits; stop: drives give no torque beyond them.")
+    ] = _REPORT,
     period: Annotated[float, typer.Option(help="Sample period of the controller, s.")] = 1e-3,
     substeps: Annotated[
         int | None, typer.Option(help="Integration steps per sample period [default: as the integrator needs].")
@@ -86,9 +102,10 @@ def simulate(
 ) -> None:
     """Simulate a motion from home to a goal under a controller.
 
-    Gains and friction are one number for all joints, or one per joint, separated by commas. The controller's model is
-    the robot as its file describes it. Gains that are not given follow from the settings frequency (rad/s), damping and
-    integral, as in a study. The exit code is 1 if a run diverges.
+    With waypoints the motion is a quintic spline that passes through them. Gains and friction are one number for all
+    joints, or one per joint, separated by commas. The controller's model is the robot as its file describes it. Gains
+    that are not given follow from the settings frequency (rad/s), damping and integral, as in a study. The exit code is
+    1 if a run diverges.
 
     For example:
 
@@ -100,19 +117,25 @@ def simulate(
 
         chasles simulate panda --controller gain-scheduled-regulator --set frequency=15 --set update_period=0.05
 
+        chasles simulate xarm6.urdf --motor-inertia 0.05 --waypoint "0.2,-0.3,-0.4,0,0.1,0" --velocity-limits raise
+
         chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
     """
-    model = load(robot)
+    model = _with_motor_inertia(load(robot), motor_inertia)
     require_plain_coordinates(model, "this simulation")
     real(period, "--period", above=0.0)
     plant = _plant(model, payload, viscous, coulomb)
     target = _goal(model, goal, goal_random)
+    through = [configuration(text, "--waypoint", model) for text in waypoints or []]
+    times = _times(model, [*through, target], duration)
     gains = {name: text for name, text in (("kp", kp), ("kd", kd), ("ki", ki)) if text is not None}
     experiment = Experiment.of(
         model,
         plant,
         target,
-        _duration(model, target) if duration is None else duration,
+        times[-1],
+        through=through,
+        times=times[:-1],
         kind=controller.value,
         settings=_settings(controller.value, gains, settings or [], model),
         period=period,
@@ -123,7 +146,13 @@ def simulate(
         require_writable(path)
 
     with errors.status("simulating"):
-        run, wall_time = experiment.simulate(substeps=substeps, integrator=integrator, vary=values or None)
+        run, wall_time = experiment.simulate(
+            substeps=substeps,
+            integrator=integrator,
+            vary=values or None,
+            effort_limits=effort_limits,
+            velocity_limits=velocity_limits.value,
+        )
     if save is not None:
         import_extra("netCDF4", "data", "--save")
         with writing(f"--save: {save}"):
@@ -151,7 +180,7 @@ def simulate(
             ("saturation", "Time at the effort limits"),
             ("overspeed", "Time beyond the velocity limits"),
         ):
-            joints = _beyond(run, name)
+            joints = _beyond(run, name) if f"{name}_time" in run else ""
             if joints:
                 say(f"\n{what}: {joints}")
         for title, path in (("Samples", save), ("Report", report)):
@@ -216,10 +245,36 @@ def _goal(model: Robot, goal: str | None, seed: int | None) -> NDArray[np.float6
     return random_configuration(seed or 0, model)
 
 
-def _duration(model: Robot, goal: NDArray[np.float64]) -> float:
+def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
+    """Return the robot with this rotor inertia at each joint, seen behind its gear."""
+    if text is None:
+        return model
+    names = dict(
+        zip(
+            model.joint_names,
+            _not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia"),
+            strict=True,
+        )
+    )
+    joints = (
+        joint.replace(motor_inertia=names[joint.name], gear_ratio=1.0) if joint.name in names else joint
+        for joint in model.description.joints
+    )
+    return Robot(model.description.replace(joints=tuple(joints)))
+
+
+def _times(model: Robot, goals: list[NDArray[np.float64]], duration: float | None) -> list[float]:
+    """Return the times at which configurations are reached, in the total duration if one is given."""
+    starts = [model.home, *goals[:-1]]
+    own = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
+    times: list[float] = (own if duration is None else own * (duration / own[-1])).tolist()
+    return times if duration is None else [*times[:-1], duration]
+
+
+def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
     """Return a duration that keeps half of the velocity limits; a quintic's peak speed is 15/8 of its mean speed."""
     limits = np.where(np.isfinite(model.velocity_limits) & (model.velocity_limits > 0), model.velocity_limits, 2.0)
-    needed = float(np.max(15.0 / 8.0 * np.abs(goal - model.home) / (0.5 * limits), initial=0.0))
+    needed = float(np.max(15.0 / 8.0 * np.abs(goal - start) / (0.5 * limits), initial=0.0))
     return max(1.0, math.ceil(10.0 * needed) / 10.0)
 
 

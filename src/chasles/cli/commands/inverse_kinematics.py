@@ -1,0 +1,112 @@
+"""`chasles ik`: joint positions that bring a robot's tool to a pose."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from chasles.cli.options import JsonOption, RobotArgument
+from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.cli.values import configuration, numbers
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics import Solution, Status
+from chasles.robot import Robot, load
+
+Select = StrEnum("Select", {name: name for name in ("first", "nearest", "best", "all")})  # type: ignore[misc]
+_ALL = Select("all")
+
+
+def inverse_kinematics(
+    robot: RobotArgument,
+    position: Annotated[
+        str, typer.Option(metavar="X,Y,Z", help="Position of the target, such as '0.4,0,0.3'; m.", show_default=False)
+    ],
+    rpy: Annotated[
+        str | None,
+        typer.Option(metavar="R,P,Y", help="Roll, pitch, yaw of the target, ° [default: any]."),
+    ] = None,
+    target: Annotated[str, typer.Option(help="Link or frame that is to reach the target.")] = "tool",
+    q0: Annotated[
+        str | None, typer.Option(help="Joint positions to start from, rad, prismatic joints m [default: home].")
+    ] = None,
+    select: Annotated[Select, typer.Option(help="Which solutions to show.")] = _ALL,
+    limits: Annotated[bool, typer.Option(help="Keep the joint limits.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Find joint positions that bring the tool to a position, or to a position and an orientation.
+
+    Every solution is confirmed by forward kinematics. The exit code is 1 if there is none.
+
+    For example:
+
+        chasles ik ur5 --position "0.4,0.2,0.3" --rpy "180,0,90"
+
+        chasles ik panda --position "0.5,0,0.4" --select nearest --json
+    """
+    arm = load(robot)
+    T, mask = _target(position, rpy)
+    start = arm.home if q0 is None else configuration(q0, "--q0", arm)
+    solution = arm.inverse_kinematics(T, start, target=target, mask=mask, select=select.value, limits=limits)
+    if solution.q.ndim == 1:
+        solution = solution[None]
+    if as_json:
+        show_json(_facts(arm, solution))
+    else:
+        _show(arm, solution)
+    if not solution.success.any():
+        raise typer.Exit(1)
+
+
+def _target(position: str, rpy: str | None) -> tuple[NDArray[np.float64], str]:
+    """Return the pose that is wanted, and what of it counts."""
+    T = np.eye(4)
+    T[:3, 3] = _three(position, "--position")
+    if rpy is None:
+        return T, "position"
+    T[:3, :3] = Rotation.from_euler("xyz", _three(rpy, "--rpy"), degrees=True).as_matrix()
+    return T, "pose"
+
+
+def _three(text: str, option: str) -> list[float]:
+    values = numbers(text, option)
+    if len(values) != 3:
+        raise ArgumentError(f"{option}: expected 3 numbers, not {len(values)}")
+    return values
+
+
+def _facts(arm: Robot, solution: Solution) -> list[dict[str, Any]]:
+    """Plain values of each solution; of none the closest configuration."""
+    return [
+        {
+            "q": dict(zip(arm.coordinate_names, row.q, strict=True)),
+            "success": bool(row.success),
+            "status": Status(row.status).sentence,
+            "distance": row.residual.distance,
+            "angle": row.residual.angle,
+            "limit_margin": row.limit_margin,
+        }
+        for row in _shown(solution)
+    ]
+
+
+def _shown(solution: Solution) -> list[Solution]:
+    """Return the solutions, or of none what comes closest."""
+    rows = [solution[k] for k in range(len(solution.q))]
+    return [row for row in rows if row.success] or rows[:1]
+
+
+def _show(arm: Robot, solution: Solution) -> None:
+    rows = _shown(solution)
+    found = sum(bool(row.success) for row in rows)
+    say(f"{found} solution{'' if found == 1 else 's'}" if found else Status(rows[0].status).sentence)
+    scales = [180.0 / np.pi if unit == "rad" else 1.0 for unit in arm.coordinate_units]
+    shown = table("Joint positions (°, prismatic joints m)", "joint", *(f">{k + 1}" for k in range(len(rows))))
+    for joint, (name, scale) in enumerate(zip(arm.coordinate_names, scales, strict=True)):
+        add_row(shown, name, *(number(scale * row.q[joint]) for row in rows))
+    add_row(shown, "distance [m]", *(number(row.residual.distance, 2) for row in rows))
+    results().print(shown)
