@@ -205,3 +205,17 @@ def test_the_reports_definition_is_the_files(tmp_path: Path) -> None:
     assert "from a file" in results.report(tmp_path / "r.html").read_text(encoding="utf-8")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "kind = &quot;computed-torque&quot;" in page
+
+
+def test_margins_foresee_what_the_runs_then_show() -> None:
+    """Three poles at 20 rad/s sampled at 60 Hz: stable without delay, and lost in every run with one of two periods."""
+    law = studies.StudyController("CT", "computed-torque", {"integral": 1.0})
+    study = tiny(rates=(60.0,), delays=(0.0, 2.0), runs=8, payload=0.5, controllers=(law,), rest=1.0)
+    results = study.run()
+    margins = results.margins("arm", "CT", payload=0.5)
+    on_time, late = results.cells("arm", "CT")
+    assert margins[60.0, 0.0].is_stable
+    assert margins[60.0, 0.0].disk.min() > 0.3
+    assert on_time.lost.value == 0.0
+    assert margins[60.0, 2.0].growth > 5.0
+    assert late.lost.value == 1.0

@@ -21,6 +21,7 @@ from chasles.control.linear_quadratic import (
     LinearQuadraticRegulator,
     TimeVaryingRegulator,
 )
+from chasles.control.loop_margins import LoopMargins, loop_margins
 from chasles.control.nominal_torque import NominalTorque
 from chasles.control.operational_space import OperationalSpace
 from chasles.control.pd import PD
@@ -51,6 +52,7 @@ __all__ = [
     "LeeChung",
     "LinearQuadraticGaussian",
     "LinearQuadraticRegulator",
+    "LoopMargins",
     "ModelReferenceAdaptive",
     "NaturalAdaptive",
     "NominalTorque",
@@ -65,5 +67,6 @@ __all__ = [
     "TimeVaryingRegulator",
     "WholeBodyTorque",
     "as_controller",
+    "loop_margins",
     "pose_reference",
 ]

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import verbs
+from chasles.arguments import real
+from chasles.control import LoopMargins, loop_margins
 from chasles.errors import MissingExtraError, UnknownNameError
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
-from chasles.studies.experiment import Part, bench
+from chasles.studies.experiment import Part, bench, controller_of
 from chasles.studies.gains import Attained
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
@@ -275,6 +277,33 @@ class StudyResults:
             poles = attained_poles(choice.kind, choice.settings, known.model, known.motion, 1.0 / rate)
             error = median(values["rms_error"][chosen])
             found.append(Cell(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+        return found
+
+    def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
+        """Return the margins of a controller's loop at each sample rate and delay, from the linear models alone.
+
+        Beside `cells`, they show what could have been said before anything was simulated.
+
+        Parameters
+        ----------
+        robot, controller
+            Titles.
+        payload
+            Mass at the tool, kg, that the controller does not know of.
+
+        Returns
+        -------
+        dict
+            Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`.
+        """
+        place = next(k for k, known in enumerate(self.study.robots) if known.title == robot)
+        number = next(c for r, c in self.values if r == place and self._title(c) == controller)
+        made = bench(self.study.robots[place], self.study.factors.coulomb_velocity)
+        plant = made.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
+        found = {}
+        for rate, delay in self.study.factors.cells:
+            law = controller_of(self.study, Part(place, number, rate, delay, 0, 0))
+            found[rate, delay] = loop_margins(plant, law, made.motion, period=1.0 / rate, delay=delay)
         return found
 
     def _title(self, controller: int) -> str:

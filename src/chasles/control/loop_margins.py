@@ -1,0 +1,265 @@
+"""Margins of a sampled loop along a motion: how much gain, phase and payload it bears before it is simulated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real, whole_number
+from chasles.control.controller import Controller
+from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
+from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.engine import Function, Layout, trace
+from chasles.engine.records import Shapes, is_record
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
+from chasles.trajectories import JointTrajectory, Motion
+
+Floats = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+#: Eigenvalues this far outside of the unit circle count as on it: estimates and filters that hold their values.
+_MARGINAL = 1e-7
+_FREQUENCIES = 150  # at which a loop is looked at
+_DECADES = 4.0  # below the Nyquist frequency
+
+
+class LoopMargins(NamedTuple):
+    """Margins of a sampled loop along a motion, linearised about it.
+
+    Attributes
+    ----------
+    time
+        Times of the frozen loops, shape (k,), s.
+    disk
+        Disk margin α at the torques of all joints at once, shape (k,): the loop stays stable under any simultaneous,
+        independent changes of gain and phase of its torques within a disk of this size. 0 for an unstable loop.
+    radius
+        Spectral radius of the frozen closed loop over a period, shape (k,): below 1 if stable.
+    growth
+        Rate at which errors would grow if the motion were repeated for ever, 1/s: negative if they decay.
+    amplification
+        Largest ratio of a later joint error to that at the start, over the whole motion.
+    """
+
+    time: Floats
+    disk: Floats
+    radius: Floats
+    growth: float
+    amplification: float
+
+    @property
+    def gain_margin(self) -> tuple[Floats, Floats]:
+        """Factors by which all gains may change at once, independently, and the loop stays stable, each (k,)."""
+        half = 0.5 * np.minimum(self.disk, 2.0)
+        with np.errstate(divide="ignore"):
+            return (1.0 - half) / (1.0 + half), np.asarray((1.0 + half) / (1.0 - half))
+
+    @property
+    def phase_margin(self) -> Floats:
+        """Phase lag or lead, rad, that all torques may have at once, independently, shape (k,)."""
+        return 2.0 * np.arctan(0.5 * self.disk)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether errors decay along the repeated motion: a loop that does not is lost sooner or later."""
+        return self.growth <= _MARGINAL
+
+
+def loop_margins(
+    robot: Robot,
+    controller: Controller,
+    motion: JointTrajectory,
+    *,
+    period: float,
+    delay: float = 0.0,
+    places: int = 21,
+) -> LoopMargins:
+    """Linearise a sampled loop along a planned motion and return its margins.
+
+    The law is differentiated exactly, memory included, at the state in which it follows the motion without error; the
+    plant is linearised at the torques of the motion. Limits do not act. Time-frozen margins look at the loop at one
+    place for ever; the periodic one lifts all periods of the motion to one map (Floquet).
+
+    Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020 (symmetric
+    disks; several loops at once by diagonal scaling, after Safonov 1982). Åström and Wittenmark, Computer-Controlled
+    Systems (1997), for the delay.
+
+    Parameters
+    ----------
+    robot
+        The plant, which may differ from the model that the law believes in: `Robot.with_payload`, for one.
+    controller
+        A law of joint motions that can be traced.
+    motion
+        The planned motion.
+    period
+        Sample period, s.
+    delay
+        Time from a call to its torque's effect, in sample periods.
+    places
+        Number of frozen loops along the motion.
+
+    Raises
+    ------
+    ArgumentError
+        The law follows a frame, or cannot be traced.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    >>> fast, late = (loop_margins(arm, law, motion, period=0.01, delay=delay) for delay in (0.0, 1.5))
+    >>> bool(fast.disk.min() > 0.9), bool(late.disk.min() < 0.6 * fast.disk.min()), late.is_stable
+    (True, True, True)
+    """
+    step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
+    count = whole_number(places, "places", 1, 10_000)
+    if controller.reference_kind != "joint" or controller.measured_wrench is not None:
+        raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone; margins need that")
+    times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
+    planned = motion(times)
+    law = _linear_law(controller, times, planned, step)
+    held = delayed_hold(*linear_model(robot, planned), step, late)
+    loops = _closed_loops(law, held.A, held.B_late)
+    chosen = np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
+    radius = np.abs(np.linalg.eigvals(loops[chosen])).max(axis=-1)
+    disk = np.where(radius <= 1.0 + _MARGINAL, _disk_margins(law, held.A, held.B_late, chosen), 0.0)
+    growth, amplification = _lifted(loops, robot.n, step)
+    return LoopMargins(times[chosen], disk, radius, growth, amplification)
+
+
+class _LinearLaw(NamedTuple):
+    """δm[k+1] = A δm + B δx and δu = C δm + D δx, of every call, with δx = (δq, δq̇)."""
+
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+
+
+def _linear_law(controller: Controller, times: Floats, planned: Motion, period: float) -> _LinearLaw:
+    """Differentiate a law where it follows the motion without error; its memory runs along."""
+    n, memory = planned.q.shape[-1], controller.memory_layout
+    fixed = {name: np.asarray(value) for name, value in controller.parameters.items()}
+    rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
+    row_shapes = _row_shapes(rows)
+    row = Layout({"row": row_shapes}) if row_shapes is not None else Layout({})
+
+    def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, given: Any) -> tuple[Any, Any]:
+        own = dict(fixed)
+        if row_shapes is not None:
+            own["schedule"] = row.split(given).row
+        motion = Motion(*reference.reshape(3, n))
+        tau, following = controller.law(t, q, qd, motion, memory.split(state), own, period)
+        return np.asarray(tau), memory.join(following)
+
+    shapes = {"t": (), "q": (n,), "qd": (n,), "reference": (3 * n,), "state": (memory.size,), "given": (row.size,)}
+    try:
+        function = Function(trace(law, shapes, name="law", outputs=["tau", "following"]))
+    except ArgumentError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"the law of controller '{controller.name}' cannot be traced: {error}") from error
+    references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
+    given = [row.join({"row": _row_at(rows, k)}) if row_shapes is not None else np.zeros(0) for k in range(len(times))]
+    states = [np.asarray(memory.join(controller.initial_state), dtype=np.float64)]
+    for k in range(len(times) - 1 if memory.size else 0):
+        states.append(function(times[k], planned.q[k], planned.qd[k], references[k], states[-1], given[k])[1])
+    memories = np.array(states) if memory.size else np.zeros((len(times), 0))
+    arguments = (times, planned.q, planned.qd, references, memories, np.array(given))
+    parts = {
+        (output, wrt): function.jacobian(output, wrt)(*arguments)
+        for output in ("tau", "following")
+        for wrt in ("q", "qd", "state")
+    }
+    D = np.concatenate([parts["tau", "q"], parts["tau", "qd"]], axis=-1)
+    B = np.concatenate([parts["following", "q"], parts["following", "qd"]], axis=-1)
+    return _LinearLaw(parts["following", "state"], B, parts["tau", "state"], D)
+
+
+def _row_shapes(rows: Any) -> Shapes | None:
+    """Shapes of one call's part of a schedule."""
+    if rows is None:
+        return None
+    if is_record(rows):
+        return {name: np.shape(part)[1:] for name, part in rows.items()}
+    return np.shape(rows)[1:]
+
+
+def _row_at(rows: Any, k: int) -> Any:
+    return {name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k]
+
+
+def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
+    """Return maps (k, m, m) of a period on (δx, δm, u[k-1], u[k-2], …)."""
+    count, states, n = B_late[0].shape
+    memory, late = law.A.shape[-1], len(B_late) - 1
+    size = states + memory + late * n
+    feedback = np.zeros((count, n, size))
+    feedback[..., :states], feedback[..., states : states + memory] = law.D, law.C
+    loops = np.zeros((count, size, size))
+    loops[:, :states] = B_late[0] @ feedback
+    loops[:, :states, :states] += A
+    loops[:, states : states + memory, :states] = law.B
+    loops[:, states : states + memory, states : states + memory] = law.A
+    first = states + memory
+    for i in range(late):
+        loops[:, :states, first + i * n : first + (i + 1) * n] += B_late[i + 1]
+    if late:
+        loops[:, first : first + n] = feedback
+        loops[:, first + n :, first : size - n] = np.eye((late - 1) * n)
+    return loops
+
+
+def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp]) -> Floats:
+    """Return 1 / max over frequency of the scaled size of (S - T)/2, of the loops cut open at the torques."""
+    angles = np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES)
+    z = np.exp(1j * angles)[:, None, None, None]
+    n = B_late[0].shape[-1]
+    late = sum(B[chosen] * z**-i for i, B in enumerate(B_late))
+    G = np.linalg.solve(z * np.eye(A.shape[-1]) - A[chosen], late)
+    memory = law.A.shape[-1]
+    C = law.D[chosen] + law.C[chosen] @ np.linalg.solve(
+        z * (1.0 + _MARGINAL) * np.eye(memory) - law.A[chosen], law.B[chosen].astype(complex)
+    )
+    L = -C @ G
+    S = np.linalg.inv(np.eye(n) + L)
+    sizes = _scaled_size(S - 0.5 * np.eye(n))  # (S - T)/2 with T = 1 - S
+    return np.asarray(1.0 / sizes.max(axis=0))
+
+
+def _scaled_size(M: Complex) -> Floats:
+    """Return the largest singular value after the diagonal scaling that makes |M| least (Safonov)."""
+    sizes = np.abs(M) + 1e-12 * np.abs(M).max(axis=(-1, -2), keepdims=True)
+    right = np.ones(M.shape[:-1])
+    left = np.ones(M.shape[:-1])
+    for _ in range(30):  # the Perron vectors, by powers
+        right = (sizes @ right[..., None])[..., 0]
+        left = (left[..., None, :] @ sizes)[..., 0, :]
+        right, left = right / right.max(axis=-1, keepdims=True), left / left.max(axis=-1, keepdims=True)
+    D = np.sqrt(left / right)
+    scaled = D[..., :, None] * M / D[..., None, :]
+    return np.asarray(np.linalg.svd(scaled, compute_uv=False)[..., 0])
+
+
+def _lifted(loops: Floats, n: int, period: float) -> tuple[float, float]:
+    """Return the growth rate of the product of all maps, and the largest later joint error for a unit one at first."""
+    size = loops.shape[-1]
+    product, scale, largest = np.eye(size), 0.0, 1.0
+    for loop in loops[:-1]:
+        product = loop @ product
+        norm = float(np.abs(product).max())
+        if not math.isfinite(norm):
+            return math.inf, math.inf
+        if norm > 1e100:
+            product, scale = product / norm, scale + math.log(norm)
+        step = math.log(max(float(np.linalg.norm(product[:n, :n], 2)), 1e-300)) + scale
+        largest = max(largest, math.exp(min(step, 700.0)))
+    radius = float(np.abs(np.linalg.eigvals(product)).max())
+    rate = (math.log(max(radius, 1e-300)) + scale) / (period * max(len(loops) - 1, 1))
+    return rate, largest

@@ -1,0 +1,83 @@
+"""Margins of sampled loops: closed forms, what each disk promises, and losses foreseen."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.control import TimeVaryingRegulator, loop_margins
+from chasles.errors import ArgumentError
+
+ARM = ch.load("planar2r")
+MOTION = ch.PointToPoint([-1.57, 0.0], [0.78, 1.57], 1.0)
+
+
+def slider() -> ch.Robot:
+    return ch.Robot.from_dh([{"kind": "prismatic", "mass": 2.0}], gravity=(0.0, 0.0, 0.0), check=False)
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_one_joint_has_the_margins_of_its_transfer_function(late: int) -> None:
+    """A mass under PD, with whole periods of delay: radius and disk from z-polynomials written down by hand."""
+    h, mass, kp, kd = 0.02, 2.0, 200.0, 40.0
+    still = ch.PointToPoint([0.0], [0.0], 0.2)
+    found = loop_margins(slider(), ch.control.PD(slider(), kp=kp, kd=kd), still, period=h, delay=late)
+    # x[k+1] = x + h v + h²/(2m) u, v[k+1] = v + h/m u: (kp x + kd v)/u = numerator / (z - 1)²
+    numerator = np.polyadd(kp * h * h / (2 * mass) * np.array([1.0, 1.0]), kd * h / mass * np.array([1.0, -1.0]))
+    denominator = np.polymul(np.polymul([1.0, -1.0], [1.0, -1.0]), np.r_[1.0, np.zeros(late)])
+    roots = np.roots(np.polyadd(denominator, numerator))
+    np.testing.assert_allclose(found.radius, np.abs(roots).max(), rtol=1e-10)
+    z = np.exp(1j * np.linspace(1e-4, np.pi, 20_000))
+    L = np.polyval(numerator, z) / np.polyval(denominator, z)
+    alpha = 1.0 / np.abs((1.0 - L) / (1.0 + L) / 2.0).max()
+    np.testing.assert_allclose(found.disk, alpha, rtol=5e-3)
+    assert found.is_stable
+    assert found.growth == pytest.approx(np.log(np.abs(roots).max()) / h, rel=0.2)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.5, 1.0])
+def test_changes_within_the_disk_keep_the_loop_stable(late: float) -> None:
+    """Both joints' gains at the ends of the promised range, in all combinations: every frozen loop is stable."""
+    law = {"kp": 400.0, "kd": 40.0}
+    base = loop_margins(ARM, ch.ComputedTorque(ARM, **law), MOTION, period=0.01, delay=late, places=5)
+    low, high = (float(f(ends)) for f, ends in zip((np.max, np.min), base.gain_margin, strict=True))
+    assert 0.0 < low < 1.0 < high
+    for scale in ([low, low], [low, high], [high, low], [high, high]):
+
+        class Scaled(ch.ComputedTorque):
+            def law(self, t, q, qd, reference, state, parameters, period):  # type: ignore[no-untyped-def]
+                nominal = self.robot.inverse_dynamics(*reference)
+                tau, following = super().law(t, q, qd, reference, state, parameters, period)
+                return nominal + np.array(scale) * (tau - nominal), following  # noqa: B023
+
+        changed = loop_margins(ARM, Scaled(ARM, **law), MOTION, period=0.01, delay=late, places=5)
+        assert changed.radius.max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_loss_is_foreseen(known: bool) -> None:
+    """Two periods of delay at 60 Hz: the simulated loop does what its margins say."""
+    Q, R = ch.control.linear_quadratic.frequency_weights(
+        ARM.mass_matrix(MOTION(np.linspace(0.0, 1.0, 50)).q).mean(axis=0), 20.0, integral=1.0
+    )
+    law = TimeVaryingRegulator(ARM, Q=Q, R=R, delay=2.0 if known else 0.0)
+    margins = loop_margins(ARM, law, MOTION, period=1 / 60, delay=2.0)
+    assert margins.is_stable == known
+    assert (margins.disk.min() > 0.2) == known
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = ch.simulate(ARM.with_payload(0.1), law, MOTION, period=1 / 60, delay=2 / 60, duration=1.5)
+    lost = not np.abs(run["error"].values).max() < 1.0
+    assert lost != known
+
+
+def test_what_has_no_margins_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="cannot be traced"):
+        loop_margins(ARM, ch.PythonLaw(lambda t, q, qd, r: np.where(float(q[0]) > 0, q, qd)), MOTION, period=0.01)
+    with pytest.raises(ArgumentError, match="period"):
+        loop_margins(ARM, ch.PDGravity(ARM, kp=1.0, kd=1.0), MOTION, period=0.0)
+    with pytest.raises(ArgumentError, match="places"):
+        loop_margins(ARM, ch.PDGravity(ARM, kp=1.0, kd=1.0), MOTION, period=0.01, places=0)
