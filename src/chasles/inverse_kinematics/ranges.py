@@ -55,12 +55,13 @@ def joint_limits(robot: Mechanics) -> JointLimits:
     """
     known: JointLimits | None = robot.__dict__.get("_joint_limits")
     if known is None:
-        places = np.full(robot.n, -1)
+        places = np.full(len(robot.description.joint_velocity_names), -1)
         for joint in robot.description.coordinates:
             if not joint.has_quaternion:
                 q, v = robot.description.starts[joint.name]
                 count = len(joint.velocity_names)
                 places[v : v + count] = np.arange(q, q + count)
+        places = places[list(robot.description.independent_indices)]
         lower, upper = _coordinate_limits(robot)
         lower, upper = np.where(places >= 0, lower[places], -np.inf), np.where(places >= 0, upper[places], np.inf)
         empty = np.flatnonzero(lower > upper)
@@ -107,7 +108,8 @@ class Ranges:
     turning
         Whether a whole turn of the coordinate leaves the robot's pose as it is, (nq,).
     moving
-        Whether searches move the coordinate to other starts, (nq,): those that move the frame, but not free joints.
+        Whether searches move the coordinate to other starts, (nq,): those that move the frame, but not free joints; with
+        loops the independent ones.
     identity
         1 for the first number of a quaternion, else 0, (nq,).
     """
@@ -143,6 +145,11 @@ class Ranges:
             elif body.placed == "quaternion":  # a free joint stays where it is: it reaches targets without restarts
                 moving[_numbers_of(body)] = True
             index = body.parent
+        if tree.loops:  # the other joints follow, and by loops any joint may move the frame
+            for body in tree.bodies:
+                if body.placed != "nothing":
+                    where = body.position if body.placed == "coordinate" else _numbers_of(body)
+                    moving[where] = body.coordinate in tree.independent and body.placed != "quaternion and position"
         width = np.where(slides, 2.0 * length, TURN)
         for body in tree.bodies:
             if body.placed not in ("coordinate", "nothing"):
