@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import chasles as ch
 from tests.oracles.closed_machines import MACHINES
 
+import chasles as ch
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("five-bar", "3-RRR", "Delta", "Stewart by pose")]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.control import Controller
@@ -79,7 +80,7 @@ class Experiment:
         """
         reference: PointToPoint | QuinticSpline = PointToPoint(model.home, goal, duration)
         if through:
-            reference = QuinticSpline([0.0, *times, duration], [model.home, *through, goal])
+            reference = QuinticSpline([0.0, *times, duration], np.array([model.home, *through, goal], dtype=np.float64))
         controller = make_controller(kind, check_settings(kind, settings or {}), model, reference, period)
         return cls(plant, controller, reference, period)
 

@@ -188,7 +188,8 @@ def _row_shapes(rows: Any) -> Shapes | None:
         return None
     if is_record(rows):
         return {name: np.shape(part)[1:] for name, part in rows.items()}
-    return np.shape(rows)[1:]
+    shape: tuple[int, ...] = np.shape(rows)[1:]
+    return shape
 
 
 def _row_at(rows: Any, k: int) -> Any:
@@ -229,7 +230,7 @@ def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen
     )
     L = -C @ G
     S = np.linalg.inv(np.eye(n) + L)
-    sizes = _scaled_size(S - 0.5 * np.eye(n))  # (S - T)/2 with T = 1 - S
+    sizes = _scaled_size(np.asarray(S - 0.5 * np.eye(n), dtype=np.complex128))  # (S - T)/2 with T = 1 - S
     return np.asarray(1.0 / sizes.max(axis=0))
 
 

@@ -108,8 +108,8 @@ class Ranges:
     turning
         Whether a whole turn of the coordinate leaves the robot's pose as it is, (nq,).
     moving
-        Whether searches move the coordinate to other starts, (nq,): those that move the frame, but not free joints; with
-        loops the independent ones.
+        Whether searches move the coordinate to other starts, (nq,): those that move the frame, but not free joints;
+        with loops the independent ones.
     identity
         1 for the first number of a quaternion, else 0, (nq,).
     """

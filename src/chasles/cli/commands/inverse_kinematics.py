@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -17,8 +16,7 @@ from chasles.errors import ArgumentError
 from chasles.inverse_kinematics import Solution, Status
 from chasles.robot import Robot, load
 
-Select = StrEnum("Select", {name: name for name in ("first", "nearest", "best", "all")})  # type: ignore[misc]
-_ALL = Select("all")
+Select = Literal["first", "nearest", "best", "all"]
 
 
 def inverse_kinematics(
@@ -34,7 +32,7 @@ def inverse_kinematics(
     q0: Annotated[
         str | None, typer.Option(help="Joint positions to start from, rad, prismatic joints m [default: home].")
     ] = None,
-    select: Annotated[Select, typer.Option(help="Which solutions to show.")] = _ALL,
+    select: Annotated[Select, typer.Option(help="Which solutions to show.")] = "all",
     limits: Annotated[bool, typer.Option(help="Keep the joint limits.")] = True,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +49,7 @@ def inverse_kinematics(
     arm = load(robot)
     T, mask = _target(position, rpy)
     start = arm.home if q0 is None else configuration(q0, "--q0", arm)
-    solution = arm.inverse_kinematics(T, start, target=target, mask=mask, select=select.value, limits=limits)
+    solution = arm.inverse_kinematics(T, start, target=target, mask=mask, select=select, limits=limits)
     if solution.q.ndim == 1:
         solution = solution[None]
     if as_json:
