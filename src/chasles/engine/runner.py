@@ -166,7 +166,8 @@ class Runner:
         """
         if not self.is_compiled:
             self._compile("few")
-        return next(iter(self._compiled.values()), None)
+        known = self._compiled
+        return known.get("few") or known.get("any") or known.get("many")
 
     @property
     def is_compiled(self) -> bool:
