@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import chasles
 from chasles.errors import ArgumentError
-from chasles.interop.spacelib import algebra, copies, matrices, precision, scalars, vectors
+from chasles.interop.spacelib import algebra, copies, matrices, scalars, vectors
 from chasles.interop.spacelib.codes import Col, Row
 
 SHAPES = [(), (1,), (3, 1, 2)]
@@ -44,13 +44,13 @@ def test_scalars_of_nan_are_nan() -> None:
 
 
 def test_precision_is_the_smallest_power_of_two_that_changes_1() -> None:
-    e = precision.dzerom()
+    e = scalars.dzerom()
     assert 1.0 + e != 1.0
     assert 1.0 + e / 2 == 1.0
-    f = np.float32(precision.fzerom())
+    f = np.float32(scalars.fzerom())
     assert np.float32(1) + f != np.float32(1)
     assert np.float32(1) + f / np.float32(2) == np.float32(1)
-    assert precision.zerom() == e
+    assert scalars.zerom() == e
 
 
 @given(random_matrices(2, 3), random_matrices(3, 4))

@@ -225,7 +225,6 @@ from chasles.interop.spacelib.positions import (
     rotat34,
     screwtom,
 )
-from chasles.interop.spacelib.precision import dzerom, fzerom, zerom
 from chasles.interop.spacelib.printing import (
     fprintm3,
     fprintm4,
@@ -238,7 +237,7 @@ from chasles.interop.spacelib.printing import (
     printv,
     prmat,
 )
-from chasles.interop.spacelib.scalars import aabs, deg, max, min, rad, sign
+from chasles.interop.spacelib.scalars import aabs, deg, dzerom, fzerom, max, min, rad, sign, zerom
 from chasles.interop.spacelib.translations import traslat, traslat2, traslat24
 from chasles.interop.spacelib.vectors import clearv, cross, dot, dot2, mod, unitv, vector
 from chasles.interop.spacelib.velocities import (

@@ -6,6 +6,8 @@ and are checked where they are given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from chasles.geometry.elementary import Array
@@ -32,32 +34,6 @@ def molt(A: Any, B: Any, d1: int | None = None, d2: int | None = None, d3: int |
     left, right = matrix(A, d1, d2, "molt"), matrix(B, d2, d3, "molt", "B")
     product: Array = matrix(left, None, right.shape[-2 if right.ndim > 1 else 0], "molt") @ right
     return product
-
-
-@routine(A=(3, 3), B=(3, 3))
-def molt3(A: Array, B: Array) -> Array:
-    """Product A B of 3×3 matrices, shapes (..., 3, 3).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT3
-    >>> molt3(UNIT3, 2 * UNIT3)[0]
-    array([2., 0., 0.])
-    """
-    return A @ B
-
-
-@routine(A=(4, 4), B=(4, 4))
-def molt4(A: Array, B: Array) -> Array:
-    """Product A B of 4×4 matrices, shapes (..., 4, 4).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT4
-    >>> molt4(UNIT4, 2 * UNIT4)[0]
-    array([2., 0., 0., 0.])
-    """
-    return A @ B
 
 
 @routine(A=(4, 4), P1=(4,))
@@ -108,47 +84,6 @@ def rmolt(A: Any, r: Any, d1: int | None = None, d2: int | None = None) -> Array
     return factor[..., *[None] * min(array.ndim, 2)] * array
 
 
-@routine(A=(3, 3), r=())
-def rmolt3(A: Array, r: Any) -> Array:
-    """Product r A of a scalar, shape (...), and a 3×3 matrix, shape (..., 3, 3).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT3
-    >>> rmolt3(UNIT3, 2)[0]
-    array([2., 0., 0.])
-    """
-    multiple: Array = r * A
-    return multiple
-
-
-@routine(A=(4, 4), r=())
-def rmolt4(A: Array, r: Any) -> Array:
-    """Product r A of a scalar, shape (...), and a 4×4 matrix, shape (..., 4, 4).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT4
-    >>> rmolt4(UNIT4, -1)[3]
-    array([-0., -0., -0., -1.])
-    """
-    multiple: Array = r * A
-    return multiple
-
-
-@routine(v1=(3,), r=())
-def rmoltv(v1: Array, r: Any) -> Array:
-    """Product r v1 of a scalar, shape (...), and a vector, shape (..., 3).
-
-    Examples
-    --------
-    >>> rmoltv([1, 2, 3], 2)
-    array([2., 4., 6.])
-    """
-    multiple: Array = r * v1
-    return multiple
-
-
 def sum(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     """Sum A + B.
 
@@ -168,44 +103,6 @@ def sum(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     same_size(first, second, "sum")
     total: Array = first + second
     return total
-
-
-@routine(A=(3, 3), B=(3, 3))
-def sum3(A: Array, B: Array) -> Array:
-    """Sum A + B of 3×3 matrices, shapes (..., 3, 3).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT3
-    >>> sum3(UNIT3, UNIT3)[0]
-    array([2., 0., 0.])
-    """
-    return A + B
-
-
-@routine(A=(4, 4), B=(4, 4))
-def sum4(A: Array, B: Array) -> Array:
-    """Sum A + B of 4×4 matrices, shapes (..., 4, 4).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT4
-    >>> sum4(UNIT4, UNIT4)[0]
-    array([2., 0., 0., 0.])
-    """
-    return A + B
-
-
-@routine(a=(3,), b=(3,))
-def sumv(a: Array, b: Array) -> Array:
-    """Sum a + b of vectors, shapes (..., 3).
-
-    Examples
-    --------
-    >>> sumv([1, 2, 3], [4, 5, 6])
-    array([5., 7., 9.])
-    """
-    return a + b
 
 
 def sub(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
@@ -229,39 +126,51 @@ def sub(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return difference
 
 
-@routine(A=(3, 3), B=(3, 3))
-def sub3(A: Array, B: Array) -> Array:
-    """Difference A - B of 3×3 matrices, shapes (..., 3, 3).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT3
-    >>> sub3(UNIT3, UNIT3)[0]
-    array([0., 0., 0.])
-    """
-    return A - B
+def _of_size(name: str, formula: Callable[..., Any], meaning: str, example: str, printed: str, *shapes: Any) -> Any:
+    """Return a routine for arrays of one size: a formula under the routine's name, with an example."""
+    own = FunctionType(formula.__code__, globals(), name)
+    own.__module__, own.__qualname__ = __name__, name
+    own.__doc__ = f"{meaning}\n\n    Examples\n    --------\n    >>> {example}\n    {printed}\n    "
+    arguments = formula.__code__.co_varnames
+    return routine(**dict(zip(arguments, shapes, strict=True)))(own)
 
 
-@routine(A=(4, 4), B=(4, 4))
-def sub4(A: Array, B: Array) -> Array:
-    """Difference A - B of 4×4 matrices, shapes (..., 4, 4).
-
-    Examples
-    --------
-    >>> from chasles.interop.spacelib import UNIT4
-    >>> sub4(UNIT4, UNIT4)[0]
-    array([0., 0., 0., 0.])
-    """
-    return A - B
+#: Meaning, formulas of matrices and of vectors, and whether the second argument is a scalar.
+_OPERATIONS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any] | None, bool]] = {
+    "molt": ("Product A B", lambda A, B: A @ B, None, False),
+    "rmolt": ("Product r times", lambda A, r: r * A, lambda v1, r: r * v1, True),
+    "sum": ("Sum", lambda A, B: A + B, lambda a, b: a + b, False),
+    "sub": ("Difference", lambda A, B: A - B, lambda a, b: a - b, False),
+}
 
 
-@routine(a=(3,), b=(3,))
-def subv(a: Array, b: Array) -> Array:
-    """Difference a - b of vectors, shapes (..., 3).
+def _matrix_routine(operation: str, n: int) -> Any:
+    """Return the routine of an operation on n×n matrices."""
+    meaning, formula, _, scalar = _OPERATIONS[operation]
+    name = f"{operation}{n}"
+    first = {"molt": 2.0, "rmolt": 2.0, "sum": 3.0, "sub": -1.0}[operation]
+    unit = f"UNIT{n}"
+    example = (
+        f"from chasles.interop.spacelib import {unit}\n    >>> {name}({unit}, {'2' if scalar else f'2 * {unit}'})[0]"
+    )
+    printed = f"array([{', '.join([f'{first:.0f}.'] + ['0.'] * (n - 1))}])"
+    text = f"{meaning} of {n}×{n} matrices, shapes (..., {n}, {n}){' and (...)' if scalar else ''}."
+    return _of_size(name, formula, text, example, printed, (n, n), () if scalar else (n, n))
 
-    Examples
-    --------
-    >>> subv([1, 2, 3], [4, 4, 4])
-    array([-3., -2., -1.])
-    """
-    return a - b
+
+def _vector_routine(operation: str, printed: str) -> Any:
+    """Return the routine of an operation on vectors."""
+    meaning, _, formula, scalar = _OPERATIONS[operation]
+    assert formula is not None
+    example = f"{operation}v([1, 2, 3], {'2' if scalar else '[4, 4, 4]'})"
+    text = f"{meaning} of vectors, shapes (..., 3){' and (...)' if scalar else ''}."
+    return _of_size(f"{operation}v", formula, text, example, printed, (3,), () if scalar else (3,))
+
+
+molt3, molt4 = (_matrix_routine("molt", n) for n in (3, 4))
+rmolt3, rmolt4 = (_matrix_routine("rmolt", n) for n in (3, 4))
+sum3, sum4 = (_matrix_routine("sum", n) for n in (3, 4))
+sub3, sub4 = (_matrix_routine("sub", n) for n in (3, 4))
+rmoltv = _vector_routine("rmolt", "array([2., 4., 6.])")
+sumv = _vector_routine("sum", "array([5., 6., 7.])")
+subv = _vector_routine("sub", "array([-3., -2., -1.])")

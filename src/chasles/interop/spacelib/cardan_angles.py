@@ -18,9 +18,9 @@ from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rot
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE, ROTATION
 from chasles.interop.spacelib.codes import NOTOK, OK, PIG2, POINT, U, X, Y, Z, checked_sequence
-from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.legality import legal_position, legal_rotation
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import embedded, upper_left
 
 
 @comparable

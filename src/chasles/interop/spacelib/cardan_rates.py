@@ -25,8 +25,8 @@ from chasles.geometry import (
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
 from chasles.interop.spacelib.codes import NOTOK, OK, X, Y, Z, checked_code, checked_sequence
-from chasles.interop.spacelib.dimensions import embedded
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import embedded
 
 
 @comparable

@@ -12,9 +12,9 @@ import numpy as np
 from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
-from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.legality import legal_position
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import square
 
 
 @routine(A1=(4, 4), m=POSE)

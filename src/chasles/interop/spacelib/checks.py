@@ -15,9 +15,8 @@ from chasles.errors import ArgumentError
 from chasles.geometry.batched import CHECK_TOLERANCE
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import pose_distance, rotation_distance
-from chasles.interop.spacelib.dimensions import square
-from chasles.interop.spacelib.precision import zerom
-from chasles.interop.spacelib.sizes import real_array
+from chasles.interop.spacelib.scalars import zerom
+from chasles.interop.spacelib.sizes import real_array, square
 
 
 def Mcheck(m: Any, tolerance: float = CHECK_TOLERANCE) -> Any:

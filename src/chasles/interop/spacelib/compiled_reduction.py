@@ -14,7 +14,7 @@ import numpy as np
 from chasles.engine import Function, absolute, maximum, trace, where
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import largest_component
-from chasles.interop.spacelib.precision import zerom
+from chasles.interop.spacelib.scalars import zerom
 
 #: Largest number of operations, roughly, for which the program is compiled: a fraction of a second.
 _LARGEST_WORK = 2000

@@ -9,8 +9,8 @@ from chasles.errors import ArgumentError
 from chasles.geometry import elementary, rotation_from_three_points, rotation_from_two_vectors
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis
-from chasles.interop.spacelib.dimensions import embedded
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import embedded
 
 
 @routine(P1=POINT, P2=POINT, P3=POINT)

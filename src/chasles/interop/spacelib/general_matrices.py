@@ -9,9 +9,9 @@ import numpy as np
 from chasles.geometry import elementary, inverse_pose, skew_operator, trace_form, vee
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
-from chasles.interop.spacelib.dimensions import embedded, square, upper_left
 from chasles.interop.spacelib.legality import legal_position
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import embedded, square, upper_left
 
 
 @routine(m=POSE)

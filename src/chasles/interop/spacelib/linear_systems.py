@@ -18,10 +18,9 @@ from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib import symbolic_systems
 from chasles.interop.spacelib.compiled_reduction import columns_in_order, is_small, reduction
-from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.elimination import elimin, normalr, rmax, swabc, swabr
-from chasles.interop.spacelib.precision import zerom
-from chasles.interop.spacelib.sizes import matrix, real_array
+from chasles.interop.spacelib.scalars import zerom
+from chasles.interop.spacelib.sizes import matrix, real_array, square
 
 
 @comparable

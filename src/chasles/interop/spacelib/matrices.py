@@ -14,9 +14,8 @@ import numpy as np
 from chasles.engine import absolute, maximum
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
-from chasles.interop.spacelib.dimensions import checked_dim, embedded, upper_left
 from chasles.interop.spacelib.routines import routine
-from chasles.interop.spacelib.sizes import matrix
+from chasles.interop.spacelib.sizes import checked_dim, embedded, matrix, upper_left
 
 
 @routine(a=(3,), b=(3,))

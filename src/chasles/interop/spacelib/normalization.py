@@ -13,8 +13,8 @@ from chasles.geometry import elementary, project_rotation
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.codes import NOTOK, OK, SKEW, SYMM, checked_code
-from chasles.interop.spacelib.dimensions import checked_dim, square
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import checked_dim, square
 
 #: A matrix counts as singular when its determinant is this small beside that of a rotation with the same norm.
 _SINGULAR = 1e-12

@@ -11,10 +11,9 @@ from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import ORIGIN
-from chasles.interop.spacelib.dimensions import square
 from chasles.interop.spacelib.matrices import clear, idmat
 from chasles.interop.spacelib.scalars import deg
-from chasles.interop.spacelib.sizes import real_array
+from chasles.interop.spacelib.sizes import real_array, square
 
 Origin = ORIGIN
 """Maple: the origin of a frame, [0, 0, 0, 1]."""

@@ -34,9 +34,9 @@ from chasles.interop.spacelib.codes import (
     checked_joint,
     homogeneous,
 )
-from chasles.interop.spacelib.dimensions import embedded, upper_left
 from chasles.interop.spacelib.legality import legal_axis, legal_origin, legal_position, legal_rotation
 from chasles.interop.spacelib.routines import routine
+from chasles.interop.spacelib.sizes import embedded, upper_left
 from chasles.interop.spacelib.vectors import unitv
 
 

@@ -1,8 +1,10 @@
-"""Section 2.3: the macros on scalars. They take numbers of any type, arrays, traced scalars and symbols."""
+"""Macros on scalars (section 2.3), of numbers, arrays, traced scalars and symbols; precision (section 3.11)."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from chasles import engine
 from chasles.interop.spacelib.codes import PIG
@@ -80,3 +82,36 @@ def deg(x: Any) -> Any:
     180.0
     """
     return x * 180.0 / PIG
+
+
+def dzerom() -> float:
+    """Precision of a double: the smallest power of two e with 1 + e different from 1.
+
+    Examples
+    --------
+    >>> dzerom()
+    2.220446049250313e-16
+    """
+    return float(np.finfo(np.float64).eps)
+
+
+def fzerom() -> float:
+    """Precision of a single-precision number: the smallest power of two e with 1 + e different from 1.
+
+    Examples
+    --------
+    >>> fzerom()
+    1.1920928955078125e-07
+    """
+    return float(np.finfo(np.float32).eps)
+
+
+def zerom() -> float:
+    """Precision of SpaceLib's type `real`, which is double here.
+
+    Examples
+    --------
+    >>> zerom() == dzerom()
+    True
+    """
+    return dzerom()
