@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array, pose
 from chasles.geometry.projections import pose_distance, random_rotation
 from chasles.parallel import dynamics, kinematics
@@ -22,7 +23,9 @@ from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_
 from chasles.parallel.kinematics import Geometry
 from chasles.parallel.legs import Leg
 from chasles.parallel.limits import Limits, Margins, PoseCheck, make_limits, margins
+from chasles.parallel.robot import stewart_description
 from chasles.parallel.singularities import SingularityMeasure, singularity
+from chasles.robot import Robot
 from chasles.sealed import Sealed
 
 _ARCHITECTURES = ("UPS", "SPU", "SPS")
@@ -346,6 +349,38 @@ class StewartPlatform(Sealed):
     def coordinates(self, sequence: str = "ZXZ") -> PlatformCoordinates:
         """Return the platform in coordinates (x, y, z, α, β, γ) with the angles of a sequence, ROBOOP's by default."""
         return PlatformCoordinates(self.mechanism, sequence)
+
+    def robot(self, *, independent: Literal["platform", "legs"] = "platform") -> Robot:
+        """Return the platform as a robot with loops, on which everything that takes a `Robot` works.
+
+        Its configuration holds the platform's quaternion and position and the joints of the legs; its motors are the
+        legs. The closed forms of this class are faster.
+
+        Parameters
+        ----------
+        independent
+            Velocities of the robot: those of the ``"platform"``, angular and linear in its own axes, with the spins of
+            the legs where they are SPS; or those of the ``"legs"``, which fail at singular poses.
+
+        Raises
+        ------
+        ModelError
+            Masses or inertias are such that no robot can have them.
+        """
+        choice(independent, "choice of independent velocities", ("platform", "legs"))
+        return Robot(stewart_description(self.mechanism, self.leg_limits, self.name, independent))
+
+    def robot_configuration(self, robot: Robot, T: ArrayLike) -> NDArray[np.float64]:
+        """Return configurations (..., nq) of `robot` at poses (..., 4, 4), by closing its loops.
+
+        NaN where the loops cannot be closed from the home pose.
+        """
+        poses = np.asarray(T, dtype=np.float64)
+        q = np.empty((*poses.shape[:-2], robot.nq))
+        q[...] = robot.home
+        q[..., :4] = quaternion_from_rotation(poses[..., :3, :3])
+        q[..., 4:7] = poses[..., :3, 3]
+        return np.asarray(robot.normalize(q))
 
     # Construction
 
