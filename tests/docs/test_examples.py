@@ -181,3 +181,13 @@ def test_integrate(run: Any) -> None:
     assert numbers["van der Pol's oscillator at the end"] == 1.7062  # test set of Bari and CWI: 1.706167732…
     assert 490.0 < numbers["way over 2 N of friction [mm]"] < 500.0
     assert numbers["way over 60 N of friction [mm]"] == 0.0
+
+
+def test_stewart_platform(run: Any) -> None:
+    """By symmetry each leg carries a sixth of the platform and of the legs' share, and accelerates it."""
+    printed, numbers = run(15, 11)
+    assert "201 of 201 poses keep all limits" in printed
+    assert numbers["poses with the leg lengths of the start"] == numbers["of these proven"] == 8
+    assert numbers["of these within the limits"] == 1
+    vertical = 1.0 / np.sqrt(1.0 + 1.0 + 0.36 - 1.2 * np.cos(np.deg2rad(40.0)))  # of a leg's direction, in the middle
+    assert numbers["largest force of a leg while it heaves [N]"] > 50.0 * 9.81 / 6.0 / vertical
