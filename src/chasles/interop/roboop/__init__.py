@@ -62,10 +62,12 @@ from chasles.interop.roboop.homogeneous import (
 )
 from chasles.interop.roboop.integration import Integ_Trap, Runge_Kutta4, odeint, rk4, rkqc
 from chasles.interop.roboop.link import Link
+from chasles.interop.roboop.link_stewart import LinkStewart
 from chasles.interop.roboop.plots import GNUcurve, Plot2d, Plot3d, Plot_file, set_plot2d, set_plot3d
 from chasles.interop.roboop.quaternion import Integ_quat, Omega, Quaternion, Slerp, Slerp_prime, Squad, Squad_prime
 from chasles.interop.roboop.robot import Robot, Robot_basic, mRobot, mRobot_min_para, perturb_robot
 from chasles.interop.roboop.simulation import Dynamics, New_dynamics
+from chasles.interop.roboop.stewart import Stewart
 from chasles.interop.roboop.trajectories import Spl_cubic, Spl_path, Spl_Quaternion, Trajectory_Select
 
 __all__ = [
@@ -101,6 +103,7 @@ __all__ = [
     "Integ_Trap",
     "Integ_quat",
     "Link",
+    "LinkStewart",
     "New_dynamics",
     "Omega",
     "Plot2d",
@@ -125,6 +128,7 @@ __all__ = [
     "Spl_path",
     "Squad",
     "Squad_prime",
+    "Stewart",
     "Trajectory_Select",
     "deg2rad",
     "eulzxz",

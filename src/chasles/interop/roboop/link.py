@@ -47,6 +47,8 @@ class Link:
     ----------
     qp, qpp
         Velocity and acceleration of the joint.
+    changes
+        Number of changes of the parameters so far.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class Link:
         self._standard, self._minimal = dh, minimal
         self.qp = 0.0
         self.qpp = 0.0
+        self.changes = 0
         self._q = self._values["d" if self.get_joint_type() == PRISMATIC else "theta"]
 
     @property
@@ -201,13 +204,14 @@ class Link:
 
     def set_immobile(self, im: bool) -> None:
         """Hold the joint, or let it go."""
-        self._values["immobile"] = float(truth(im, "im"))
+        self._set_column(("immobile",), np.array([float(truth(im, "im"))]))
 
     def _column(self, *names: str) -> Vector:
         return np.array([self._values[name] for name in names])
 
     def _set_column(self, names: tuple[str, ...], values: Vector) -> None:
         self._values |= dict(zip(names, values.tolist(), strict=True))
+        self.changes += 1
 
     def __repr__(self) -> str:
         kind = ("revolute", "prismatic", "fixed")[self.get_joint_type()]
@@ -255,19 +259,19 @@ class Link:
 
     def set_m(self, m: float) -> None:
         """Set the mass, kg."""
-        self._values["m"] = real(m, "m", at_least=0.0)
+        self._set_column(("m",), np.array([real(m, "m", at_least=0.0)]))
 
     def set_Im(self, Im: float) -> None:
         """Set the rotor inertia, kg·m²."""
-        self._values["Im"] = real(Im, "Im", at_least=0.0)
+        self._set_column(("Im",), np.array([real(Im, "Im", at_least=0.0)]))
 
     def set_B(self, B: float) -> None:
         """Set the motor's viscous friction, N·m·s/rad."""
-        self._values["B"] = real(B, "B", at_least=0.0)
+        self._set_column(("B",), np.array([real(B, "B", at_least=0.0)]))
 
     def set_Cf(self, Cf: float) -> None:
         """Set the motor's Coulomb friction, N·m."""
-        self._values["Cf"] = real(Cf, "Cf", at_least=0.0)
+        self._set_column(("Cf",), np.array([real(Cf, "Cf", at_least=0.0)]))
 
 
 def table_of(links: list[Link], standard: bool, minimal: bool, **changes: Any) -> RoboopTable:

@@ -66,6 +66,8 @@ class Robot_basic:
     def __init__(self, *arguments: Any) -> None:
         self.links: list[Link] = self._links(*arguments)
         self.gravity = np.array([0.0, 0.0, GRAVITY])
+        self._modelled: tuple[Any, ...] = ()
+        self._model: Model
         if len(arguments) == 1 and isinstance(arguments[0], Robot_basic):
             self.gravity = np.array(arguments[0].gravity)
             for link, other in zip(self.links, arguments[0].links, strict=True):
@@ -95,11 +97,14 @@ class Robot_basic:
     @property
     def model(self) -> Model:
         """The same robot as a `chasles.Robot`, all joints movable, with the frame "tool" at its end."""
-        table = table_of(self.links, self._standard, self._minimal)
-        free = table.matrix.copy()
-        free[:, [COLUMNS.index(name) for name in ("theta_min", "theta_max", "immobile")]] = 0.0
         gravity = reals(self.gravity, "gravity", (3,))
-        return _model(free.tobytes(), len(free), self._standard, self._minimal, tuple(gravity.tolist()))
+        state = (gravity.tobytes(), *((id(link), link.changes) for link in self.links))
+        if state != self._modelled:
+            free = table_of(self.links, self._standard, self._minimal).matrix.copy()
+            free[:, [COLUMNS.index(name) for name in ("theta_min", "theta_max", "immobile")]] = 0.0
+            known = (free.tobytes(), len(free), self._standard, self._minimal)
+            self._model, self._modelled = _model(*known, tuple(gravity.tolist())), state
+        return self._model
 
     @property
     def dof(self) -> int:
