@@ -215,7 +215,7 @@ class LinkStewart:
         self.tau_LTransform(dl, ddl)
         w, wp, n, reach = self.LOmega, self.LAlpha, self.UnitV, self.L - self._values["L1"]
         n_dot = np.cross(w, n)
-        return reach * (np.cross(w, n_dot) + np.cross(wp, n)) + 2.0 * self._dl * n_dot + self._ddl * n
+        return np.asarray(reach * (np.cross(w, n_dot) + np.cross(wp, n)) + 2.0 * self._dl * n_dot + self._ddl * n)
 
     @property
     def ACM1(self) -> Vector:
@@ -225,7 +225,7 @@ class LinkStewart:
     def Find_N(self, Gravity: float = GRAVITY) -> Vector:
         """Return the moment about the base joint that the motion and gravity ask for, (3,)."""
         forces = self._forces(Gravity)
-        return self.L * np.cross(self.UnitV, forces.transverse) + np.asarray(forces.moment)
+        return np.asarray(self.L * np.cross(self.UnitV, forces.transverse) + np.asarray(forces.moment))
 
     def Moment(self, Gravity: float = GRAVITY) -> Vector:
         """Return the moment of the universal joint on the leg, (3,)."""

@@ -55,22 +55,21 @@ class Stewart:
     """
 
     def __init__(self, *arguments: Any) -> None:
+        self._matrix: Vector
+        self._joint: bool
+        self._own_inertia: Vector | None = None
+        self._q, self._dq, self._ddq = np.array(HOME), np.zeros(6), np.zeros(6)
         if arguments and isinstance(arguments[0], Stewart):
-            other = arguments[0]
-            matrix, self._joint = other._matrix.copy(), other._joint
+            other: Stewart = arguments[0]
+            self._matrix, self._joint, self._own_inertia = other._matrix.copy(), other._joint, other._own_inertia
+            self._q, self._dq, self._ddq = other.get_q(), other.get_dq(), other.get_ddq()
         elif arguments and isinstance(arguments[0], str | Path):
-            matrix, self._joint = _read(*arguments)
+            self._matrix, self._joint = _read(*arguments)
         elif arguments:
-            matrix = reals(arguments[0], "InitPlat", (7, 17))
+            self._matrix = reals(arguments[0], "InitPlat", (7, 17))
             self._joint = truth(arguments[1], "Joint") if len(arguments) > 1 else True
         else:
             raise ArgumentError("a Stewart platform takes a matrix (7, 17), a file and a name, or another one")
-        self._matrix = matrix
-        self._q, self._dq, self._ddq = np.array(HOME), np.zeros(6), np.zeros(6)
-        self._own_inertia: Vector | None = None
-        if arguments and isinstance(arguments[0], Stewart):
-            self._q, self._dq, self._ddq = other._q.copy(), other._dq.copy(), other._ddq.copy()
-            self._own_inertia = other._own_inertia
         _ = self.platform()  # refuses what is no platform
 
     def platform(self, Gravity: float = GRAVITY) -> StewartPlatform:
