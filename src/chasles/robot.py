@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from chasles import model, verbs
+from chasles.arguments import choice
 from chasles.cached import cached_property
+from chasles.engine import Function, Program
+from chasles.engine.targets.c_files import write_c
+from chasles.errors import ArgumentError
 from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
+from chasles.mechanics.computation import Computation
 from chasles.mechanics.other_names import translation
 
 if TYPE_CHECKING:
@@ -65,6 +70,69 @@ class Robot(Mechanics):
         from chasles.inverse_kinematics import InverseKinematics  # loaded by those who need it
 
         return InverseKinematics(self)
+
+    def to_c(
+        self,
+        folder: str | PathLike[str],
+        functions: Iterable[str] | Mapping[str, Function | RobotFunction[Any, Any] | Program] | None = None,
+        *,
+        precision: str = "double",
+    ) -> list[Path]:
+        """Write computations as C files that compile together: C99 that needs nothing but `math.h`.
+
+        Parameters
+        ----------
+        folder
+            Folder of the files, made if it does not exist. A header with the robot's name includes the others.
+        functions
+            Names of computations of this robot, such as ``"mass_matrix"``; or functions and programs by the names that
+            they get in C: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move": motion.program}``. Default: pose
+            and body Jacobian of the tool, inverse and forward dynamics, mass matrix and gravity if the robot has
+            masses, and inverse kinematics if it has a closed form.
+        precision
+            ``"double"`` or ``"float"``: the type of every number.
+
+        Returns
+        -------
+        list of Path
+            The files, the common header first.
+
+        Raises
+        ------
+        ArgumentError
+            A function has no program (a search of inverse kinematics iterates), or a file cannot be written.
+        UnknownNameError
+            There is no such computation.
+
+        Examples
+        --------
+        >>> import chasles as ch, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = ch.load("planar2r").to_c(folder, ["mass_matrix", "gravity_torque"])
+        ...     [file.name for file in files]
+        ['planar2r.h', 'mass_matrix.c', 'mass_matrix.h', 'gravity_torque.c', 'gravity_torque.h']
+        """
+        chosen: dict[str, Any]
+        if functions is None:
+            chosen = {"forward_kinematics": self.forward_kinematics, "jacobian": self.jacobian.specialize(frame="body")}
+            if model.has_masses(self.description):
+                names = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque")
+                chosen |= {name: getattr(self, name) for name in names}
+            if self.nq == self.n and self.inverse_kinematics.family() is not None:
+                chosen["inverse_kinematics"] = self.inverse_kinematics.specialize()
+        elif isinstance(functions, Mapping):
+            chosen = dict(functions)
+        else:
+            known = [name for name in dir(type(self)) if isinstance(getattr(type(self), name, None), Computation)]
+            chosen = {choice(name, "computation", known): getattr(self, name) for name in functions}
+        programs = {}
+        for name, function in chosen.items():
+            program = getattr(function, "program", function)
+            iterates = isinstance(function, Function) and function.kernel.shape != "map"
+            if not isinstance(program, Program) or iterates:
+                raise ArgumentError(f"'{name}' is no function of one sample that can be written in C, but {function!r}")
+            programs[name] = program
+        return write_c(folder, programs, self.name, precision)
 
     def view(
         self,

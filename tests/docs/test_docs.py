@@ -111,10 +111,10 @@ def test_pages_have_a_word_for_every_public_name(pages: str, module: ModuleType)
 
 
 def test_toml_blocks_are_robots() -> None:
-    """A block that begins with a frame goes on with the robot of the block before."""
+    """A block that begins with a frame or a shape goes on with the robot of the block before."""
     before = ""
     for block in blocks(ROOT / "docs" / "robot-file-format.md", "toml"):
-        text = before + block.text if block.text.startswith("[[frame]]") else block.text
+        text = before + block.text if block.text.startswith(("[[frame]]", "[[visual]]")) else block.text
         assert parse_toml(text).n >= 1
         before = text
 

@@ -114,6 +114,15 @@ def lower(program: Program, precision: str = "double") -> tuple[str, str]:
     return "\n".join(source), "\n".join(header)
 
 
+def identifier(name: str) -> str:
+    """Return a name as `lower` writes it: made a C identifier that nothing else has.
+
+    >>> identifier("inverse dynamics (arm)"), identifier("double")
+    ('inverse_dynamics_arm', 'double_')
+    """
+    return _Names().take(name, "function")
+
+
 class _Names:
     """Gives each thing a C identifier of its own."""
 
