@@ -31,6 +31,7 @@ SECTIONS = {
     "stewart": "stewart",
     "trajectories": "trajectories",
     "tree": "tree",
+    "whole-body": "whole_body",
 }
 PACKAGES = (
     "numpy",
@@ -44,6 +45,8 @@ PACKAGES = (
     "pytracik",
     "EAIK",
     "example-robot-data",
+    "pin-pink",
+    "mink",
 )
 
 

@@ -185,9 +185,27 @@ def test_integrate(run: Any) -> None:
 
 def test_stewart_platform(run: Any) -> None:
     """By symmetry each leg carries a sixth of the platform and of the legs' share, and accelerates it."""
-    printed, numbers = run(15, 11)
+    printed, numbers = run(17, 11)
     assert "201 of 201 poses keep all limits" in printed
     assert numbers["poses with the leg lengths of the start"] == numbers["of these proven"] == 8
     assert numbers["of these within the limits"] == 1
     vertical = 1.0 / np.sqrt(1.0 + 1.0 + 0.36 - 1.2 * np.cos(np.deg2rad(40.0)))  # of a leg's direction, in the middle
     assert numbers["largest force of a leg while it heaves [N]"] > 50.0 * 9.81 / 6.0 / vertical
+
+
+@pytest.mark.slow
+def test_trotting_quadruped(run: Any) -> None:
+    _, numbers = run(15)
+    assert numbers["weight carried while standing, N"] == pytest.approx(numbers["weight, N"], rel=2e-3)
+    assert numbers["weight, N"] == pytest.approx(9.81 * 2.5, rel=1e-3)
+    assert numbers["highest lift of a foot, mm"] > 20.0
+    assert numbers["lowest height of the trunk, share of standing"] > 0.97
+    assert numbers["largest tilt, rad"] < 0.02
+
+
+@pytest.mark.slow
+def test_squatting_humanoid(run: Any) -> None:
+    _, numbers = run(16)
+    assert numbers["ground force at the end over gravity, kg"] == pytest.approx(numbers["mass, kg"], rel=0.01)
+    assert numbers["descent of the centre of mass, m"] == pytest.approx(0.1, abs=5e-3)
+    assert numbers["largest slip of a foot, mm"] < 4.0

@@ -1,0 +1,137 @@
+"""A step of whole-body inverse kinematics: Talos with a free base, three tasks and limits, against Pink and mink.
+
+A hand follows a circle while a foot stays and the posture is kept. All solve the same quadratic program with DAQP, in
+each step at the configuration that the step before led to: Pink's and Chasles' rates are compared first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import cycle
+
+import numpy as np
+from tests.oracles.example_robots import example
+
+import chasles as ch
+from benchmarks.robots import MissingPeerError
+from benchmarks.tables import Table, at_least, ratio, seconds
+from benchmarks.timing import interleaved
+from chasles.inverse_kinematics import FrameTask, PostureTask, solve_rates
+
+try:
+    import pinocchio as pin
+except ImportError:
+    raise MissingPeerError("pin (Pinocchio)") from None
+
+FOOT, HAND = "left_sole_link", "gripper_right_base_link"
+PERIOD, STEPS, BAR = 0.005, 200, 5.0
+COST = 1e-2
+
+
+def tables() -> Iterator[Table]:
+    """The table of this section."""
+    file = example("talos_data/robots/talos_reduced.urdf")
+    robot = ch.Robot.from_urdf(file, check=False).with_free_base(world="the world")
+    hand = robot.forward_kinematics(robot.home, target=HAND)
+    goals = np.tile(hand, (STEPS, 1, 1))
+    angle = 2.0 * np.pi * np.arange(STEPS) / STEPS
+    goals[:, :3, 3] += 0.05 * np.stack([np.cos(angle) - 1.0, np.sin(angle), np.zeros(STEPS)], axis=-1)
+    ours, rates = chasles_step(robot, goals)
+    candidates = {"Chasles": ours}
+    for name, make in {"Pink": pink_step, "mink": mink_step}.items():
+        try:
+            candidates[name], other = make(robot, str(file), goals)
+        except ImportError:
+            continue
+        if other is not None and np.abs(other - rates).max() > 1e-5:
+            raise AssertionError(f"{name} and Chasles differ by {np.abs(other - rates).max():.3g} rad/s")
+    if len(candidates) == 1:
+        raise MissingPeerError("pin-pink or mink")
+    times = interleaved(candidates, repeats=9, least=0.2)
+    table = Table(
+        "Talos with a free base: a step of inverse kinematics with three tasks, limits of position and velocity",
+        ("", "a step", "ratio"),
+        notes=["Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python."],
+    )
+    table.add("Chasles", seconds(times["Chasles"]), "")
+    for name in list(candidates)[1:]:
+        table.add(name, seconds(times[name]), at_least(BAR, times[name] / times["Chasles"]))
+    best = min(times[name] for name in list(candidates)[1:])
+    table.add("faster peer over Chasles", "", ratio(best / times["Chasles"]))
+    yield table
+
+
+def chasles_step(robot: ch.Robot, goals: np.ndarray) -> tuple[Callable[[], object], np.ndarray]:
+    """A step along the circle, and the rates of the first."""
+    foot = FrameTask(robot.forward_kinematics(robot.home, target=FOOT), FOOT, gain=1.0 / PERIOD)
+    hand = FrameTask(goals[1], HAND, gain=1.0 / PERIOD)
+    tasks = [foot, hand, PostureTask(robot.home, cost=COST, gain=1.0 / PERIOD)]
+    q, turn = robot.home, cycle(goals)
+
+    def step() -> None:
+        nonlocal q
+        hand.T_world_goal = next(turn)
+        q = robot.integrate(q, PERIOD * solve_rates(robot, q, tasks, PERIOD).qd)
+
+    return step, solve_rates(robot, q, tasks, PERIOD).qd
+
+
+def pink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[], object], np.ndarray]:
+    """The same with Pink, and its rates in the order of Chasles."""
+    import pink
+    from pink.tasks import FrameTask as PinkFrame
+    from pink.tasks import PostureTask as PinkPosture
+
+    model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer())
+    names = list(model.names)[2:]
+    places = [robot.description.starts[name][1] for name in names]
+    start = np.concatenate([robot.home[4:7], robot.home[[1, 2, 3, 0]], robot.home[[p + 1 for p in places]]])
+    at = pink.Configuration(model, model.createData(), start)
+    foot, hand = (PinkFrame(name, position_cost=1.0, orientation_cost=1.0) for name in (FOOT, HAND))
+    posture = PinkPosture(cost=COST)
+    for task in (foot, hand, posture):
+        task.set_target_from_configuration(at)
+    poses = [pin.SE3(goal) for goal in goals]
+    hand.set_target(poses[1])
+    v = pink.solve_ik(at, (foot, hand, posture), PERIOD, solver="daqp")
+    rates = np.zeros(robot.n)
+    rates[:3], rates[3:6] = v[3:6], v[:3]
+    rates[places] = v[6:]
+    turn = cycle(poses)
+
+    def step() -> None:
+        hand.set_target(next(turn))
+        at.integrate_inplace(pink.solve_ik(at, (foot, hand, posture), PERIOD, solver="daqp"), PERIOD)
+
+    return step, rates
+
+
+def mink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[], object], None]:
+    """The same with mink, on MuJoCo's reading of the file; its tasks weigh errors in another way."""
+    import mink
+    import mujoco
+
+    with open(file) as opened:
+        text = re.sub(r"<(visual|collision)[^>]*>.*?</\1>", "", opened.read(), flags=re.DOTALL)
+    options = '<mujoco><compiler discardvisual="false" fusestatic="false" balanceinertia="true"/></mujoco></robot>'
+    spec = mujoco.MjSpec.from_string(text.replace("</robot>", options))
+    spec.worldbody.first_body().add_freejoint()
+    model = spec.compile()
+    at = mink.Configuration(model)
+    for name in robot.joint_names[1:]:
+        at.data.qpos[model.joint(name).qposadr[0]] = robot.home[robot.description.starts[name][0]]
+    at.update(at.data.qpos.copy())
+    foot, hand = (mink.FrameTask(name, "body", 1.0, 1.0) for name in (FOOT, HAND))
+    tasks = [foot, hand, mink.PostureTask(model, COST)]
+    for task in tasks:
+        task.set_target_from_configuration(at)
+    fastest = {name: float(robot.velocity_limits[robot.description.starts[name][1]]) for name in robot.joint_names[1:]}
+    limits = [mink.ConfigurationLimit(model), mink.VelocityLimit(model, fastest)]
+    turn = cycle([mink.SE3.from_matrix(goal) for goal in goals])
+
+    def step() -> None:
+        hand.set_target(next(turn))
+        at.integrate_inplace(mink.solve_ik(at, tasks, PERIOD, "daqp", limits=limits), PERIOD)
+
+    return step, None
