@@ -33,15 +33,16 @@ def tables() -> Iterator[Table]:
     """The table of this section."""
     file = example("talos_data/robots/talos_reduced.urdf")
     robot = ch.Robot.from_urdf(file, check=False).with_free_base(world="the world")
-    hand = robot.forward_kinematics(robot.home, target=HAND)
+    start = bent(robot)
+    hand = robot.forward_kinematics(start, target=HAND)
     goals = np.tile(hand, (STEPS, 1, 1))
     angle = 2.0 * np.pi * np.arange(STEPS) / STEPS
     goals[:, :3, 3] += 0.05 * np.stack([np.cos(angle) - 1.0, np.sin(angle), np.zeros(STEPS)], axis=-1)
-    ours, rates = chasles_step(robot, goals)
+    ours, rates = chasles_step(robot, start, goals)
     candidates = {"Chasles": ours}
     for name, make in {"Pink": pink_step, "mink": mink_step}.items():
         try:
-            candidates[name], other = make(robot, str(file), goals)
+            candidates[name], other = make(robot, str(file), start, goals)
         except ImportError:
             continue
         if other is not None and np.abs(other - rates).max() > 1e-5:
@@ -52,7 +53,10 @@ def tables() -> Iterator[Table]:
     table = Table(
         "Talos with a free base: a step of inverse kinematics with three tasks, limits of position and velocity",
         ("", "a step", "ratio"),
-        notes=["Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python."],
+        notes=[
+            "Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python. The limits are "
+            "kept without being active: Chasles then needs no DAQP. Where some are, its 20 µs count for all."
+        ],
     )
     table.add("Chasles", seconds(times["Chasles"]), "")
     for name in list(candidates)[1:]:
@@ -62,12 +66,24 @@ def tables() -> Iterator[Table]:
     yield table
 
 
-def chasles_step(robot: ch.Robot, goals: np.ndarray) -> tuple[Callable[[], object], np.ndarray]:
+def bent(robot: ch.Robot) -> np.ndarray:
+    """A posture with bent knees and elbows, the other joints at zero or at their limit nearest to it."""
+    q = robot.home.copy()
+    q[7:] = np.clip(0.0, robot.lower_limits[7:], robot.upper_limits[7:])
+    angles = {"leg_{}_3": -0.4, "leg_{}_4": 0.8, "leg_{}_5": -0.4, "arm_{}_2": 0.4, "arm_{}_4": -1.5}
+    for name, angle in angles.items():
+        for side in ("left", "right"):
+            mirrored = -angle if (name, side) == ("arm_{}_2", "right") else angle
+            q[robot.coordinate_names.index(f"{name.format(side)}_joint")] = mirrored
+    return q
+
+
+def chasles_step(robot: ch.Robot, start: np.ndarray, goals: np.ndarray) -> tuple[Callable[[], object], np.ndarray]:
     """A step along the circle, and the rates of the first."""
-    foot = FrameTask(robot.forward_kinematics(robot.home, target=FOOT), FOOT, gain=1.0 / PERIOD)
+    foot = FrameTask(robot.forward_kinematics(start, target=FOOT), FOOT, gain=1.0 / PERIOD)
     hand = FrameTask(goals[1], HAND, gain=1.0 / PERIOD)
-    tasks = [foot, hand, PostureTask(robot.home, cost=COST, gain=1.0 / PERIOD)]
-    q, turn = robot.home, cycle(goals)
+    tasks = [foot, hand, PostureTask(start, cost=COST, gain=1.0 / PERIOD)]
+    q, turn = start, cycle(goals)
 
     def step() -> None:
         nonlocal q
@@ -77,7 +93,9 @@ def chasles_step(robot: ch.Robot, goals: np.ndarray) -> tuple[Callable[[], objec
     return step, solve_rates(robot, q, tasks, PERIOD).qd
 
 
-def pink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[], object], np.ndarray]:
+def pink_step(
+    robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray
+) -> tuple[Callable[[], object], np.ndarray]:
     """The same with Pink, and its rates in the order of Chasles."""
     import pink
     from pink.tasks import FrameTask as PinkFrame
@@ -86,8 +104,8 @@ def pink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[
     model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer())
     names = list(model.names)[2:]
     places = [robot.description.starts[name][1] for name in names]
-    start = np.concatenate([robot.home[4:7], robot.home[[1, 2, 3, 0]], robot.home[[p + 1 for p in places]]])
-    at = pink.Configuration(model, model.createData(), start)
+    theirs = np.concatenate([start[4:7], start[[1, 2, 3, 0]], start[[place + 1 for place in places]]])
+    at = pink.Configuration(model, model.createData(), theirs)
     foot, hand = (PinkFrame(name, position_cost=1.0, orientation_cost=1.0) for name in (FOOT, HAND))
     posture = PinkPosture(cost=COST)
     for task in (foot, hand, posture):
@@ -107,7 +125,7 @@ def pink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[
     return step, rates
 
 
-def mink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[], object], None]:
+def mink_step(robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray) -> tuple[Callable[[], object], None]:
     """The same with mink, on MuJoCo's reading of the file; its tasks weigh errors in another way."""
     import mink
     import mujoco
@@ -120,7 +138,7 @@ def mink_step(robot: ch.Robot, file: str, goals: np.ndarray) -> tuple[Callable[[
     model = spec.compile()
     at = mink.Configuration(model)
     for name in robot.joint_names[1:]:
-        at.data.qpos[model.joint(name).qposadr[0]] = robot.home[robot.description.starts[name][0]]
+        at.data.qpos[model.joint(name).qposadr[0]] = start[robot.description.starts[name][0]]
     at.update(at.data.qpos.copy())
     foot, hand = (mink.FrameTask(name, "body", 1.0, 1.0) for name in (FOOT, HAND))
     tasks = [foot, hand, mink.PostureTask(model, COST)]

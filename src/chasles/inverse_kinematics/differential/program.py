@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -120,8 +121,10 @@ def _solved(
     H: Vector, f: Vector, A: Vector, low: Vector, high: Vector, guess: Vector | None = None
 ) -> tuple[Vector, NDArray[np.intp], int | None]:
     """Solution, rows of A that are missed and DAQP's flag; the first elements of the bounds are those of x itself."""
-    daqp: Any = import_extra("daqp", "qp", "differential inverse kinematics with limits")
-    A, first = np.ascontiguousarray(A), len(low) - len(A)
+    daqp: Any = sys.modules.get("daqp") or import_extra("daqp", "qp", "differential inverse kinematics with limits")
+    first = len(low) - len(A)
+    if len(A):
+        A = np.ascontiguousarray(A)
     sense = np.multiply(low == high, _EQUAL, dtype=np.intc)
     if guess is not None:
         sense |= (guess > high) * _AT_UPPER + (guess < low) * _AT_LOWER
