@@ -54,7 +54,8 @@ def tables() -> Iterator[Table]:
         "Talos with a free base: a step of inverse kinematics with three tasks, limits of position and velocity",
         ("", "a step", "ratio"),
         notes=[
-            "Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python. The limits are "
+            "Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python. The limits "
+            "are "
             "kept without being active: Chasles then needs no DAQP. Where some are, its 20 µs count for all."
         ],
     )

@@ -304,6 +304,7 @@ FORMATS = ("urdf", "toml", "xml", "dat", "sdf", "conf")
 PARTS = 10
 
 
+@pytest.mark.filterwarnings("ignore:.*left out of its shapes")
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_what_is_mutated_is_sound(suffix: str, folder: Path) -> None:
     for text in sources(suffix):

@@ -27,6 +27,10 @@ VALUES: dict[str, Any] = {
     "payload.mass": 3.0,
     "payload.center_of_mass": [0.1, 0.0, 0.05],
     "payload.inertia": INERTIA,
+    "joints.branch.position": [0.1, -0.2, 0.3],
+    "joints.turn.roll_pitch_yaw": [0.3, 0.2, -0.4],
+    "joints.slide.child_position": [0.05, 0.1, -0.1],
+    "joints.screw.child_roll_pitch_yaw": [-0.2, 0.1, 0.5],
 }
 TOLERANCE = 1e-12
 

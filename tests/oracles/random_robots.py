@@ -13,7 +13,7 @@ import numpy as np
 import chasles as ch
 from chasles.engine import Function, cos, sin
 from chasles.geometry.elementary import cross
-from chasles.inverse_kinematics.iteration import SearchState, search
+from chasles.inverse_kinematics.iteration import SearchState, Steps, search
 from chasles.inverse_kinematics.task import Task
 
 LONGEST = 0.5
@@ -71,7 +71,9 @@ class Arms:
     def solver(self) -> Function:
         """The solve kernel for arms of this many joints."""
         parameters = dict.fromkeys(("cos_alpha", "sin_alpha", "a", "d"), (self.n,))
-        return search(tool_motion, Task.of("pose"), self.n, 0.5 * LONGEST * self.n, parameters=parameters)
+        return search(
+            tool_motion, Task.of("pose"), Steps(self.n, self.n), 0.5 * LONGEST * self.n, parameters=parameters
+        )
 
     def solved_by(self, solver: Function, max_iterations: int) -> tuple[np.ndarray, np.ndarray]:
         """Configurations (count, n), and whether the solver claims that they reach the targets."""

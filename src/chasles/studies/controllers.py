@@ -27,7 +27,7 @@ INTEGRAL = "integral"
 #: Setting of kinds that can design for the delay.
 KNOWS_DELAY = "knows_delay"
 _DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
-_NOT_SETTINGS = ("robot", "period", "delay")
+_NOT_SETTINGS = ("robot", "period", "delay", "supports")
 
 
 def _observed_computed_torque(
