@@ -18,6 +18,7 @@ import chasles as ch
 import chasles.cli
 from chasles import studies
 from chasles.cli.application import application
+from chasles.cli.commands.simulate import _setting as parsed_setting
 from chasles.cli.commands.tracking import error_text
 from chasles.cli.output import add_row, table
 from chasles.model import has_masses, shipped
@@ -535,3 +536,24 @@ def test_names_of_robots_are_completed_in_a_shell():
     environment = {"_CHASLES_COMPLETE": "complete_bash", "COMP_WORDS": "chasles info pu", "COMP_CWORD": "2"}
     result = CliRunner().invoke(application, [], prog_name="chasles", env=environment)
     assert result.stdout.split() == ["puma560"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("true", True), ("false", False), ("0.5", 0.5), ("1, 2", [1.0, 2.0]), ("shortest", "shortest")],
+)
+def test_settings_are_truths_numbers_and_texts(text, value):
+    assert parsed_setting(text) == value
+
+
+def test_critical_damping_follows_a_given_stiffness(tmp_path):
+    """Without --kd the loop is critically damped; of laws by feedback alone with each joint's own inertia."""
+    path, arm = tmp_path / "run.nc", ch.load("planar2r")
+    inertia = np.asarray(arm.mass_matrix(arm.home)).diagonal()
+    for law, expected in (("computed-torque", 40.0 * np.ones(2)), ("pd-gravity", 40.0 * np.sqrt(inertia))):
+        run("simulate", "planar2r", "--duration", "0.1", "--kp", "400", "--controller", law, "--save", str(path))
+        with xarray.open_dataset(path) as saved:
+            tau, motion = saved["tau"].values, ch.PointToPoint(arm.home, saved["q_reference"].values[-1], 0.1)
+        kind = ch.ComputedTorque if law == "computed-torque" else ch.PDGravity
+        same = ch.simulate(arm, kind(arm, kp=400.0, kd=expected), motion)
+        np.testing.assert_allclose(tau, same["tau"].values, rtol=1e-9, atol=1e-9)

@@ -48,6 +48,28 @@ def test_unseen_motion_is_predicted(result: Identification) -> None:
     assert (result.predictions["model", "unseen"].relative() < result.predictions["prior", "unseen"].relative()).all()
 
 
+def test_the_summary_has_a_line_for_each_joint(result: Identification) -> None:
+    head, *joints, units = result.summary().splitlines()[:4]
+    assert head.split() == ["unseen", "data", "measured", "prior", "model", "noise", "largest", "resting"]
+    assert [line.split()[0] for line in joints] == list(ARM.velocity_names)
+    prediction = result.predictions["model", "unseen"]
+    for k, line in enumerate(joints):
+        assert line.split()[3] == f"{prediction.relative()[k]:.1%}"
+    assert "RMS effort while moving" in units
+    assert repr(result).startswith("<Identification of 'planar2r': ")
+
+
+def test_measured_velocities_are_used_if_they_carry_less_noise_than_differences() -> None:
+    rng, data = np.random.default_rng(3), table(MOTION, TAU)
+    rough = MOTION.q + 1e-4 * rng.normal(size=MOTION.q.shape)
+    quiet = MOTION.qd + 1e-4 * rng.normal(size=MOTION.qd.shape)
+    loud = MOTION.qd + 0.1 * rng.normal(size=MOTION.qd.shape)
+    for qd, derivative in ((quiet, "measured velocities"), (loud, "positions")):
+        log = ch.Log({**data, "q": rough, "qd": qd}, ARM)
+        assert log.qd is not None
+        assert filtered_signals(log).derivative == derivative
+
+
 def test_bodies_can_exist_in_exact_arithmetic(result: Identification) -> None:
     """Leading minors of each pseudo-inertia are positive, computed without rounding from the stored numbers."""
     assert result.model.inconsistencies() == {}
