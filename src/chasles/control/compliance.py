@@ -90,7 +90,7 @@ def spring_wrench(away: Offset, stiffness: Array, kind: OrientationError) -> Arr
     away
         Offset of the frame.
     stiffness
-        (6,), angular part first, N m/rad and N/m.
+        (6,), angular part first, N·m/rad and N/m.
     kind
         Of the rotational energy.
     """

@@ -22,7 +22,7 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], furth
     values
         Parameters that take other values than the description's; of friction the largest counts.
     further
-        Damping of the joints that is not in the description, shape (n,), N m s/rad.
+        Damping of the joints that is not in the description, shape (n,), N·m·s/rad.
     """
     description = robot.description
     damping = np.zeros(robot.n) + further

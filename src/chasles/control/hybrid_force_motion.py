@@ -40,14 +40,14 @@ class HybridForceMotion(CartesianController):
     robot
         The model that the controller believes in; it may differ from the plant.
     forces
-        Wanted forces (N) and moments (N m) of the frame on the environment, by the component that each takes the place
+        Wanted forces (N) and moments (N·m) of the frame on the environment, by the component that each takes the place
         of: ``{"z": -20.0}`` presses down. They may be varied as the vector ``"controller.force"``.
     kp, kd, kp_orientation, kd_orientation
         Gains of the motion in 1/s² and 1/s, as of `ResolvedAcceleration`.
     kf, kfi
         Gains of the force, without unit and in 1/s, not negative, one number or one for each axis of force.
     force_damping
-        D, N s/m or N m s/rad, not negative, one number or one for each axis of force.
+        D, N·s/m or N·m·s/rad, not negative, one number or one for each axis of force.
     R_world_task
         Rotation whose columns are the axes x, y, z of the components of force; default the world's.
     orientation_error

@@ -28,8 +28,8 @@ class NominalTorque(RobotController):
     robot
         The model that the controller believes in; it may differ from the plant.
     kp, kd
-        Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
-        N/m, N s/m).
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        N/m, N·s/m).
 
     Examples
     --------

@@ -27,8 +27,8 @@ class PD(RobotController):
     robot
         Robot whose joints it moves.
     kp, kd
-        Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
-        N/m, N s/m).
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        N/m, N·s/m).
 
     Examples
     --------

@@ -25,8 +25,8 @@ class PDGravity(RobotController):
     robot
         The model that the controller believes in; it may differ from the plant.
     kp, kd
-        Stiffness (N m/rad) and damping (N m s/rad), not negative, one number or one for each joint (sliding joints:
-        N/m, N s/m).
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        N/m, N·s/m).
     supports
         Frames on which a floating base stands. Forces at their origins carry its weight, and act as springs and dampers
         on it where gains (n,) say so; see `Supports`.

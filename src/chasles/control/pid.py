@@ -31,10 +31,10 @@ class PID(RobotController):
     robot
         Whose joints it moves.
     kp, ki, kd
-        Gains in N m/rad, N m/(rad s) and N m s/rad, not negative, one number or one for each joint (sliding joints:
-        N/m, N/(m s), N s/m). A joint of inertia m by itself is stable for ``ki < kp * kd / m``.
+        Gains in N·m/rad, N·m/(rad·s) and N·m·s/rad, not negative, one number or one for each joint (sliding joints:
+        N/m, N/(m s), N·s/m). A joint of inertia m by itself is stable for ``ki < kp * kd / m``.
     torque_limits
-        Largest torques, N m (N), positive, one number or one for each joint; infinite for none. Default: the robot's
+        Largest torques, N·m (N), positive, one number or one for each joint; infinite for none. Default: the robot's
         `effort_limits`.
 
     Examples

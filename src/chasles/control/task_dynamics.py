@@ -17,9 +17,9 @@ class TaskDynamics(NamedTuple):
     Attributes
     ----------
     Lambda
-        Inertia that is felt at the frame, (..., k, k): kg, kg m, kg m².
+        Inertia that is felt at the frame, (..., k, k): kg, kg m, kg·m².
     mu, p
-        Centrifugal and Coriolis forces, and the weight, (..., k), N m and N.
+        Centrifugal and Coriolis forces, and the weight, (..., k), N·m and N.
     J_bar
         Dynamically consistent inverse of the Jacobian, (..., n, k): of all joint velocities that give the frame its
         own, those of the least kinetic energy.

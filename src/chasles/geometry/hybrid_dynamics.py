@@ -31,7 +31,7 @@ from chasles.geometry.vectors import largest_component
 #: Rounding errors, relative, that inertias, matrices and residuals may have.
 ROUNDING = 1e-9
 
-#: Errors of an acceleration (rad/s², m/s²) and of an action (N m, N) that count as rounding, together with what it does
+#: Errors of an acceleration (rad/s², m/s²) and of an action (N·m, N) that count as rounding, together with what it does
 #: to the body: they remain where larger numbers cancel.
 NEGLIGIBLE = 1e-11
 

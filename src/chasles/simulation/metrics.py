@@ -124,7 +124,7 @@ def joint_metrics(
 
     Examples
     --------
-    A joint that is 10 mrad behind all the time, under 2 N m, on its way of 1 rad in 1 s:
+    A joint that is 10 mrad behind all the time, under 2 N·m, on its way of 1 rad in 1 s:
 
     >>> t = np.linspace(0.0, 1.0, 101)
     >>> way = t[:, None]

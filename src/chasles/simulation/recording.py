@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: Units of joint variables follow the joint: "position" and "displacement" rad or m, "velocity" these per second,
-#: "effort" N m or N.
+#: "effort" N·m or N.
 JointUnits = Literal["position", "displacement", "velocity", "effort"]
 
 

@@ -39,7 +39,7 @@ class LeeChung(RobotController):
     state_weight
         In place of ``rate``: Q, symmetric and positive semidefinite, shape (2 n, 2 n) or its diagonal (2 n,).
     torque_weight
-        R / period², 1/(kg m²)² beside a Q of ``rate``; one number or one for each joint. With a joint's inertia J,
+        R / period², 1/(kg·m²)² beside a Q of ``rate``; one number or one for each joint. With a joint's inertia J,
         1 / J² takes s to half its value in a period, and (1 / J²) / (mu period) makes it decay as exp(-mu t).
     forgetting
         rho in (0, 1] of the least squares; 1 / (1 - rho) samples are remembered.

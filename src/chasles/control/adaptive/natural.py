@@ -43,7 +43,7 @@ class NaturalAdaptive(ContinuousLaw):
     rate
         1/s, one number or one for each joint.
     damping
-        Kd, N m s/rad (N s/m), one number or one for each joint.
+        Kd, N·m·s/rad (N·s/m), one number or one for each joint.
     adaptation
         1/J, one number or one for each unknown body.
     bodies

@@ -35,7 +35,7 @@ class SlotineLi(ContinuousLaw):
     rate
         1/s, one number or one for each joint: on s = 0 errors decay as exp(-rate t).
     damping
-        Kd, N m s/rad (N s/m), one number or one for each joint.
+        Kd, N·m·s/rad (N·s/m), one number or one for each joint.
     adaptation
         Gamma, one number or one for each unknown parameter, in the parameter's unit squared per J.
     unknown

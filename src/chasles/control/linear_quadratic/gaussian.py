@@ -54,7 +54,7 @@ class LinearQuadraticGaussian(RobotController):
         As of `TimeVaryingRegulator`; z is the integral of the measured deviation.
     torque_error
         Standard deviation of the torques that the model does not know of (payload, friction), taken as held for a
-        period and independent from period to period, N m (N for sliding joints): a number or (n,). Default the torques
+        period and independent from period to period, N·m (N for sliding joints): a number or (n,). Default the torques
         of Bryson's rule. The larger, the more the filter believes its encoders.
     encoder_noise
         Standard deviation of measured positions, rad (m): a number or (n,). An encoder of resolution r has r / √12.

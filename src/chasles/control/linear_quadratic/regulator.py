@@ -39,7 +39,7 @@ class LinearQuadraticRegulator(RobotController):
         Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
         sliding joints). Default by Bryson's rule, see `bryson_weights`.
     R
-        Weight of torques, (n, n), (n,) or one number, 1/(N m)². Default as for Q.
+        Weight of torques, (n, n), (n,) or one number, 1/(N·m)². Default as for Q.
     integral_error
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
         no integral action. The integral of a joint waits while its torque is beyond the model's effort limit.
@@ -50,7 +50,7 @@ class LinearQuadraticRegulator(RobotController):
     Attributes
     ----------
     K
-        Gains, shape (n, 2n), or (n, 3n) with integral action: N m/rad, N m s/rad, N m/(rad s).
+        Gains, shape (n, 2n), or (n, 3n) with integral action: N·m/rad, N·m·s/rad, N·m/(rad·s).
 
     Raises
     ------

@@ -55,7 +55,7 @@ class TimeVaryingRegulator(RobotController):
         Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
         sliding joints). Default by Bryson's rule, see `bryson_weights`.
     R
-        Weight of torques, (n, n), (n,) or one number, 1/(N m)². Default as for Q.
+        Weight of torques, (n, n), (n,) or one number, 1/(N·m)². Default as for Q.
     terminal
         P_T, (m, m), (m,) or one number, m = 2n, or 3n with integral action, and n more for each period of delay that
         has begun.

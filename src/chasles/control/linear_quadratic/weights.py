@@ -24,7 +24,7 @@ class Weights(NamedTuple):
     """Weights of the cost ∫ (δxᵀ Q δx + δuᵀ R δu) dt: Q (2n, 2n) of δx = (δq, δq̇) and R (n, n) of torques.
 
     Their units are such that both terms are numbers per second: 1/rad² for positions, s²/rad² for velocities,
-    1/(N m)² for torques (m and N for sliding joints), each 1/s.
+    1/(N·m)² for torques (m and N for sliding joints), each 1/s.
     """
 
     Q: Floats
@@ -49,7 +49,7 @@ def bryson_weights(
     position_error, velocity_error
         Largest tolerable deviation of each joint, rad and rad/s (m and m/s for sliding joints): a number or (n,).
     torque
-        Largest tolerable correction of each joint's torque, N m (N): a number or (n,). Default a tenth of the robot's
+        Largest tolerable correction of each joint's torque, N·m (N): a number or (n,). Default a tenth of the robot's
         effort limits; for a joint without a limit what gives its inertia at home, at ``position_error``, a natural
         frequency of 30 rad/s.
 

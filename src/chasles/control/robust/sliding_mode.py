@@ -34,7 +34,7 @@ class SlidingMode(RobotController):
     rate
         1/s, one number or one for each joint.
     reaching
-        N m (N), one number or one for each joint: torque beyond what the uncertainty asks for.
+        N·m (N), one number or one for each joint: torque beyond what the uncertainty asks for.
     layer
         Of s, rad/s (m/s), one number or one for each joint. Without chattering it takes, for a joint of inertia J, a
         layer wider than k period / J.
@@ -44,7 +44,7 @@ class SlidingMode(RobotController):
         Which parameters may err: ``"base"``, ``"all"``, ``"payload"`` or names; see
         `chasles.control.adaptive.unknowns`.
     disturbance
-        Bound of all other torques that the model lacks, N m (N), one number or one for each joint.
+        Bound of all other torques that the model lacks, N·m (N), one number or one for each joint.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def MAKEA(n: int, *rows: ArrayLike) -> Array:
 
     Examples
     --------
-    A pendulum of 2 kg m² whose torque grows by 6 N·m/rad and 4 N·m·s/rad:
+    A pendulum of 2 kg·m² whose torque grows by 6 N·m/rad and 4 N·m·s/rad:
 
     >>> MAKEA(1, [6.0], [4.0], [2.0])
     array([[ 0.,  1.],

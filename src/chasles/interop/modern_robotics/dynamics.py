@@ -87,7 +87,7 @@ def MassMatrix(thetalist: ArrayLike, Mlist: ArrayLike, Glist: ArrayLike, Slist: 
     Returns
     -------
     ndarray
-        M, kg m², shape (..., n, n), exactly symmetric.
+        M, kg·m², shape (..., n, n), exactly symmetric.
 
     Raises
     ------

@@ -121,7 +121,7 @@ class BodyData(Record):
     mass
         kg.
     jxx, jyy, jzz, jxy, jyz, jxz
-        Elements of the inertia matrix about the centre of mass, in axes parallel to the body's, kg m².
+        Elements of the inertia matrix about the centre of mass, in axes parallel to the body's, kg·m².
     xg, yg, zg
         Centre of mass, m.
     """

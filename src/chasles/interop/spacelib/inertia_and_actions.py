@@ -13,7 +13,7 @@ from chasles.interop.spacelib.routines import routine
 
 @routine(fx=(), fy=(), fz=(), cx=(), cy=(), cz=())
 def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
-    """Action matrix PHI of a force (N) and a couple (N m) about the origin: forces first.
+    """Action matrix PHI of a force (N) and a couple (N·m) about the origin: forces first.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, 
     mass
         kg, shape (...).
     jxx, jyy, jzz, jxy, jyz, jxz
-        Moments and products of inertia about the centre of mass, kg m², shape (...), in axes parallel to those of the
+        Moments and products of inertia about the centre of mass, kg·m², shape (...), in axes parallel to those of the
         frame. jxx is the integral of y² + z² over the mass, jxy that of -x y: the elements of the inertia tensor.
     xg, yg, zg
         Centre of mass, m, shape (...).
