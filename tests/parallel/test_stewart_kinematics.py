@@ -151,6 +151,14 @@ def test_empty_batches_and_broadcasting() -> None:
         ({"architecture": "RRR"}, "there is no architecture of the legs 'RRR'"),
         ({"home": np.ones((4, 4))}, "home is not a pose"),
         ({"axes": np.zeros((6, 3))}, r"axes\[0\] is zero"),
+        (
+            {"axes": np.ones((6, 3)), "home": np.eye(4), "platform": ROBOOP_BASE + 1.0},
+            r"axes\[0\] is parallel to its leg",
+        ),
+        (
+            {"home": np.eye(4), "platform": ROBOOP_BASE + np.array([[0.0], [0], [1], [1], [2], [2]])},
+            "leg 0 has no length",
+        ),
     ],
 )
 def test_impossible_platforms_are_refused(arguments: dict[str, object], message: str) -> None:

@@ -49,9 +49,9 @@ class Margins(NamedTuple):
     Attributes
     ----------
     leg
-        Of the leg lengths, m.
+        Smallest distance of a leg length from its limits, m.
     base_joint, platform_joint
-        Of the joint angles, rad.
+        Smallest distance of a joint angle from its limit, rad.
     clearance
         Smallest distance between the surfaces of two legs that share no joint, m.
     base_side, platform_side

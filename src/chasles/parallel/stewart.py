@@ -10,12 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
-from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
-from chasles.geometry.elementary import Array, pose
-from chasles.geometry.projections import pose_distance, random_rotation
+from chasles.geometry.elementary import Array
+from chasles.geometry.projections import random_rotation
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
+from chasles.parallel.construction import (
+    distinct_points,
+    frozen,
+    home_pose,
+    limits_of_legs,
+    radius,
+    require_distinct_joints,
+    rotational_inertia,
+    six_legs,
+    universal_axes,
+)
 from chasles.parallel.coordinates import PlatformCoordinates
 from chasles.parallel.dynamics import Architecture, Mechanism
 from chasles.parallel.elimination import solve
@@ -29,9 +40,6 @@ from chasles.robot import Robot
 from chasles.sealed import Sealed
 
 _ARCHITECTURES = ("UPS", "SPU", "SPS")
-#: Joints closer than this, relative to the size of their body, are one point.
-_COINCIDENT = 1e-9
-_ROTATION_TOLERANCE = 1e-6
 
 
 class StewartPlatform(Sealed):
@@ -115,20 +123,20 @@ class StewartPlatform(Sealed):
         name: str = "stewart platform",
     ) -> None:
         self.name = str(name)
-        self.base = _frozen(reals(base, "base", (6, 3)))
-        self.platform = _frozen(reals(platform, "platform", (6, 3)))
-        self._require_distinct_joints()
-        self.legs = _six_legs(legs)
+        self.base = frozen(reals(base, "base", (6, 3)))
+        self.platform = frozen(reals(platform, "platform", (6, 3)))
+        require_distinct_joints(self.geometry)
+        self.legs = six_legs(legs)
         self.mass = real(mass, "mass", at_least=0.0)
-        self.center_of_mass = _frozen(reals(center_of_mass, "center_of_mass", (3,)))
-        self.inertia = _frozen(_inertia(inertia))
+        self.center_of_mass = frozen(reals(center_of_mass, "center_of_mass", (3,)))
+        self.inertia = frozen(rotational_inertia(inertia))
         self.architecture = choice(architecture, "architecture of the legs", _ARCHITECTURES)
-        self.home = _frozen(self._default_home() if home is None else _one_pose(home))
-        self.axes = _frozen(self._default_axes() if axes is None else _unit_vectors(axes))
-        self.leg_limits = _frozen(_limits(leg_limits))
-        self.joint_limits = _frozen(reals(joint_limits, "joint_limits", (2,), broadcast=True, above=0.0, at_most=np.pi))
+        self.home = frozen(home_pose(self.geometry, home))
+        self.axes = frozen(universal_axes(self.geometry, self.home, self.architecture, axes))
+        self.leg_limits = frozen(limits_of_legs(leg_limits))
+        self.joint_limits = frozen(reals(joint_limits, "joint_limits", (2,), broadcast=True, above=0.0, at_most=np.pi))
         self.leg_diameter = real(leg_diameter, "leg_diameter", at_least=0.0)
-        self.gravity = _frozen(reals(gravity, "gravity", (3,)))
+        self.gravity = frozen(reals(gravity, "gravity", (3,)))
 
     @property
     def geometry(self) -> Geometry:
@@ -149,7 +157,7 @@ class StewartPlatform(Sealed):
 
         Rotations are compared with translations in this unit.
         """
-        return _radius(self.platform)
+        return radius(self.platform)
 
     @cached_property
     def is_architecturally_singular(self) -> bool:
@@ -160,7 +168,7 @@ class StewartPlatform(Sealed):
         T = np.tile(np.eye(4), (8, 1, 1))
         rng = np.random.default_rng(1)
         T[:, :3, :3] = random_rotation(rng, (8,))
-        T[:, :3, 3] = self.base.mean(axis=0) + rng.normal(size=(8, 3)) * (_radius(self.base) + self.size)
+        T[:, :3, 3] = self.base.mean(axis=0) + rng.normal(size=(8, 3)) * (radius(self.base) + self.size)
         J = np.array([kinematics.jacobian(self.geometry, pose) for pose in T])
         return bool(np.all(singularity(J, self.size).dexterity <= 1e-11))
 
@@ -382,116 +390,6 @@ class StewartPlatform(Sealed):
         q[..., 4:7] = poses[..., :3, 3]
         return np.asarray(robot.normalize(q))
 
-    # Construction
-
-    def _require_distinct_joints(self) -> None:
-        for joints, of_body in ((self.base, "base"), (self.platform, "platform")):
-            spread = np.linalg.svd(joints - joints.mean(axis=0), compute_uv=False)
-            if not spread[1] > _COINCIDENT * spread[0]:
-                shape = "on a line" if spread[0] > _COINCIDENT * np.abs(joints).max() else "in one point"
-                raise ArgumentError(
-                    f"{of_body}: all joints lie {shape}, so the legs cannot hold the platform; give at least three "
-                    "joints that span a triangle"
-                )
-        near_base, near_platform = (
-            np.linalg.norm(joints[:, None] - joints, axis=-1) <= _COINCIDENT * _radius(joints)
-            for joints in (self.base, self.platform)
-        )
-        for i, j in np.argwhere(np.triu(near_base & near_platform, 1)):
-            raise ArgumentError(
-                f"legs {i} and {j} connect the same two points, base {self.base[i]} and platform {self.platform[i]}; "
-                "six different legs are needed"
-            )
-
-    def _default_home(self) -> NDArray[np.float64]:
-        height = np.array([0.0, 0.0, _radius(self.base)])
-        return pose(np.eye(3), self.base.mean(axis=0) + height - self.platform.mean(axis=0))
-
-    def _default_axes(self) -> NDArray[np.float64]:
-        """First axes of the universal joints: perpendicular to the leg at home and to the normal of their body."""
-        legs = kinematics.leg_vectors(self.geometry, self.home)
-        joints = self.base
-        if self.architecture == "SPU":
-            legs, joints = legs @ self.home[:3, :3], self.platform
-        normal = np.linalg.svd(joints - joints.mean(axis=0))[2][2]
-        length = np.linalg.norm(legs, axis=1, keepdims=True)
-        if not np.all(length > _COINCIDENT * self.size):
-            raise ArgumentError(
-                f"leg {int(np.argmin(length))} has no length at the home pose; give another home= or axes= of the "
-                "universal joints"
-            )
-        directions = legs / length
-        tangent = np.cross(normal, directions)
-        along_normal = np.linalg.norm(tangent, axis=1) < 1e-3
-        helper = np.linalg.svd(joints - joints.mean(axis=0))[2][0]
-        tangent[along_normal] = np.cross(helper, directions[along_normal])
-        return np.asarray(tangent / np.linalg.norm(tangent, axis=1, keepdims=True))
-
     def __repr__(self) -> str:
-        kind = f"{len(_distinct(self.base))}-{len(_distinct(self.platform))}"
+        kind = f"{distinct_points(self.base)}-{distinct_points(self.platform)}"
         return f"<StewartPlatform '{self.name}': {kind}, legs {self.architecture}, platform {self.mass:g} kg>"
-
-
-def _distinct(joints: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.unique(np.round(joints / (_COINCIDENT * _radius(joints))), axis=0)
-
-
-def _radius(joints: NDArray[np.float64]) -> float:
-    """Mean distance of points from their centroid."""
-    return float(np.linalg.norm(joints - joints.mean(axis=0), axis=1).mean())
-
-
-def _frozen(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    values = np.asarray(values, dtype=np.float64)
-    values.flags.writeable = False
-    return values
-
-
-def _six_legs(legs: Leg | Sequence[Leg]) -> tuple[Leg, ...]:
-    six = (legs,) * 6 if isinstance(legs, Leg) else tuple(legs)
-    if len(six) != 6:
-        raise ArgumentError(f"legs has {len(six)} legs; give one Leg for all, or six")
-    for leg in six:
-        if not isinstance(leg, Leg):
-            raise ArgumentTypeError(f"legs must hold Leg objects, not {type(leg).__name__}")
-    return six
-
-
-def _inertia(inertia: ArrayLike) -> NDArray[np.float64]:
-    values = reals(inertia, "inertia")
-    matrix = np.diag(values) if values.shape == (3,) else reals(values, "inertia", (3, 3))
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
-        raise ArgumentError("inertia is not symmetric; give the full matrix about the centre of mass")
-    least = np.linalg.eigvalsh(matrix)[0]
-    if least < -1e-12 * np.abs(matrix).max(initial=0.0):
-        raise ArgumentError(f"inertia has the negative principal moment {least:g} kg·m²")
-    return matrix
-
-
-def _one_pose(home: ArrayLike) -> NDArray[np.float64]:
-    T = reals(home, "home", (4, 4))
-    distance = float(pose_distance(T))
-    if not distance <= _ROTATION_TOLERANCE:
-        raise ArgumentError(f"home is not a pose: it is {distance:.3g} away from one")
-    return T
-
-
-def _unit_vectors(axes: ArrayLike) -> NDArray[np.float64]:
-    vectors = reals(axes, "axes", (6, 3))
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.all(lengths > 0.0):
-        raise ArgumentError(f"axes[{int(np.argmin(lengths))}] is zero; it must be the direction of a joint axis")
-    return np.asarray(vectors / lengths)
-
-
-def _limits(leg_limits: ArrayLike) -> NDArray[np.float64]:
-    limits = reals(leg_limits, "leg_limits", infinite=True, at_least=0.0)
-    if limits.shape not in ((2,), (6, 2)):
-        raise ArgumentError(
-            f"leg_limits has shape {limits.shape}; expected (2,) or (6, 2): smallest and largest length"
-        )
-    limits = np.broadcast_to(limits, (6, 2)).copy()
-    for leg, (low, high) in enumerate(limits):
-        if not low < high:
-            raise ArgumentError(f"leg_limits of leg {leg} are ({low:g}, {high:g}); the first must be the smaller one")
-    return limits
