@@ -74,6 +74,26 @@ def test_a_file_as_people_write_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(T, expected, atol=1e-15)
 
 
+def test_a_robot_without_motors_has_no_friction_of_them() -> None:
+    for statement, friction in (("Motor: 1", 62.6111 * 0.415), ("Motor: 0", 0.0), ("", 62.6111 * 0.415)):
+        table = parse_roboop_table(ARM.replace("Motor: 1", statement))
+        assert roboop_description(table).joints[0].coulomb_friction == friction
+
+
+def test_an_immobile_joint_stays_where_it_is_while_the_others_reach() -> None:
+    table = roboop_table(load("puma560"))
+    rows = table.matrix.copy()
+    rows[3, COLUMNS.index("theta")], rows[3, COLUMNS.index("immobile")] = 0.4, 1.0
+    arm = ch.Robot(roboop_description(RoboopTable(rows)))
+    q = np.array([0.3, 0.9, -1.1, 0.4, 0.6, 0.2])
+    for method in ("numeric", "closed form"):
+        found = arm.inverse_kinematics(arm.forward_kinematics(q), q + 0.05, method=method)
+        assert found.success
+        np.testing.assert_allclose(found.q, q, atol=1e-5)
+    assert not arm.inverse_kinematics(arm.forward_kinematics(q + 0.5 * np.eye(6)[3]), q).success
+    assert roboop_table(arm.description).column("immobile").tolist() == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("standard", [True, False])
 @pytest.mark.parametrize("name", ["puma560", "stanford", "scara", "ur5"])
 def test_what_is_written_is_read_again(name: str, standard: bool) -> None:

@@ -11,6 +11,7 @@ Conventions of the file, and what becomes of them here:
 - Equal limits mean no limits, because ROBOOP does not enforce any.
 - Friction is that of the motor: the joint feels ``Gr² B`` and ``|Gr| Cf``. In ROBOOP a negative ratio `Gr` makes
   Coulomb friction drive the joint; here friction opposes motion.
+- ``Motor: 0`` says that the motor's values do not count.
 - An `immobile` joint is held at its initial position by its limits.
 - The fixed last link is the tool with, if it has a mass, a payload.
 - With minimal parameters ``cx cy cz`` are first moments, kg·m, and the inertia is about the origin of the link frame;
@@ -199,6 +200,7 @@ def parse_roboop_table(text: str, name: str = "", *, file: str = "configuration"
         with naming(f"[{name}]"):
             known = {key: _whole(sections[name], key) for key in STATEMENTS}
         dof, fixed = known["dof"], bool(known["Fix"])
+        has_motor = bool(known["Motor"]) or "Motor" not in sections[name]
         if not 1 <= dof + fixed <= MAX_LINKS:
             raise ModelError(f"[{name}]: dof must be from 1 to {MAX_LINKS - fixed}, not {dof}")
         rows = []
@@ -207,7 +209,7 @@ def parse_roboop_table(text: str, name: str = "", *, file: str = "configuration"
             if section not in sections:
                 raise ModelError(f"section [{section}] is missing: [{name}] has dof {dof}{' and Fix' * fixed}")
             with naming(f"[{section}]"):
-                rows.append(_row(sections[section], degrees=bool(known["angle_in_degree"]), motor=known["Motor"]))
+                rows.append(_row(sections[section], bool(known["angle_in_degree"]), has_motor))
         if fixed:
             rows[-1][0] = FIXED
         return RoboopTable(np.array(rows), bool(known["DH"]), bool(known["MinPara"]), name)
@@ -267,13 +269,13 @@ def _whole(values: Mapping[str, str], key: str) -> int:
     return int(value)
 
 
-def _row(values: Mapping[str, str], *, degrees: bool, motor: int) -> list[float]:
+def _row(values: Mapping[str, str], degrees: bool, has_motor: bool) -> list[float]:
     row = {key: _number(values, key) for key in COLUMNS}
     if degrees:
         angles = ["theta", "alpha"]
         angles += [] if row["joint_type"] == PRISMATIC else ["theta_min", "theta_max", "joint_offset"]
         row |= {key: float(np.deg2rad(row[key])) for key in angles}
-    if not motor and not any(key in values for key in MOTOR):
+    if not has_motor:
         row |= dict.fromkeys(MOTOR, 0.0)
     return list(row.values())
 
