@@ -84,14 +84,14 @@ def test_a_compliant_frame_obeys_its_equation_and_does_not_run_away() -> None:
     zero, f, n = np.zeros(3), np.array([1.0, -2.0, 3.0]), np.array([1e-6, 0.0, 0.0])
     desired, pd = rb.Quaternion(0.7, [0.0, 1.0, 0.0]), np.array([0.1, 0.2, 0.3])
     velocities = []
-    for _ in range(2000):
-        frame.control(zero, zero, pd, zero, zero, desired, f, n, 2e-3)
+    for _ in range(600):
+        frame.control(zero, zero, pd, zero, zero, desired, f, n, 8e-3)
         velocities.append(frame.pcp)
         balance = M * frame.pcpp + D * frame.pcp + K * (frame.pc - pd)
         np.testing.assert_allclose(balance, f, atol=1e-9)
     np.testing.assert_allclose(frame.pc - pd, f / K, atol=1e-6)
     np.testing.assert_allclose(2.0 * orientation_error(frame.qc, desired), n / (0.1 * K), rtol=1e-3, atol=1e-12)
-    np.testing.assert_allclose(np.sum(velocities, axis=0) * 2e-3, frame.pc - pd, atol=1e-4)
+    np.testing.assert_allclose(np.sum(velocities, axis=0) * 8e-3, frame.pc - pd, atol=1e-3)
     frame.set_Kp(500.0, 3)
     frame.set_Ko([1.0, 1.0, 1.0])
     for bad in (lambda: frame.set_Kp(1.0, 4), lambda: frame.set_Mp(np.ones(2)), lambda: frame.set_Mp([0, 1, 1], 1)):
@@ -115,17 +115,17 @@ def test_clik_follows_a_moving_frame() -> None:
         rb.Clik(arm, np.ones(2), np.ones(3))
 
 
-def test_the_two_joint_demo_ends_as_chasles_simulates_it(tmp_path: Path) -> None:
-    """ROBOOP holds the set-point during each step, and is 0.017 rad away; here both agree."""
+def test_the_two_joint_demo_ends_as_its_equation_does(tmp_path: Path) -> None:
+    """ROBOOP holds the set-point during each step, and is 0.017 rad away; here every stage has its own."""
     arm = rr()
     simulation = rb.New_dynamics(arm)
     simulation.set_controller(rb.Control_Select(str(pd_file(tmp_path))))
     trajectory = rb.Trajectory_Select(str(path_file(tmp_path)))
     simulation.set_trajectory(trajectory)
     assert simulation.set_robot_on_first_point_of_splines().tolist() == [0.0] * 4
-    simulation.set_time_frame(500)
+    simulation.set_time_frame(200)
     end = simulation.Runge_Kutta4()
-    assert simulation.xout.shape == (4, 2000)
+    assert simulation.xout.shape == (4, 800)
     assert simulation.time == simulation.tout[-1] == pytest.approx(5.0)
 
     def xdot(t: float, x: np.ndarray) -> np.ndarray:
@@ -133,7 +133,7 @@ def test_the_two_joint_demo_ends_as_chasles_simulates_it(tmp_path: Path) -> None
         tau = 25.0 * (p - x[:2]) + 7.0 * (pdot - x[2:])
         return np.concatenate([x[2:], arm.model.forward_dynamics(x[:2], x[2:], tau)])
 
-    np.testing.assert_allclose(end, rb.Runge_Kutta4(xdot, np.zeros(4), 0.0, 5.0, 500)[1][:, -1], atol=1e-9)
+    np.testing.assert_allclose(end, rb.Runge_Kutta4(xdot, np.zeros(4), 0.0, 5.0, 200)[1][:, -1], atol=1e-9)
     assert rb.Dynamics.Instance() is simulation
 
 
@@ -156,7 +156,7 @@ def test_a_cartesian_simulation_starts_on_the_path_and_stays_there(tmp_path: Pat
     simulation.set_trajectory(trajectory)
     simulation.set_robot_on_first_point_of_splines()
     np.testing.assert_allclose(arm.kine(), start, atol=1e-9)
-    simulation.set_time_frame(100)
+    simulation.set_time_frame(40)
     simulation.Runge_Kutta4()
     np.testing.assert_allclose(arm.kine()[:3, 3], points[-1], atol=1e-3)
 
