@@ -15,6 +15,7 @@ from chasles.model.formats.roboop import RoboopTable, from_roboop, parse_roboop_
 from chasles.model.formats.screws import from_screws
 from chasles.model.formats.sdf import from_sdf, parse_sdf
 from chasles.model.formats.spacelib import from_spacelib
+from chasles.model.formats.srdf import EndEffector, Semantics, from_srdf, parse_srdf
 from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
 from chasles.model.formats.to_mjcf import to_mjcf
 from chasles.model.formats.to_roboop import roboop_table, roboop_text, to_roboop
@@ -31,9 +32,11 @@ from chasles.model.tools import with_tool_named
 
 __all__ = [
     "DHTable",
+    "EndEffector",
     "MjcfWarning",
     "RoboopTable",
     "ScrewTable",
+    "Semantics",
     "TomlForm",
     "from_dh",
     "from_mjcf",
@@ -41,6 +44,7 @@ __all__ = [
     "from_screws",
     "from_sdf",
     "from_spacelib",
+    "from_srdf",
     "from_toml",
     "from_urdf",
     "from_xacro",
@@ -49,6 +53,7 @@ __all__ = [
     "parse_mjcf",
     "parse_roboop_table",
     "parse_sdf",
+    "parse_srdf",
     "parse_toml",
     "parse_urdf",
     "read",

@@ -1,0 +1,214 @@
+"""SRDF, MoveIt's companion of URDF: groups of joints, named states, end effectors and pairs of links that may touch.
+
+Source: http://wiki.ros.org/srdf. Read are ``<group>`` with joints, links, chains and other groups, ``<group_state>``,
+``<end_effector>``, ``<disable_collisions>``, ``<passive_joint>`` and ``<virtual_joint>``; everything else is ignored.
+What names joints or links that the robot does not have is left out with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ModelError, warn
+from chasles.model.description import Description
+from chasles.model.formats.files import read_bytes
+from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
+from chasles.model.inertia import ModelWarning
+from chasles.model.record import Record, naming, shortened
+
+_LISTED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class EndEffector(Record):
+    """A gripper or tool: the group of its joints, and the link, and group, that carry it; empty where none is named."""
+
+    group: str
+    parent_link: str
+    parent_group: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Semantics(Record):
+    """What an SRDF file says of a robot.
+
+    Parameters
+    ----------
+    groups
+        Names of the joints of each group, in the order of the robot.
+    states
+        Configurations by name, (nq,) each; joints that a state does not name are at home. Two states of one name in
+        different groups are called ``group.state``.
+    end_effectors
+        Grippers and tools by name.
+    disabled_pairs
+        Pairs of links whose contact does not count, each in alphabetical order, with the reason that the file gives.
+    passive_joints
+        Joints that have no drive.
+    """
+
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    states: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    end_effectors: Mapping[str, EndEffector] = field(default_factory=dict)
+    disabled_pairs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    passive_joints: tuple[str, ...] = ()
+
+
+def from_srdf(path: str | Path, description: Description) -> Semantics:
+    """Read an SRDF file of a robot.
+
+    Parameters
+    ----------
+    path
+        The file.
+    description
+        The robot, whose joints and links the file names.
+
+    Raises
+    ------
+    ModelError
+        The message names the file, the element with its line, and the reason.
+
+    Warns
+    -----
+    ModelWarning
+        The file names joints or links that the robot does not have.
+    """
+    return parse_srdf(read_bytes(path, MAX_BYTES), description, file=str(path))
+
+
+def parse_srdf(text: str | bytes, description: Description, *, file: str = "SRDF text") -> Semantics:
+    """Read the text of an SRDF file of a robot; `file` is its name in messages.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> text = '''<robot name="planar2r"><group name="arm"><chain base_link="link0" tip_link="link2"/></group>
+    ... <group_state name="bent" group="arm"><joint name="joint2" value="1.5"/></group_state></robot>'''
+    >>> read = parse_srdf(text, load("planar2r"))
+    >>> read.groups["arm"], read.states["bent"]
+    (('joint1', 'joint2'), array([0. , 1.5]))
+    """
+    with naming(file):
+        root = parse_xml(text.encode() if isinstance(text, str) else text)
+        if root.tag != "robot":
+            raise ModelError(f"the root element is {root}, not <robot>")
+        reader = _Reader(root, description)
+        semantics = reader.semantics()
+    if reader.unknown:
+        names = ", ".join(map(shortened, list(reader.unknown)[:_LISTED]))
+        more = f" and {len(reader.unknown) - _LISTED} more" if len(reader.unknown) > _LISTED else ""
+        warn(f"{file} names what robot '{description.name}' does not have: {names}{more}", ModelWarning)
+    return semantics
+
+
+class _Reader:
+    def __init__(self, root: Element, description: Description) -> None:
+        self.root = root
+        self.description = description
+        self.joints = {joint.name: joint for joint in description.ordered_joints}
+        self.above = {joint.child: joint for joint in description.joints}
+        self.unknown: dict[str, None] = {}
+        self.virtual = {element.text("name") for element in root.all("virtual_joint")}
+
+    def semantics(self) -> Semantics:
+        groups: dict[str, Element] = {}
+        for element in self.root.all("group"):
+            if element.text("name") in groups:
+                raise ModelError(f"{element}: there are two groups of this name")
+            groups[element.text("name")] = element
+        members = {name: self._joints(name, groups, ()) for name in groups}
+        return Semantics(
+            {name: tuple(joint for joint in self.joints if joint in own) for name, own in members.items()},
+            self._states(),
+            self._end_effectors(groups),
+            self._disabled_pairs(),
+            tuple(name for e in self.root.all("passive_joint") if self._has(name := e.text("name"), self.joints)),
+        )
+
+    def _has(self, name: str, known: Mapping[str, object]) -> bool:
+        """Whether there is such a joint, link or group; names that are not known are remembered."""
+        if name not in known and name not in self.virtual:
+            self.unknown[name] = None
+        return name in known
+
+    def _joints(self, name: str, groups: Mapping[str, Element], inside: tuple[str, ...]) -> set[str]:
+        if not self._has(name, groups):
+            return set()
+        if name in inside:
+            raise ModelError(f"{groups[name]} holds itself: {' → '.join((*inside, name))}")
+        found: set[str] = set()
+        for part in groups[name].children:
+            if part.tag == "joint" and self._has(part.text("name"), self.joints):
+                found.add(part.text("name"))
+            elif part.tag == "link" and self._has(part.text("name"), self._links):
+                if part.text("name") in self.above:
+                    found.add(self.above[part.text("name")].name)
+            elif part.tag == "chain":
+                found |= self._chain(part)
+            elif part.tag == "group":
+                found |= self._joints(part.text("name"), groups, (*inside, name))
+        return found
+
+    @property
+    def _links(self) -> dict[str, None]:
+        return dict.fromkeys(self.description.link_names)
+
+    def _chain(self, chain: Element) -> set[str]:
+        base, link = chain.text("base_link"), chain.text("tip_link")
+        if not all([self._has(base, self._links), self._has(link, self._links)]):
+            return set()
+        return self._joints_above(base) ^ self._joints_above(link)  # up to the link that carries both, and down
+
+    def _joints_above(self, link: str) -> set[str]:
+        found = set()
+        while link in self.above:
+            found.add(self.above[link].name)
+            link = self.above[link].parent
+        return found
+
+    def _states(self) -> dict[str, NDArray[np.float64]]:
+        elements = self.root.all("group_state")
+        names = [element.text("name") for element in elements]
+        states = {}
+        for element, name in zip(elements, names, strict=True):
+            shown = name if names.count(name) == 1 else f"{element.text('group')}.{name}"
+            states[shown] = self._state(element)
+        return states
+
+    def _state(self, element: Element) -> NDArray[np.float64]:
+        q = self.description.home.copy()
+        for part in element.all("joint"):
+            name = part.text("name")
+            if not self._has(name, self.joints) or name not in self.description.starts:
+                continue  # a joint that is fixed, or follows another
+            count = len(self.joints[name].coordinate_names)
+            if count > 1:
+                raise ModelError(f"{part}: states of joints with {count} coordinates are not supported")
+            q[self.description.starts[name][0]] = part.number("value")
+        q.flags.writeable = False
+        return q
+
+    def _end_effectors(self, groups: Mapping[str, Element]) -> dict[str, EndEffector]:
+        found = {}
+        for element in self.root.all("end_effector"):
+            if element.text("group") not in groups:
+                raise ModelError(f"{element} is of the group {shortened(element.text('group'))}, which does not exist")
+            link = element.text("parent_link")
+            link = link if self._has(link, dict.fromkeys(self.description.frame_names)) else ""
+            parent = element.attributes.get("parent_group", "")
+            found[element.text("name")] = EndEffector(element.text("group"), link, parent)
+        return found
+
+    def _disabled_pairs(self) -> dict[tuple[str, str], str]:
+        pairs = {}
+        for element in self.root.all("disable_collisions"):
+            first, second = sorted((element.text("link1"), element.text("link2")))
+            if all([self._has(first, self._links), self._has(second, self._links)]):
+                pairs[first, second] = element.attributes.get("reason", "")
+        return pairs
