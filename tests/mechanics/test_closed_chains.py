@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.oracles.closed_machines import FRICTION, MACHINES, at
 
+import chasles as ch
 from chasles import algorithms as alg
 from chasles.algorithms.loops import loop_jacobian_derivative
+from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, build_tree, inertial_parameters, with_free_base, with_loop
 from chasles.model.tree import Tree
 
@@ -210,3 +212,95 @@ def test_derivatives_are_exact(case: str | int) -> None:
         rates = [of(tree, "inverse_dynamics", q, qd + s * unit, qdd, wrenches=wrenches) for s in (h, -h)]
         close(by_qd[:, k], (rates[0] - rates[1]) / (2.0 * h), 1e-6)
         close(A[n:, k], along(tree, "forward_dynamics", q, unit, qd, tau, wrenches=wrenches), 1e-5)
+
+
+def test_loops_press_as_newton_says() -> None:
+    """The pin of a four-bar carries what the rocker, cut free, needs for its motion."""
+    robot = ch.Robot(MACHINES["four-bar"]()).with_friction(viscous=0.0, coulomb=0.0)
+    q = np.array([robot.integrate(robot.home, [s]) for s in (0.0, 0.2, 0.4)])
+    qd, qdd = np.array([[1.0], [-2.0], [3.0]]), np.array([[4.0], [5.0], [-6.0]])
+    pin = robot.loop_forces(q, qd, qdd)[:, 0]
+    rocker = ch.Robot(robot.description.replace(loops=(), independent=()))
+    v = np.einsum("kij,kj->ki", robot.velocity_map(q), qd)
+    T = robot.forward_kinematics(q, target="rocker")
+    tip = np.zeros((3, 6))
+    force = np.einsum("kij,ki->kj", T[:, :3, :3], pin[:, 3:])
+    tip[:, 3:], tip[:, :3] = force, np.cross([0.4, 0.0, 0.0], force)
+    held = rocker.inverse_dynamics(q, v, robot.joint_accelerations(q, qd, qdd), wrenches={"rocker": tip})
+    assert held[:, 2] == pytest.approx(0.0, abs=1e-9)  # its joint is passive
+
+
+def test_singularities_of_both_kinds_are_named() -> None:
+    robot = ch.Robot(MACHINES["five-bar"]())
+    assert str(robot.singularities(robot.home, part="position")) == "the motors control the robot"
+    # Leg 1 stretched out, upward: its tip at 0.7 m from motor 1 cannot move further.
+    stretched = robot.close([1.2, 0.0, 1.6, 0.3], hold=["motor1", "elbow1"])
+    assert stretched.success
+    report = robot.singularities(stretched.q, part="position")
+    along = np.array([np.cos(1.2), 0.0, np.sin(1.2)])
+    assert (len(report.lost), len(report.uncontrolled)) == (1, 0)
+    assert abs(report.lost[0, 3:] @ along) == pytest.approx(np.linalg.norm(report.lost[0]), rel=1e-6)
+    # The lower bars in one line: with the motors locked, the tip moves across that line.
+    half = 0.5 * np.sqrt(0.8**2)
+    lean = np.arccos((half - 0.125) / 0.3)
+    aligned = np.array([np.pi - lean, 0.0, lean, 0.0])
+    aligned[1], aligned[3] = -aligned[0], np.pi - aligned[2]
+    assert np.abs(robot.loop_constraints(aligned).residual).max() < 1e-12
+    report = robot.singularities(aligned, part="position")
+    assert len(report.uncontrolled) == 1
+    twist = report.uncontrolled[0]
+    assert abs(twist[5]) > 0.1
+    assert twist[3:5] == pytest.approx([0.0, 0.0], abs=1e-9)
+    assert "with all motors locked" in str(report)
+    assert np.isnan(robot.velocity_map(aligned)).any()
+
+
+def test_compiled_calls_take_batches_parameters_and_become_c() -> None:
+    robot = ch.Robot(MACHINES["palletiser"]())
+    q = robot.integrate(robot.home, 0.1 * np.random.default_rng(0).normal(size=(5, 3)))
+    qd, qdd = np.random.default_rng(1).normal(size=(2, 5, 3))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    tree = build_tree(robot.description)
+    for k in range(5):
+        assert tau[k] == pytest.approx(of(tree, "inverse_dynamics", q[k], qd[k], qdd[k]), rel=1e-12)
+    assert robot.forward_dynamics(q, qd, tau) == pytest.approx(qdd, rel=1e-9)
+    heavy = robot.with_values({"links.forearm.mass": 5.0})
+    assert robot.inverse_dynamics(q, qd, qdd, vary={"links.forearm.mass": 5.0}) == pytest.approx(
+        heavy.inverse_dynamics(q, qd, qdd), rel=1e-12
+    )
+    source, header = robot.forward_dynamics.to_c()
+    assert "forward_dynamics" in header
+    assert "sqrt(" in source
+
+
+def test_base_parameters_reproduce_the_torques() -> None:
+    robot = ch.Robot(MACHINES["four-bar"]())
+    base = robot.base_parameters()
+    q = robot.integrate(robot.home, [[0.1], [0.2], [0.5]])
+    qd, qdd = np.random.default_rng(1).normal(size=(2, 3, 1))
+    tau = base.columns(robot.torque_regressor(q, qd, qdd)) @ base.values
+    assert tau == pytest.approx(robot.inverse_dynamics(q, qd, qdd), rel=1e-8)
+    assert len(base) < len(robot.inertial_parameters)
+    with pytest.raises(ArgumentError, match="loops couple"):
+        robot.base_parameters("regrouping")
+
+
+def test_random_configurations_are_closed() -> None:
+    for name in ("five-bar", "Delta"):
+        robot = ch.Robot(MACHINES[name]())
+        q = robot.random_configuration(0, (6,))
+        assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+
+
+def test_friction_alone_does_not_know_the_configuration() -> None:
+    robot = ch.Robot(MACHINES["four-bar"]())
+    with pytest.raises(ArgumentError, match=r"use friction_at\(q, qd\)"):
+        robot.friction_torque([1.0])
+    loss = robot.friction_at(robot.home, [1.0]) @ np.ones(1)
+    motion = robot.velocity_map(robot.home)[:, 0]
+    assert loss == pytest.approx(robot.without_loops().friction_torque(motion) @ motion)
+
+
+def test_what_subtracts_configurations_refuses_loops() -> None:
+    with pytest.raises(ArgumentError, match="takes robots without loops, but loop 'pin' closes robot 'four-bar'"):
+        ch.PDGravity(ch.Robot(MACHINES["four-bar"]()), kp=1.0, kd=1.0)

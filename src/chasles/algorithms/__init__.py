@@ -3,7 +3,8 @@
 Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
 `Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
 `mass_moments`, `newton_euler`, `inverse_dynamics`; `body_motion`, `mass_matrix`, `forward_dynamics`, `linearization`;
-`energy`, `operational_space`; `regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`;
+`energy`, `operational_space`; `regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`,
+`singularities`;
 `attainable_motion`, `grouping`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
@@ -26,7 +27,14 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 2.25
 """
 
-from chasles.algorithms.closed_chain import actuator_forces, for_tree, forces_of_actuators, velocity_map
+from chasles.algorithms.closed_chain import (
+    actuator_forces,
+    for_tree,
+    forces_of_actuators,
+    joint_accelerations,
+    joint_torques,
+    velocity_map,
+)
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
 from chasles.algorithms.energy import (
@@ -63,7 +71,7 @@ from chasles.algorithms.jacobian import (
 )
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
-from chasles.algorithms.loops import LoopConstraints, loop_constraints
+from chasles.algorithms.loops import LoopConstraints, constraint_wrenches, loop_constraints
 from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
 from chasles.algorithms.mobility import Mobility, closed_configurations
 from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
@@ -75,6 +83,7 @@ from chasles.algorithms.reference_motion import (
     passivity_torque,
 )
 from chasles.algorithms.regressors import EnergyRegressors, energy_regressor, momentum_regressor, torque_regressor
+from chasles.algorithms.singularities import Singularities, singularities
 
 __all__ = [
     "Closing",
@@ -86,6 +95,7 @@ __all__ = [
     "MomentumAndDrift",
     "PoseAndJacobian",
     "PowerBalance",
+    "Singularities",
     "TorqueDerivatives",
     "accelerations_by_mass_matrix",
     "actuator_forces",
@@ -101,6 +111,7 @@ __all__ = [
     "column_scales",
     "configuration_rate",
     "consistent_parameters",
+    "constraint_wrenches",
     "coriolis_matrix",
     "coriolis_vector",
     "difference",
@@ -121,6 +132,8 @@ __all__ = [
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_derivative",
+    "joint_accelerations",
+    "joint_torques",
     "kinetic_energy",
     "linearize",
     "loop_constraints",
@@ -138,6 +151,7 @@ __all__ = [
     "power_balance",
     "preferred_columns",
     "regroup",
+    "singularities",
     "torque_regressor",
     "tree_size",
     "velocity_map",

@@ -111,7 +111,33 @@ def velocity_map_rate(tree: Tree, q: Array, qd: Array) -> Array:
 
 
 def joint_accelerations(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return the accelerations of all joints, G q̈ + Ġ q̇."""
+    """Return the accelerations of all joints, G q̈ + Ġ q̇.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd
+        Configuration, shape (nq,), with closed loops; independent velocities and accelerations, shape (n,).
+
+    Returns
+    -------
+    accelerations
+        Shape (joint velocities,), in the order of `Description.joint_velocity_names`.
+
+    Examples
+    --------
+    An arm on a rod, stretched out: its tip, 0.3 m below the rod's end, stays there while the first joint starts to
+    turn at 1 rad/s, but the rod demands no acceleration across it.
+
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
+    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> joint_accelerations(tree, np.zeros(2), np.array([1.0]), np.array([0.0])).round(9) + 0.0
+    array([0., 0.])
+    """
+    if not tree.loops:
+        return qdd
     return joint_acceleration_along(tree, q, qd, qd, qdd)
 
 
@@ -207,9 +233,37 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
 
 def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
     """Forces along the independent velocities: Gᵀ times the tree's torques."""
-    G = velocity_map(tree, q)
-    tau: Array = G.T @ torques.inverse_dynamics(tree, q, G @ qd, joint_accelerations(tree, q, qd, qdd), wrenches)
+    tau: Array = velocity_map(tree, q).T @ joint_torques(tree, q, qd, qdd, wrenches)
     return tau
+
+
+def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
+    """Return the torques that all joints together would need for a motion if nothing else closed the loops.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q, qd, qdd
+        Configuration, shape (nq,), with closed loops; independent velocities and accelerations, shape (n,).
+    wrenches
+        As for `inverse_dynamics`, and with its errors.
+
+    Returns
+    -------
+    torques
+        Shape (joint velocities,), N·m and N: motors and loops give them together.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> joint_torques(tree, np.zeros(2), np.zeros(1), np.zeros(1)).round(5)
+    array([55.15993,  6.12888])
+    """
+    G = velocity_map(tree, q)
+    return torques.inverse_dynamics(tree, q, G @ qd, joint_accelerations(tree, q, qd, qdd), wrenches)
 
 
 def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:

@@ -24,6 +24,7 @@ from chasles.algorithms.joint_motion import (
     joint_rates,
     poses_in_parent,
 )
+from chasles.algorithms.kinematics import body_poses
 from chasles.engine import atan2, cos, sin
 from chasles.geometry.elementary import Array, cross, rotation_taking_z_to, twist_cross
 
@@ -120,9 +121,47 @@ def loop_jacobian_derivative(tree: Tree, q: Array, joint_velocities: Array) -> A
     return np.array(rows).reshape(len(rows), tree.n)
 
 
+def constraint_wrenches(tree: Tree, q: Array) -> Array:
+    """Return the wrench of each constraint: what its loop exerts on the link of frame 2, per unit of its multiplier.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
+
+    Returns
+    -------
+    wrenches
+        Shape (constraints, 6): moment and force in world axes, about the origin of the loop's frame 2. The link of
+        frame 1 gets the opposite ones.
+
+    Examples
+    --------
+    The arm hangs on a rod, which pulls its tip upward if it is under tension:
+
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> constraint_wrenches(tree, np.zeros(2)) + 0.0
+    array([[ 0.,  0.,  0.,  0., -1.,  0.]])
+    """
+    poses, rows = body_poses(tree, q), []
+    for loop in tree.loops:
+        ways = _ways_round(tree, q, loop)
+        R = np.eye(3) if ways.common == WORLD else poses[ways.common][0]
+        for constraint in loop.constraints:
+            _, wrench = _constraint(constraint, ways.ends)
+            rows.append(np.concatenate([R @ (wrench[:3] - cross(ways.ends[1][1], wrench[3:])), R @ wrench[3:]]))
+    return np.array(rows).reshape(len(rows), 6)
+
+
 class _Ways(NamedTuple):
     """The two ways round a loop, seen from the last body that they have in common."""
 
+    common: int
+    """Index of that body."""
     bodies: tuple[list[int], list[int]]
     """On the way to frame 1 and on the way to frame 2, from the common body outward."""
     screws: tuple[list[Array], list[Array]]
@@ -134,8 +173,9 @@ class _Ways(NamedTuple):
 def _ways_round(tree: Tree, q: Array, loop: ClosedLoop) -> _Ways:
     places = loop.first, loop.second
     ways = [_carriers(tree, place.body) for place in places]
+    common = WORLD
     while ways[0] and ways[1] and ways[0][0] == ways[1][0]:
-        ways = [way[1:] for way in ways]
+        common, ways = ways[0][0], [way[1:] for way in ways]
     in_parent = poses_in_parent(tree, joint_positions(tree, q))
     screws: tuple[list[Array], list[Array]] = ([], [])
     ends: list[Pose] = []
@@ -147,7 +187,7 @@ def _ways_round(tree: Tree, q: Array, loop: ClosedLoop) -> _Ways:
             z = R[:, 2]
             of_way.append(np.concatenate([body.angular * z, body.angular * cross(p, z) + body.pitch * z]))
         ends.append((R @ place.R_body_frame, p + R @ place.p_body_frame))
-    return _Ways((ways[0], ways[1]), screws, (ends[0], ends[1]))
+    return _Ways(common, (ways[0], ways[1]), screws, (ends[0], ends[1]))
 
 
 def _carriers(tree: Tree, body: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import Closing, LoopConstraints, Mobility
-from chasles.arguments import reals, whole_number
+from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities
+from chasles.algorithms.singularities import ROWS, Part
+from chasles.arguments import choice, real, reals, whole_number
 from chasles.errors import ModelError
-from chasles.mechanics.computation import Array, Out, Vary, computes
+from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 
 
@@ -75,6 +77,26 @@ class Loops(Described):
     @computes(algorithms.velocity_map, outputs=["G"])
     def velocity_map(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
+    @computes(algorithms.constraint_wrenches, outputs=["wrenches"])
+    def constraint_wrenches(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+
+    @computes(algorithms.joint_accelerations, outputs=["accelerations"])
+    def joint_accelerations(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array: ...
+
+    @computes(algorithms.joint_torques, outputs=["torques"])
+    def joint_torques(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array: ...
+
     @computes(algorithms.actuator_forces, outputs=["forces"])
     def actuator_forces(self, q: ArrayLike, tau: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
@@ -82,6 +104,87 @@ class Loops(Described):
     def forces_of_actuators(
         self, q: ArrayLike, actuator_forces: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
+
+    def loop_forces(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        actuator_forces: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+    ) -> Array:
+        """Return the wrenches with which the loops act in a motion.
+
+        Parameters
+        ----------
+        q, qd, qdd
+            Configurations, shape (..., nq), with closed loops; independent velocities and accelerations, (..., n).
+        actuator_forces
+            Forces of the motors, shape (..., motors); default those of `actuator_forces` for the motion.
+        wrenches, vary
+            As for `inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray
+            Shape (..., loops, 6): moment and force of each loop on the link of its frame 2, about the origin of frame 2
+            in world axes, N·m and N. Where the loops are statically indeterminate, multipliers of the smallest norm.
+
+        Examples
+        --------
+        A rod of 0.3 m holds the tip of an arm that weighs 55.16 N·m about its base, 0.75 m away; without motors:
+
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint2"]}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> arm.loop_forces([0.0, 0.0], [0.0], [0.0])[0, 4].round(3)
+        np.float64(73.547)
+        """
+        loads = np.array(self.joint_torques(q, qd, qdd, wrenches=wrenches, vary=vary))
+        if actuator_forces is None:
+            tau = np.einsum("...ji,...j->...i", self.velocity_map(q), loads)
+            actuator_forces = self.actuator_forces(q, tau)
+        loads[..., list(self.description.actuated_indices)] -= actuator_forces
+        J = np.asarray(self.loop_constraints(q).J)
+        multipliers = np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(J, -1, -2), rcond=1e-9), loads)
+        parts = multipliers[..., None] * self.constraint_wrenches(q)
+        counts = np.cumsum([0, *(loop.constraint_count for loop in self.description.loops)])
+        return np.stack([parts[..., a:b, :].sum(axis=-2) for a, b in itertools.pairwise(counts)], axis=-2)
+
+    def singularities(
+        self, q: ArrayLike, *, target: str | None = None, part: Part = "twist", tolerance: float = 1e-6
+    ) -> Singularities:
+        """Tell which freedoms a closed configuration loses and which motors do not control; see `Singularities`.
+
+        Parameters
+        ----------
+        q
+            Configuration, shape (nq,), with closed loops.
+        target
+            Frame whose motion counts; default the tool.
+        part
+            Part of its motion: "twist", "position" or "orientation".
+        tolerance
+            Share of the largest singular value below which a motion counts as lost.
+
+        Examples
+        --------
+        An arm whose tip hangs on a rod straight above it: the tip stands still while the arm folds.
+
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint2"]}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+        >>> found = arm.singularities([0.0, 0.0], part="position")
+        >>> len(found.lost), len(found.uncontrolled)
+        (1, 0)
+        """
+        position, share = reals(q, "q", (self.nq,)), real(tolerance, "tolerance", above=0.0, at_most=1.0)
+        description = self.description
+        frame = description.frame("tool" if target is None else target).name
+        tree = model.build_tree(description)
+        return algorithms.singularities(tree, position, frame, _part(part), share, self.home)
 
     def close(self, q_guess: ArrayLike, *, hold: Iterable[str] = (), most_iterations: int = 100) -> ClosedConfiguration:
         """Search for closed configurations near guesses.
@@ -185,6 +288,12 @@ class Loops(Described):
             if all(np.abs(algorithms.difference(tree, mode, other)).max(initial=0.0) > 1e-6 for other in modes):
                 modes.append(mode)
         return np.array(modes).reshape(-1, self.nq)
+
+
+def _part(name: str) -> Part:
+    """The part of a frame's motion of this name."""
+    choice(name, "part", ROWS)
+    return next(part for part in ROWS if part == name)
 
 
 def _message(found: Iterable[Closing]) -> str:
