@@ -8,6 +8,7 @@ from chasles.control.adaptive import (
     SlotineLi,
 )
 from chasles.control.admittance import Admittance
+from chasles.control.c_code import LawCost, controller_to_c, law_cost
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.compliant_frame import CompliantFrame
 from chasles.control.computed_torque import ComputedTorque
@@ -49,6 +50,7 @@ __all__ = [
     "HybridForceMotion",
     "Impedance",
     "KalmanFilter",
+    "LawCost",
     "LeeChung",
     "LinearQuadraticGaussian",
     "LinearQuadraticRegulator",
@@ -67,6 +69,8 @@ __all__ = [
     "TimeVaryingRegulator",
     "WholeBodyTorque",
     "as_controller",
+    "controller_to_c",
+    "law_cost",
     "loop_margins",
     "pose_reference",
 ]

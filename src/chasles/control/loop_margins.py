@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,8 @@ from chasles.arguments import real, whole_number
 from chasles.control.controller import Controller
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
-from chasles.engine import Function, Layout, trace
-from chasles.engine.records import Shapes, is_record
-from chasles.errors import ArgumentError
+from chasles.control.traced_law import traced_law
+from chasles.engine import Function
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -119,8 +118,6 @@ def loop_margins(
     """
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
     count = whole_number(places, "places", 1, 10_000)
-    if controller.reference_kind != "joint" or controller.measured_wrench is not None:
-        raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone; margins need that")
     times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
     planned = motion(times)
     law = _linear_law(controller, times, planned, step)
@@ -144,56 +141,21 @@ class _LinearLaw(NamedTuple):
 
 def _linear_law(controller: Controller, times: Floats, planned: Motion, period: float) -> _LinearLaw:
     """Differentiate a law where it follows the motion without error; its memory runs along."""
-    n, memory = planned.q.shape[-1], controller.memory_layout
-    fixed = {name: np.asarray(value) for name, value in controller.parameters.items()}
-    rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
-    row_shapes = _row_shapes(rows)
-    row = Layout({"row": row_shapes}) if row_shapes is not None else Layout({})
-
-    def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, given: Any) -> tuple[Any, Any]:
-        own = dict(fixed)
-        if row_shapes is not None:
-            own["schedule"] = row.split(given).row
-        motion = Motion(*reference.reshape(3, n))
-        tau, following = controller.law(t, q, qd, motion, memory.split(state), own, period)
-        return np.asarray(tau), memory.join(following)
-
-    shapes = {"t": (), "q": (n,), "qd": (n,), "reference": (3 * n,), "state": (memory.size,), "given": (row.size,)}
-    try:
-        function = Function(trace(law, shapes, name="law", outputs=["tau", "following"]))
-    except ArgumentError:
-        raise
-    except Exception as error:
-        raise ArgumentError(f"the law of controller '{controller.name}' cannot be traced: {error}") from error
-    references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
-    given = [row.join({"row": _row_at(rows, k)}) if row_shapes is not None else np.zeros(0) for k in range(len(times))]
-    states = [np.asarray(memory.join(controller.initial_state), dtype=np.float64)]
-    for k in range(len(times) - 1 if memory.size else 0):
-        states.append(function(times[k], planned.q[k], planned.qd[k], references[k], states[-1], given[k])[1])
-    memories = np.array(states) if memory.size else np.zeros((len(times), 0))
-    arguments = (times, planned.q, planned.qd, references, memories, np.array(given))
+    traced = traced_law(controller, times, planned, period)
+    function = Function(traced.program)
+    given = (times, planned.q, planned.qd, traced.references)
+    memories = np.repeat(traced.initial_memory[None], len(times), axis=0)
+    for k in range(len(times) - 1 if traced.initial_memory.size else 0):
+        memories[k + 1] = function(*(part[k] for part in given), memories[k], traced.schedule[k])[1]
+    arguments = (*given, memories, traced.schedule)
     parts = {
         (output, wrt): function.jacobian(output, wrt)(*arguments)
         for output in ("tau", "following")
-        for wrt in ("q", "qd", "state")
+        for wrt in ("q", "qd", "memory")
     }
     D = np.concatenate([parts["tau", "q"], parts["tau", "qd"]], axis=-1)
     B = np.concatenate([parts["following", "q"], parts["following", "qd"]], axis=-1)
-    return _LinearLaw(parts["following", "state"], B, parts["tau", "state"], D)
-
-
-def _row_shapes(rows: Any) -> Shapes | None:
-    """Shapes of one call's part of a schedule."""
-    if rows is None:
-        return None
-    if is_record(rows):
-        return {name: np.shape(part)[1:] for name, part in rows.items()}
-    shape: tuple[int, ...] = np.shape(rows)[1:]
-    return shape
-
-
-def _row_at(rows: Any, k: int) -> Any:
-    return {name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k]
+    return _LinearLaw(parts["following", "memory"], B, parts["tau", "memory"], D)
 
 
 def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:

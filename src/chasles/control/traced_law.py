@@ -1,0 +1,96 @@
+"""A law alone, without plant: one program of a call, and the numbers that its calls along a motion need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.control.controller import Controller
+from chasles.engine import Layout, Program, trace
+from chasles.engine.records import Shapes, is_record
+from chasles.errors import ArgumentError
+from chasles.trajectories import Motion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TracedLaw:
+    """A law of joint motions as a program, with what is given at each call along a motion.
+
+    Attributes
+    ----------
+    program
+        ``(t, q, qd, reference, memory, schedule) -> (tau, following)``: the reference is q, q̇ and q̈, one after
+        another; memory and schedule are vectors.
+    times
+        Times of the calls, shape (k,), s.
+    references
+        References of the calls, shape (k, 3n).
+    schedule
+        Parts of the schedule of the calls, shape (k, m); m = 0 for laws without.
+    initial_memory
+        Memory at the start, shape (s,).
+    """
+
+    program: Program
+    times: Floats
+    references: Floats
+    schedule: Floats
+    initial_memory: Floats
+
+
+def traced_law(controller: Controller, times: Floats, planned: Motion, period: float) -> TracedLaw:
+    """Trace a law with its parameters as constants.
+
+    Raises
+    ------
+    ArgumentError
+        The law follows a frame, measures a wrench, or cannot be traced.
+    """
+    if controller.reference_kind != "joint" or controller.measured_wrench is not None:
+        raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
+    n, memory = planned.q.shape[-1], controller.memory_layout
+    fixed = {name: np.asarray(value) for name, value in controller.parameters.items()}
+    rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
+    shapes = _row_shapes(rows)
+    row = Layout({} if shapes is None else {"row": shapes})
+
+    def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, given: Any) -> tuple[Any, Any]:
+        own = dict(fixed)
+        if shapes is not None:
+            own["schedule"] = row.split(given).row
+        motion = Motion(*reference.reshape(3, n))
+        tau, following = controller.law(t, q, qd, motion, memory.split(state), own, period)
+        return np.asarray(tau), memory.join(following)
+
+    inputs: dict[str, Shapes] = {"t": (), "q": (n,), "qd": (n,), "reference": (3 * n,)}
+    inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
+    try:
+        program = trace(law, inputs, name="law", outputs=["tau", "following"])
+    except ArgumentError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"the law of controller '{controller.name}' cannot be traced: {error}") from error
+    schedule = np.zeros((len(times), 0))
+    if shapes is not None:
+        schedule = np.array([row.join({"row": _row_at(rows, k)}) for k in range(len(times))], dtype=np.float64)
+    references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
+    start = np.asarray(memory.join(controller.initial_state), dtype=np.float64)
+    return TracedLaw(program, times, references, schedule, start)
+
+
+def _row_shapes(rows: Any) -> Shapes | None:
+    """Shapes of one call's part of a schedule."""
+    if rows is None:
+        return None
+    if is_record(rows):
+        return {name: np.shape(part)[1:] for name, part in rows.items()}
+    return np.shape(rows)[1:]
+
+
+def _row_at(rows: Any, k: int) -> Any:
+    return {name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k]
