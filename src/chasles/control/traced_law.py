@@ -89,7 +89,8 @@ def _row_shapes(rows: Any) -> Shapes | None:
         return None
     if is_record(rows):
         return {name: np.shape(part)[1:] for name, part in rows.items()}
-    return np.shape(rows)[1:]
+    shape: tuple[int, ...] = np.shape(rows)[1:]
+    return shape
 
 
 def _row_at(rows: Any, k: int) -> Any:
