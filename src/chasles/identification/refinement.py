@@ -9,7 +9,6 @@ generic instrumental variable approach for industrial robot identification", IEE
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,31 +18,22 @@ from numpy.typing import NDArray
 
 from chasles.arguments import real, reals
 from chasles.control import Controller
-from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
-from chasles.identification.filtering import Signals, filtered_like, filtered_signals
+from chasles.errors import ArgumentError, IdentificationError
+from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import NORMAL_QUANTILE, Parameter
 from chasles.identification.log import Log
-from chasles.identification.regression import HUBER, Fit, Prior, coloured_covariance, weighted_fit
-from chasles.model import parameter_value
+from chasles.identification.output_error import Loop, Solution, Unknowns, fitted, root_mean_square, variation
+from chasles.identification.regression import Fit, coloured_covariance
 from chasles.plant import Plant
 from chasles.plant.plant import as_plant
 from chasles.robot import Robot
-from chasles.simulation import DivergenceWarning, SaturationWarning, simulate
 
 if TYPE_CHECKING:
-    from chasles.simulation.results import Run  # needs xarray
+    pass  # needs xarray
 
 FloatArray = NDArray[np.float64]
 
 OUTPUTS = ("q", "tau")
-DIFFERENCE = 1e-4
-"""Step of the central differences, relative to the parameter or, for one that is zero, to its prior deviation."""
-SPREAD = 1.0
-"""Prior deviation of the logarithm of a positive parameter: a factor of 2.7 up or down."""
-STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-ITERATIONS = 40
-CONVERGED = 1e-4
-"""Change of all unknowns, in standard errors, at which the iteration ends."""
 UNDETERMINED = 0.5
 """Share of its prior deviation that the error of a parameter stays below if the log determines it."""
 EXACT = 1e-9
@@ -180,7 +170,7 @@ def refine(
     whole = as_plant(plant)
     measured = log if isinstance(log, Log) else Log(log, whole.robot)
     signals = filtered_signals(measured, cutoff)
-    unknowns = _Unknowns.of(whole, parameters)
+    unknowns = Unknowns.of(whole, parameters)
     chosen = [name for name in OUTPUTS if name in outputs]
     if not chosen or len(chosen) != len(tuple(outputs)):
         raise ArgumentError(f"outputs must be some of {', '.join(OUTPUTS)}, not {outputs!r}")
@@ -188,7 +178,7 @@ def refine(
     delays = np.atleast_1d(reals(delay, "delay", at_least=0.0)).tolist()
     solutions = {}
     for candidate in delays:
-        loop = _Loop(
+        loop = Loop(
             whole,
             controller,
             reference,
@@ -201,7 +191,7 @@ def refine(
             share,
             options,
         )
-        solution = _fitted(loop)
+        solution = fitted(loop)
         if solution is not None:
             solutions[candidate] = solution
     if not solutions:
@@ -213,197 +203,13 @@ def refine(
     return _result(solutions[min(costs, key=lambda candidate: costs[candidate])], costs)
 
 
-@dataclass(frozen=True, eq=False)
-class _Unknowns:
-    """Numbers to find: logarithms of positive parameters, others as they are."""
-
-    names: tuple[str, ...]
-    first: Mapping[str, FloatArray]
-    is_log: NDArray[np.bool_]
-    prior: Prior
-
-    @classmethod
-    def of(cls, plant: Plant, parameters: Sequence[str] | Mapping[str, float]) -> _Unknowns:
-        if isinstance(parameters, str):
-            raise ArgumentError(f"parameters must be a list of names or a mapping, not the text {parameters!r}")
-        first: dict[str, FloatArray] = {}
-        for name in parameters:
-            if name not in plant.parameters:
-                raise UnknownNameError("parameter of the plant", name, plant.parameters)
-            own = plant.values.get(name)
-            first[name] = (
-                parameter_value(plant.robot.description, name) if own is None else np.asarray(own, dtype=float)
-            )
-        if not first:
-            raise ArgumentError("there are no parameters to refine")
-        flat = np.concatenate([value.ravel() for value in first.values()])
-        is_log = flat > 0.0
-        given = dict(parameters) if isinstance(parameters, Mapping) else {}
-        spread = np.concatenate(
-            [
-                np.full(value.size, real(given.get(name, SPREAD), f"deviation of '{name}'", above=0.0))
-                for name, value in first.items()
-            ]
-        )
-        labels = tuple(
-            name + (f"[{', '.join(map(str, index))}]" if value.ndim else "")
-            for name, value in first.items()
-            for index in np.ndindex(value.shape)
-        )
-        start = np.where(is_log, np.log(np.where(is_log, flat, 1.0)), flat)
-        return cls(labels, first, is_log, Prior(start, spread))
-
-    def numbers(self, x: FloatArray) -> FloatArray:
-        """Parameters (..., p) of unknowns (..., p)."""
-        return np.where(self.is_log, np.exp(np.where(self.is_log, x, 0.0)), x)
-
-    def values(self, x: FloatArray) -> dict[str, FloatArray]:
-        """Arrays by name, for ``vary=``, from unknowns (..., p)."""
-        flat, start, values = self.numbers(x), 0, {}
-        for name, first in self.first.items():
-            values[name] = flat[..., start : start + first.size].reshape((*x.shape[:-1], *first.shape))
-            start += first.size
-        return values
-
-
-@dataclass(frozen=True, eq=False)
-class _Loop:
-    """The closed loop beside its log."""
-
-    plant: Plant
-    controller: Controller
-    reference: Any
-    log: Log
-    signals: Signals
-    unknowns: _Unknowns
-    outputs: Sequence[str]
-    period: float
-    delay: float
-    share: float
-    options: Mapping[str, Any]
-
-    @property
-    def measured(self) -> FloatArray:
-        """Filtered outputs of the log at the samples that are kept, (k, outputs)."""
-        own = {"q": self.signals.q, "tau": self.signals.effort}
-        return np.concatenate([own[name] for name in self.outputs], axis=1)[self.signals.kept()]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the outputs."""
-        return tuple(f"{name} of {joint}" for name in self.outputs for joint in self.plant.robot.joint_names)
-
-    def simulated(self, x: FloatArray) -> FloatArray:
-        """Outputs of the simulation, sampled and filtered as the log was, (..., k, outputs), for unknowns (..., p)."""
-        time = self.log.time - self.log.time[0]
-        values = self.unknowns.values(np.atleast_2d(x))
-        start = self._run(values, self.period, self.log.q[0])
-        # Encoders may sit on the motors' side of elastic joints; these begin where the log does.
-        deflection = (start["q_measured"] - start["q"]).values[:, 0] if "q_measured" in start else 0.0
-        run = self._run(values, float(time[-1]) + self.period, self.log.q[0] - deflection)
-        clock = run["time"].values - run["time"].values[0]
-        names = ["q_measured" if name == "q" and "q_measured" in run else name for name in self.outputs]
-        raw = np.concatenate([run[name].values for name in names], axis=2)
-        kept = self.signals.kept()
-        results = []
-        for one in raw:
-            sampled = np.stack([np.interp(time, clock, column) for column in one.T], axis=1)
-            results.append(
-                filtered_like(self.log, self.signals, sampled)[kept]
-                if np.isfinite(sampled).all()
-                else np.full_like(self.measured, np.nan)
-            )
-        return np.stack(results).reshape(*x.shape[:-1], *self.measured.shape)
-
-    def _run(self, values: Mapping[str, FloatArray], duration: float, q0: FloatArray) -> Run:
-        with warnings.catch_warnings():
-            # Trial values may diverge or saturate; only the ones found matter.
-            for category in (DivergenceWarning, SaturationWarning):
-                warnings.simplefilter("ignore", category)
-            return simulate(
-                self.plant,
-                self.controller,
-                self.reference,
-                duration=duration,
-                period=self.period,
-                delay=self.delay,
-                vary=values,
-                progress=False,
-                **{"q0": q0, **self.options},
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """Unknowns at the end of the iteration, and the residuals of all samples before and after it."""
-
-    loop: _Loop
-    used: NDArray[np.bool_]
-    x: FloatArray
-    A: FloatArray
-    fit: Fit
-    before: FloatArray
-
-    @property
-    def cost(self) -> float:
-        """Sum of squares of the fitted part, of each output relative to its variation."""
-        return float(np.sum((np.where(self.used, self.fit.residuals, 0.0) / _variation(self.loop.measured)) ** 2))
-
-
-def _fitted(loop: _Loop) -> _Solution | None:
-    """Gauss-Newton with the weights of `weighted_fit`; each step is shortened until the sum of squares falls.
-
-    None if the simulation with the first values diverges.
-    """
-    prior, measured, count = loop.unknowns.prior, loop.measured, len(loop.unknowns.names)
-    time = loop.signals.time[loop.signals.kept()]
-    end = loop.signals.time[0] + loop.share * (loop.signals.time[-1] - loop.signals.time[0])
-    used = np.repeat((time <= end)[:, None], measured.shape[1], axis=1)
-    x = prior.mean.copy()
-    step = DIFFERENCE * np.where(loop.unknowns.is_log, 1.0, np.maximum(np.abs(x), prior.deviation))
-
-    def linearized(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        outputs = loop.simulated(np.concatenate([x[None], x + np.diag(step), x - np.diag(step)]))
-        slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
-        return outputs[0], slopes.transpose(1, 2, 0)
-
-    def costs(outputs: FloatArray, x: FloatArray, deviations: FloatArray) -> FloatArray:
-        size = np.where(used, np.abs(measured - outputs) / deviations, 0.0)
-        loss = np.where(size <= HUBER, size**2, HUBER * (2.0 * size - HUBER)).sum(axis=(-2, -1))
-        total = loss + np.sum(((x - prior.mean) / prior.deviation) ** 2, axis=-1)
-        return np.asarray(np.where(np.isfinite(total), total, np.inf))
-
-    outputs, A = linearized(x)
-    if not np.isfinite(A).all():
-        return None
-    before = measured - outputs
-    deviations = _rms(before, used)
-    for _ in range(ITERATIONS):
-        fit = weighted_fit(A, measured - outputs + A @ x, used, prior, deviations)
-        trials = x + np.array(STEP_LENGTHS)[:, None] * (fit.values - x)
-        present = _rms(measured - outputs, used)
-        found = costs(loop.simulated(trials), trials, present)
-        best = int(np.argmin(found))
-        if found[best] >= costs(outputs, x, present) * (1.0 - 1e-10):
-            break
-        moved, x = trials[best] - x, trials[best]
-        following = linearized(x)
-        if not np.isfinite(following[1]).all():
-            break
-        (outputs, A), deviations = following, fit.deviations
-        if (np.abs(moved) * np.sqrt(np.diag(fit.information))).max() < CONVERGED:
-            break
-    fit = weighted_fit(A, measured - outputs + A @ x, used, prior, deviations)
-    return _Solution(loop, used, x, A, replace(fit, values=x, residuals=measured - outputs), before)
-
-
-def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
+def _result(solution: Solution, costs: Mapping[float, float]) -> Refinement:
     loop, fit, used = solution.loop, solution.fit, solution.used
     measured, names, prior = loop.measured, loop.names, loop.unknowns.prior
-    training, unseen = _rms(fit.residuals, used), _rms(fit.residuals, ~used)
+    training, unseen = root_mean_square(fit.residuals, used), root_mean_square(fit.residuals, ~used)
     missed = [
         name
-        for name, rms, all_of_it in zip(names, training, _variation(measured), strict=True)
+        for name, rms, all_of_it in zip(names, training, variation(measured), strict=True)
         if rms > WORST_FIT * all_of_it
     ]
     if len(missed) == len(names):
@@ -412,7 +218,7 @@ def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
             f"{WORST_FIT:.0%} of their variation. Are controller, reference and its beginning those of the log?"
         )
     rows = int(used[:, 0].sum())
-    if (training > EXACT * _variation(measured)).all():
+    if (training > EXACT * variation(measured)).all():
         covariance = coloured_covariance(solution.A[:rows], _part(fit, rows), prior, (slice(0, rows),))
     else:  # residuals of rounding have no spectrum
         sizes = np.sqrt(np.diag(fit.information))
@@ -444,7 +250,7 @@ def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
         parameters=parameters,
         delay=loop.delay,
         costs=costs,
-        before=_rms(solution.before, used),
+        before=root_mean_square(solution.before, used),
         training=training,
         unseen=unseen,
         names=names,
@@ -454,16 +260,3 @@ def _result(solution: _Solution, costs: Mapping[float, float]) -> Refinement:
 
 def _part(fit: Fit, rows: int) -> Fit:
     return replace(fit, residuals=fit.residuals[:rows], weights=fit.weights[:rows])
-
-
-def _rms(residuals: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
-    """RMS of each output over the samples that are used; NaN if none are."""
-    count = used.sum(axis=0)
-    squares = np.where(used, residuals, 0.0) ** 2
-    return np.asarray(np.sqrt(squares.sum(axis=0) / np.where(count, count, np.nan)) + 1e-15)
-
-
-def _variation(measured: FloatArray) -> FloatArray:
-    """Standard deviation of each output over the log, by which the outputs are compared."""
-    deviation = measured.std(axis=0)
-    return np.asarray(np.maximum(deviation, 1e-6 * max(float(deviation.max()), 1e-12)))
