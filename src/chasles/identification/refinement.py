@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from chasles.identification.regression import Fit, coloured_covariance
 from chasles.plant import Plant
 from chasles.plant.plant import as_plant
 from chasles.robot import Robot
-
-if TYPE_CHECKING:
-    pass  # needs xarray
 
 FloatArray = NDArray[np.float64]
 
