@@ -59,7 +59,7 @@ def test_loading_gives_no_warning(name: str) -> None:
     load(name)
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560", "xarm6"}))
+@pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560", "puma560_modified", "xarm6"}))
 @pytest.mark.filterwarnings("error")
 def test_their_inertias_are_physical(name: str) -> None:
     load(shipped_path(name))
@@ -367,3 +367,27 @@ def test_the_irb_140_agrees_with_the_robotics_toolbox() -> None:
     theirs, arm = rtb.models.DH.IRB140(), ch.Robot(load("irb140"))
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (5, 6)):
         np.testing.assert_allclose(arm.forward_kinematics(q), theirs.fkine(q).A, atol=1e-12)
+
+
+def test_the_puma_in_modified_frames_has_the_table_of_roboop() -> None:
+    """The manual's numbers typed again: rows of a, d, mass, centre of mass, moments, and the motors."""
+    robot = load("puma560_modified")
+    lengths = [(0, 0), (0, 0), (0.4318, -0.15005), (0.0203, -0.4318), (0, 0), (0, 0)]
+    centers = [(0, 0, 0), (0.068, 0.006, -0.016), (0, -0.07, 0.014), (0, 0, -0.019), (0, 0, 0), (0, 0, 0.032)]
+    ratios = [-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686]
+    coulomb = [0.415, 0.0985, 0.1185, 0.01405, 0.01188, 0.00723]
+    for joint, link, (a, d), center, ratio, friction in zip(
+        robot.joints, robot.links[1:], lengths, centers, ratios, coulomb, strict=True
+    ):
+        T = joint.T_parent_joint
+        assert (T[0, 3], float(T[2, 2] * T[2, 3] - T[1, 2] * -T[1, 3])) == pytest.approx((a, d), abs=1e-15)
+        assert link.inertia.center_of_mass.tolist() == list(center)
+        assert joint.coulomb_friction == pytest.approx(abs(ratio) * friction, rel=1e-12)
+        assert joint.gear_ratio == ratio
+    assert sum(link.inertia.mass for link in robot.links) == pytest.approx(17.4 + 4.8 + 0.82 + 0.34 + 0.09)
+    # Both descriptions of the arm are as long, and weigh as much.
+    standard = ch.Robot(load("puma560"))
+    ours = ch.Robot(robot)
+    reach = [np.linalg.norm(arm.forward_kinematics(np.zeros(6))[:2, 3]) for arm in (ours, standard)]
+    assert ours.inverse_kinematics.family() == standard.inverse_kinematics.family()
+    assert reach[0] == pytest.approx(np.hypot(0.4318 + 0.0203, 0.15005))
