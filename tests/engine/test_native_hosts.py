@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -50,6 +51,22 @@ def test_older_processors_compute_the_same(older_host: str) -> None:
     np.testing.assert_allclose(torque, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(single(*Q), expected, rtol=1e-3, atol=1e-3)
     np.testing.assert_array_equal(M, np.array([arm.mass_matrix(q) for q in Q[0]]))
+
+
+def test_quick_code_computes_the_same_bit_for_bit_and_is_kept_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CHASLES_CACHE_DIR", str(tmp_path))
+    entries = []
+    results = []
+    for quick in ("0", "1"):
+        monkeypatch.setenv("CHASLES_QUICK_CODE", quick)
+        arm = ch.load("puma560")
+        results.append([arm.forward_dynamics(*Q), *(arm.forward_dynamics(*q) for q in np.swapaxes(Q, 0, 1))])
+        entries.append(cache.info().entries)
+    for ours, quickly in zip(*results, strict=True):
+        np.testing.assert_array_equal(ours, quickly)
+    assert entries[1] == 2 * entries[0]
 
 
 def test_the_quick_way_of_long_programs_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
