@@ -1,7 +1,6 @@
-"""Constants of ROBOOP: codes that files and attributes hold, and tolerances.
+"""Constants of ROBOOP: codes that attributes hold, styles of curves and tolerances.
 
-The codes of errors are kept for reading old programs: nothing here returns them, because wrong input raises an
-exception of `chasles.ChaslesError`.
+Its codes of errors are no more: wrong input raises an exception of `chasles.ChaslesError`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ JOINT_SPACE, CARTESIAN_SPACE = 1, 2
 #: Families of arms that `inv_kin` has formulas for.
 DEFAULT, RHINO, PUMA, SCHILLING = 0, 1, 2, 3
 BASE_FRAME, BODY_FRAME = 0, 1
-CLICK_DH, CLICK_mDH, CLICK_mDH_min_para = 1, 2, 3
 #: Styles of curves, in the words of gnuplot.
 LINES, DATAPOINTS, LINESPOINTS, IMPULSES, DOTS, STEPS, BOXES = (
     "lines",
@@ -27,18 +25,6 @@ LINES, DATAPOINTS, LINESPOINTS, IMPULSES, DOTS, STEPS, BOXES = (
     "boxes",
 )
 LINE_TYPES = (LINES, DATAPOINTS, LINESPOINTS, IMPULSES, DOTS, STEPS, BOXES)
-#: Codes of errors.
-CAN_NOT_OPEN_FILE, CAN_NOT_CREATE_FILE, WRONG_SIZE = -1, -2, -1
-BAD_DATA, EXTRAPOLATION, NOT_IN_RANGE, K_ZERO = -1, -2, -3, 1
-IO_COULD_NOT_OPEN_FILE, IO_MISMATCH_SIZE, IO_DATA_EMPTY, IO_MISMATCH_ELEMENT_NBR, PROBLEM_FILE_READING = (
-    -1,
-    -2,
-    -3,
-    -4,
-    -5,
-)
-X_Y_DATA_NO_MATCH, LABELS_NBR_NO_MATCH = -2, -3
-NITMAX, ITOL = 1000, 1e-6
 #: Below it a number counts as zero (`isZero`, the tests for families of arms).
 EPSILON = 1e-7
 #: Adaptive steps of `rkqc` and `odeint`.
