@@ -68,7 +68,9 @@ def explicit_steps() -> Table:
 
 def implicit_steps() -> Table:
     """Viscous and Coulomb friction that act faster than a period at the wrist."""
-    arm = ch.Robot(panda.chasles_arm().description).with_friction(VISCOUS, COULOMB, coulomb_velocity=0.01)
+    arm = ch.Robot(panda.chasles_arm().description).with_friction(
+        viscous=VISCOUS, coulomb=COULOMB, coulomb_velocity=0.01
+    )
     mj, _ = panda.mujoco()
     model = mj.MjModel.from_xml_string(arm.to_mjcf())
     model.opt.timestep, model.opt.integrator = PERIOD, mj.mjtIntegrator.mjINT_IMPLICITFAST
