@@ -24,6 +24,7 @@ from chasles.inverse_kinematics import (
     Task,
     VelocityLimit,
     solve_rates,
+    solve_tasks,
 )
 from chasles.inverse_kinematics.differential.tasks import Equation
 from chasles.model import Description, Inertia, Joint, Limits, Link
@@ -244,3 +245,38 @@ def test_limits_and_objectives_hold_on_a_floating_base() -> None:
     assert near.success
     with pytest.raises(ArgumentError, match="no closed form"):
         ROBOT.inverse_kinematics(goal, target="left_knee", method="closed form")
+
+
+def test_configurations_for_several_tasks_at_once() -> None:
+    """Feet, hands' places and mass centre of a drawn configuration, from another one; the limits hold."""
+    rng = np.random.default_rng(11)
+    for _ in range(5):
+        start = ROBOT.random_configuration(rng, reach=0.5)
+        start[7:13] *= 0.5
+        goal = ROBOT.integrate(start, 0.3 * rng.normal(size=ROBOT.n))
+        goal[7:13] = goal[7:13].clip(-2.5, 2.5)
+        feet = [FrameTask(ROBOT.forward_kinematics(goal, target=name), name) for name in ("left_knee", "right_knee")]
+        centre = CenterOfMassTask(ROBOT.center_of_mass(goal))
+        for tasks in ([*feet, centre], [[*feet, centre], [PostureTask(start)]]):
+            found = solve_tasks(ROBOT, tasks, start)
+            assert found.success
+            assert max(found.errors[:3]) <= 1e-6
+            assert (np.abs(found.q[7:13]) <= 2.5 + 1e-8).all()
+            for foot in feet:
+                np.testing.assert_allclose(
+                    ROBOT.forward_kinematics(found.q, target=foot.target), foot.T_world_goal, atol=3e-6
+                )
+            np.testing.assert_allclose(ROBOT.center_of_mass(found.q), centre.p_world_goal, atol=3e-6)
+
+
+def test_tasks_that_contradict_each_other_are_no_success() -> None:
+    here, there = np.eye(4), np.eye(4)
+    there[0, 3] = 0.4
+    tasks = [FrameTask(here, "trunk"), FrameTask(there, "trunk")]
+    found = solve_tasks(ROBOT, tasks, ROBOT.neutral)
+    assert not found.success
+    np.testing.assert_allclose(ROBOT.forward_kinematics(found.q, target="trunk")[:3, 3], [0.2, 0.0, 0.0], atol=1e-3)
+    with pytest.raises(ArgumentError, match="max_iterations"):
+        solve_tasks(ROBOT, tasks, max_iterations=0)
+    with pytest.raises(ArgumentError, match="no error"):
+        solve_tasks(ROBOT, [Turn()])

@@ -24,6 +24,7 @@ from chasles.inverse_kinematics import FormulaTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
 from chasles.inverse_kinematics.differential.tasks import inlined
+from chasles.model import build_tree
 from chasles.robot import Robot
 from chasles.sealed import Sealed
 from chasles.trajectories.motion import Motion
@@ -31,10 +32,8 @@ from chasles.trajectories.motion import Motion
 Floats = NDArray[np.float64]
 #: Weight of 1 m/s² at a contact point, beside tasks of weight 1.
 _CONTACT_WEIGHT = 1e2
-#: Weights of all accelerations and of all forces, in `_UNIT_FORCE`: what tasks leave open is small.
-_SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-7
-#: Unit of forces in the program, N, that makes them as large as accelerations.
-_UNIT_FORCE = 100.0
+#: Weights of all accelerations and of all forces, in units of the robot's weight: what tasks leave open is small.
+_SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-4
 
 
 class Contact(Sealed):
@@ -171,6 +170,7 @@ class WholeBodyTorque(RobotController):
         self.plan = plan
         self._programs: dict[Any, Function] = {}
         self._motors = has_motors(robot)
+        self._unit_force = 9.81 * max(sum(body.mass for body in build_tree(robot.description).bodies), 1e-3)
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
@@ -206,14 +206,14 @@ class WholeBodyTorque(RobotController):
                 f"no torques within the motors' limits keep the contacts {[contact.frame for contact in contacts]} of "
                 f"robot '{robot.name}' at q = {np.array2string(q, precision=3)}"
             )
-        qdd, local = found.x[:n], _UNIT_FORCE * found.x[n:]
+        qdd, local = found.x[:n], self._unit_force * found.x[n:]
         tau = np.where(motors, M @ qdd + h - J.T @ local, 0.0)
         turns = [rotation_taking_z_to(contact.normal) for contact in contacts for _ in contact.points]
         forces = [turn @ part for turn, part in zip(turns, local.reshape(-1, 3), strict=True)]
         return Forces(tau, qdd, np.array(forces).reshape(-1, 3))
 
     def _feasible(self, contacts: Sequence[Contact], M: Floats, h: Floats, J: Floats) -> Feasible:
-        """Constraints on (q̈, f), the forces in the axes of their planes and in `_UNIT_FORCE`."""
+        """Constraints on (q̈, f), the forces in the axes of their planes and in units of the robot's weight."""
         n, k, motors = len(h), len(J), self._motors
         limits = self.robot.effort_limits
         limited = motors & np.isfinite(limits) & (limits > 0.0)
@@ -223,13 +223,15 @@ class WholeBodyTorque(RobotController):
             x = n + 3 * place
             for row, (axis, sign) in enumerate(((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0))):
                 pyramid[4 * place + row, [x + axis, x + 2]] = sign, -friction / np.sqrt(2.0)
-        motion = np.hstack([M, -_UNIT_FORCE * J.T])
+        motion = np.hstack([M, -self._unit_force * J.T])
         A = np.concatenate([motion[~motors], motion[limited], pyramid])
         lower = np.concatenate([-h[~motors], -limits[limited] - h[limited], np.full(len(pyramid), -UNBOUNDED)])
         upper = np.concatenate([-h[~motors], limits[limited] - h[limited], np.zeros(len(pyramid))])
         least, most = np.full(n + k, -UNBOUNDED), np.full(n + k, UNBOUNDED)
         least[n + 2 :: 3] = 0.0
-        most[n + 2 :: 3] = np.minimum([c.highest_force / _UNIT_FORCE for c in contacts for _ in c.points], UNBOUNDED)
+        most[n + 2 :: 3] = np.minimum(
+            [c.highest_force / self._unit_force for c in contacts for _ in c.points], UNBOUNDED
+        )
         return Feasible(least, most, Inequalities(A, lower, upper))
 
     def _program(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact]) -> Function:

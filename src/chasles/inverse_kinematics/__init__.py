@@ -19,8 +19,10 @@ from chasles.inverse_kinematics.differential import (
     PostureTask,
     RelativeFrameTask,
     Task,
+    TaskSolution,
     VelocityLimit,
     solve_rates,
+    solve_tasks,
 )
 from chasles.inverse_kinematics.jacobians import (
     Ellipsoid,
@@ -59,6 +61,7 @@ __all__ = [
     "Solution",
     "Status",
     "Task",
+    "TaskSolution",
     "VelocityLimit",
     "condition_number",
     "damped_inverse",
@@ -67,5 +70,6 @@ __all__ = [
     "selectively_damped_inverse",
     "singular_directions",
     "solve_rates",
+    "solve_tasks",
     "velocity_ellipsoid",
 ]

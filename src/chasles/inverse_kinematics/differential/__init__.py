@@ -1,6 +1,7 @@
 """Differential inverse kinematics: joint rates for motions and tasks, step by step."""
 
 from chasles.inverse_kinematics.differential.closed_loop import ClosedLoopInverseKinematics
+from chasles.inverse_kinematics.differential.configuration import TaskSolution, solve_tasks
 from chasles.inverse_kinematics.differential.limits import (
     AccelerationLimit,
     CombinedLimit,
@@ -43,6 +44,8 @@ __all__ = [
     "PostureTask",
     "RelativeFrameTask",
     "Task",
+    "TaskSolution",
     "VelocityLimit",
     "solve_rates",
+    "solve_tasks",
 ]

@@ -177,7 +177,7 @@ def solve_rates(
     >>> np.abs(arm.forward_kinematics(q) - goal).max() < 1e-4
     np.True_
     """
-    levels = _levels(tasks)
+    levels = levels_of(tasks)
     position = reals(q, "q", (robot.nq,))
     rates = np.zeros(robot.n) if qd is None else reals(qd, "qd", (robot.n,))
     dt = dt if dt.__class__ is float and 0.0 < dt < inf else real(dt, "dt", above=0)
@@ -203,7 +203,7 @@ def solve_rates(
     return JointRates(found.x, bounds, found.missed.size, found.flag, robot, position)
 
 
-def _levels(tasks: Sequence[Task] | Sequence[Sequence[Task]]) -> list[list[Task]]:
+def levels_of(tasks: Sequence[Task] | Sequence[Sequence[Task]]) -> list[list[Task]]:
     """Lists of tasks, one for each level of priority."""
     given: list[Any] = list(tasks)
     nested = [isinstance(item, (list, tuple)) for item in given]

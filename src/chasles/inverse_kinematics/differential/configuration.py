@@ -1,0 +1,143 @@
+"""Configurations in which several tasks are done at once: steps of differential inverse kinematics to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.arguments import real, reals, whole_number
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.differential.limits import (
+    CombinedLimit,
+    ConfigurationLimit,
+    Limit,
+    VelocityLimit,
+    joint_positions,
+)
+from chasles.inverse_kinematics.differential.step import levels_of, solve_rates
+from chasles.inverse_kinematics.differential.tasks import FormulaTask, PostureTask, Task
+from chasles.inverse_kinematics.ranges import joint_limits
+from chasles.mechanics import Mechanics
+
+#: Longest step of a degree of freedom, rad or m.
+_LONGEST = 0.5
+#: Steps without a smaller error after which the search ends, and by how much an error must be smaller to count.
+_PATIENCE, _PROGRESS = 15, 0.99
+#: A joint this little beyond its limit, rad or m, stands at it.
+_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSolution:
+    """A configuration for tasks, and how well it does them.
+
+    Attributes
+    ----------
+    q
+        Configuration, (nq,): the solution, or the closest one that was found.
+    success
+        Whether every task that counts is done within the tolerance, and all joints are within their limits.
+    errors
+        Largest error of each task, rad or m, in the order of the tasks.
+    iterations
+        Number of steps.
+    """
+
+    q: NDArray[np.float64]
+    success: bool
+    errors: tuple[float, ...]
+    iterations: int
+
+
+def solve_tasks(
+    robot: Mechanics,
+    tasks: Sequence[FormulaTask] | Sequence[Sequence[FormulaTask]],
+    q0: ArrayLike | None = None,
+    *,
+    limits: Sequence[Limit | CombinedLimit] = (ConfigurationLimit(1.0),),
+    tolerance: float = 1e-6,
+    max_iterations: int = 200,
+) -> TaskSolution:
+    """Configuration in which several frames, the centre of mass and more are where tasks want them, at once.
+
+    From q0, steps of `solve_rates` lead there: Gauss and Newton's method within the limits. It finds the solution
+    nearest to where it starts, if there is one, and the least weighted error near there otherwise.
+
+    Parameters
+    ----------
+    robot
+        Robot whose joints move, a floating base included.
+    tasks
+        As for `solve_rates`. What must be done is the first of several lists; of tasks in one list it is all but
+        postures and damping.
+    q0
+        Where to start, (nq,); default the robot's home.
+    limits
+        What bounds each step; default the limits of position. A `ClearanceLimit` keeps bodies apart on the way.
+    tolerance
+        Largest error of what must be done, rad and m.
+    max_iterations
+        Most steps.
+
+    Raises
+    ------
+    MissingExtraError
+        If DAQP is not installed.
+    ArgumentError
+        If shapes do not fit, numbers are not finite, or there is no task.
+
+    Examples
+    --------
+    Both a place for the tool and one for the elbow of a seven-axis arm:
+
+    >>> import chasles as ch
+    >>> from chasles.inverse_kinematics import PositionTask
+    >>> arm = ch.load("panda")
+    >>> there = arm.home + 0.2
+    >>> places = {name: arm.forward_kinematics(there, target=name)[:3, 3] for name in ("tool", "panda_link4")}
+    >>> found = solve_tasks(arm, [PositionTask(place, name) for name, place in places.items()])
+    >>> found.success, max(found.errors) < 1e-6
+    (True, True)
+    """
+    levels = levels_of(tasks)
+    for task in (task for level in levels for task in level):
+        if not isinstance(task, FormulaTask):
+            raise ArgumentError(f"{task!r} has no error: solve_tasks takes tasks with a formula")
+    q = reals(robot.home if q0 is None else q0, "q0", (robot.nq,))
+    tolerance = real(tolerance, "tolerance", above=0.0)
+    most = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
+    every: list[Any] = [task for level in levels for task in level]
+    counting: list[Any] = (
+        list(levels[0]) if len(levels) > 1 else [task for task in every if _must_be_done(task)] or every
+    )
+    dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in every] + [1e-3])
+    bounds = [*limits, VelocityLimit(_LONGEST / dt)]
+    best, smallest, idle = q, np.inf, 0
+    for iteration in range(most + 1):
+        error = max(_error(robot, task, q) for task in counting)
+        idle = 0 if error < _PROGRESS * smallest else idle + 1
+        if error < smallest:
+            best, smallest = q, error
+        if error <= 0.1 * tolerance or idle > _PATIENCE or iteration == most:
+            break
+        q = np.asarray(robot.integrate(q, dt * solve_rates(robot, q, tasks, dt, limits=bounds).qd))
+    lower, upper = joint_limits(robot)[:2]
+    position = joint_positions(robot, best)
+    inside = bool(((position >= lower - _ROUNDING) & (position <= upper + _ROUNDING)).all())
+    errors = tuple(_error(robot, task, best) for task in every)
+    return TaskSolution(best, bool(smallest <= tolerance) and inside, errors, iteration)
+
+
+def _must_be_done(task: Task) -> bool:
+    return hasattr(task, "gain") and not isinstance(task, PostureTask)
+
+
+def _error(robot: Mechanics, task: FormulaTask, q: NDArray[np.float64]) -> float:
+    """Largest error of a task's rows that count."""
+    _, b, weight = task.equation(robot, q)
+    gain = float(np.max(getattr(task, "gain", 1.0)))
+    return float(np.abs(b[weight > 0.0]).max(initial=0.0)) / gain if gain else 0.0
