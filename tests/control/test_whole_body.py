@@ -117,6 +117,7 @@ def test_slippery_ground_and_weak_motors_are_respected() -> None:
     assert free.contact_forces[:, 0].sum() > 2.0 * found.contact_forces[:, 0].sum() > 0.0
 
 
+@pytest.mark.slow
 def test_a_quadruped_stands_and_squats_on_springy_ground() -> None:
     ground = [
         ch.ContactPlane(f"ground_{foot}", foot, point=[0, 0, 0], normal=[0, 0, 1], stiffness=3e4, damping=300.0,
