@@ -90,8 +90,8 @@ interval.</p>
 <h3>Poles of the design</h3>
 <div class="table">{_poles(results, robot)}</div>
 <p class="quiet">Natural frequency [rad/s], damping ratio, third pole [rad/s], stiffness [1/s²] that each law was
-designed for, for the model it believes in and without delay. Bold: lower than asked for, because the sample period is
-too long.</p>
+designed for: in continuous time and without delay, for the model it believes in. Bold: lower than asked for, because
+the sample period is too long.</p>
 <h3>Effects of the unknowns</h3>
 <div class="table">{_effects(results, robot)}</div>
 <p class="quiet">Standardised rank regression of the error on all unknowns at once, with 95 % intervals: 1 orders the
