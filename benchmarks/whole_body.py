@@ -55,8 +55,7 @@ def tables() -> Iterator[Table]:
         ("", "a step", "ratio"),
         notes=[
             "Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python. The limits "
-            "are "
-            "kept without being active: Chasles then needs no DAQP. Where some are, its 20 µs count for all."
+            "are kept without being active: Chasles then needs no DAQP. Where some are, its 20 µs count for all."
         ],
     )
     table.add("Chasles", seconds(times["Chasles"]), "")
