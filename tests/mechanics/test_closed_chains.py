@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 
 import numpy as np
@@ -255,6 +256,15 @@ def test_singularities_of_both_kinds_are_named() -> None:
     assert np.isnan(robot.velocity_map(aligned)).any()
 
 
+def test_closed_chains_take_the_arguments_of_trees() -> None:
+    tree, _ = made("four-bar")
+    closed = [getattr(alg, name) for name in alg.__all__ if inspect.isfunction(getattr(alg, name))]
+    for algorithm in closed:
+        own = alg.for_tree(algorithm, tree)
+        assert list(inspect.signature(own).parameters) == list(inspect.signature(algorithm).parameters), own
+    assert sum(alg.for_tree(algorithm, tree) is not algorithm for algorithm in closed) > 25
+
+
 def test_compiled_calls_take_batches_parameters_and_become_c() -> None:
     robot = ch.Robot(MACHINES["palletiser"]())
     q = robot.integrate(robot.home, 0.1 * np.random.default_rng(0).normal(size=(5, 3)))
@@ -301,6 +311,7 @@ def test_friction_alone_does_not_know_the_configuration() -> None:
     assert loss == pytest.approx(robot.without_loops().friction_torque(motion) @ motion)
 
 
-def test_what_subtracts_configurations_refuses_loops() -> None:
+def test_what_needs_independent_coordinates_refuses_loops() -> None:
+    robot = ch.Robot(MACHINES["four-bar"]())
     with pytest.raises(ArgumentError, match="takes robots without loops, but loop 'pin' closes robot 'four-bar'"):
-        ch.PDGravity(ch.Robot(MACHINES["four-bar"]()), kp=1.0, kd=1.0)
+        ch.check(ch.PointToPoint(robot.home, robot.home, 1.0), robot)

@@ -111,3 +111,12 @@ def test_the_audit_shows_a_dead_centre_of_the_chosen_joint_and_another_choice_pa
     assert lost["stroke"] > 1e-3
     assert lost["motor"] < 1e-7
     assert not np.isfinite(ch.Robot(machine).velocity_map([0.0, 0.0, 0.4])).all()
+
+
+@pytest.mark.parametrize("name", ["palletiser", pytest.param("Delta", marks=pytest.mark.slow)])
+def test_controllers_follow_motions_of_the_motors(name: str) -> None:
+    robot = ch.Robot(MACHINES[name]())
+    motion = ch.PointToPoint(robot.home, robot.integrate(robot.home, np.full(robot.n, 0.2)), 0.4)
+    run = ch.simulate(robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion)
+    assert gap(robot, run) < 1e-12
+    assert float(np.abs(run.error).max()) < 2e-4

@@ -379,10 +379,10 @@ def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "w
 # Regressors, and dynamics along a reference motion.
 
 
-def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple[int, ...] | None = None) -> Array:
     """Gᵀ Y."""
     G, accelerations = velocity_map(tree, q), joint_accelerations(tree, q, qd, qdd)
-    Y: Array = G.T @ regressors.torque_regressor(tree, q, G @ qd, accelerations)
+    Y: Array = G.T @ regressors.torque_regressor(tree, q, G @ qd, accelerations, columns)
     return Y
 
 

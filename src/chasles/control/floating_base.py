@@ -103,9 +103,8 @@ def tracking_error(robot: Robot, q: Any, qd: Any, reference: Motion) -> Tracking
     error = np.asarray(robot.difference(q, reference.q))
     velocity, acceleration = np.array(reference.qd), np.array(reference.qdd)
     for joint in robot.description.coordinates:
-        if joint.has_quaternion:
-            start = robot.description.starts[joint.name][1]
-            own = slice(start, start + len(joint.velocity_names))
+        own = robot.description.velocity_places(joint.name)
+        if joint.has_quaternion and own.stop:
             towards: Any = adjoint(exp_pose(error[own])) if joint.kind == "free" else exp_rotation(error[own])
             velocity[own], acceleration[own] = towards @ velocity[own], towards @ acceleration[own]
     return TrackingError(error, velocity - qd, acceleration)

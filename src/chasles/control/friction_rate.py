@@ -25,7 +25,7 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], furth
         Damping of the joints that is not in the description, shape (n,), N·m·s/rad.
     """
     description = robot.description
-    damping = np.zeros(robot.n) + further
+    damping = np.zeros(len(description.joint_velocity_names))
     for name, (driver, ratio, _) in description.mimics.items():
         joint = description.joint(name)
 
@@ -37,9 +37,11 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], furth
             slope += largest("coulomb_friction") / largest("coulomb_velocity")
         first = description.starts[driver][1]
         damping[first : first + len(joint.freedoms)] += ratio**2 * slope
-    if not damping.any():
+    if not (damping.any() or np.any(further)):
         return 0.0
-    return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ np.diag(damping)).real.max())
+    G = np.asarray(robot.velocity_map(q)) if description.loops else np.eye(robot.n)
+    felt = G.T @ np.diag(damping) @ G + np.diag(np.zeros(robot.n) + further)
+    return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ felt).real.max())
 
 
 def friction_feedback_warning(model: Robot, period: float, instead: str) -> str | None:

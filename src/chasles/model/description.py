@@ -342,6 +342,19 @@ class Description(Record):
             indices += meant
         return tuple(indices)
 
+    def velocity_places(self, joint: str) -> slice:
+        """Return where the velocities of a joint stand in qd; empty where loops make it follow others.
+
+        Examples
+        --------
+        >>> hip = Joint("hip", "spherical", "body", "leg")
+        >>> Description("leg", links=(Link("body"), Link("leg")), joints=(hip,)).velocity_places("hip")
+        slice(0, 3, None)
+        """
+        start, count = self.starts[joint][1], len(self.joint(joint).velocity_names)
+        places = [place for place, index in enumerate(self.independent_indices) if start <= index < start + count]
+        return slice(places[0], places[0] + count) if len(places) == count else slice(0, 0)
+
     def link(self, name: str) -> Link:
         """Return the link of this name."""
         for link in self.links:

@@ -336,9 +336,8 @@ class PostureTask(FormulaTask):
         error = inlined(robot.difference.specialize(), q, posture)
         J: Any = np.eye(robot.n)
         for joint in robot.description.coordinates:
-            if joint.has_quaternion:  # as in `_pose_equation`
-                start = robot.description.starts[joint.name][1]
-                own = slice(start, start + len(joint.velocity_names))
+            own = robot.description.velocity_places(joint.name)
+            if joint.has_quaternion and own.stop:  # as in `_pose_equation`
                 inverse = inverse_left_jacobian_pose if joint.kind == "free" else inverse_left_jacobian_rotation
                 J = J.astype(error.dtype)
                 J[own, own] = inverse(error[own])
@@ -377,8 +376,10 @@ def free_velocities(robot: Mechanics) -> NDArray[np.bool_]:
         known = np.zeros(robot.n, dtype=bool)
         for joint in robot.description.coordinates:
             if joint.kind == "free":
-                start = robot.description.starts[joint.name][1]
-                known[start : start + 6] = True
+                known[robot.description.velocity_places(joint.name)] = True
+        if robot.description.loops and robot.description.actuated:  # motors of other joints may move it
+            motors = robot.velocity_map(robot.home)[list(robot.description.actuated_indices)]
+            known &= ~(np.abs(motors) > 1e-9).any(axis=0)
         known.flags.writeable = False
         known = robot.__dict__.setdefault("_free_velocities", known)
     return known
