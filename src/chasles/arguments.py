@@ -68,10 +68,7 @@ def reals(
     ...
     chasles.errors.ArgumentError: q has shape (2,); expected (..., 6)
     """
-    given = as_array(values, "", name)
-    if isinstance(given, Traced) or given.dtype.kind == "O":
-        raise ArgumentTypeError(f"{name} must hold numbers, not values that are being traced")
-    array = np.array(given, dtype=np.float64)
+    array = doubles(values, name).copy()
     if shape is not None and array.shape != shape and (broadcast or not _is_batch_of(array, shape)):
         array = _of_shape(array, name, shape, broadcast)
     if not _all_finite(array):
@@ -103,6 +100,23 @@ def real(
     0.004
     """
     return float(reals(value, name, (), at_least=at_least, above=above, at_most=at_most, infinite=infinite))
+
+
+def doubles(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return real numbers of any shape as an array of doubles, NaN and infinite values as they are.
+
+    >>> doubles([[1, 2], [3, np.nan]], "A")
+    array([[ 1.,  2.],
+           [ 3., nan]])
+    >>> doubles("one", "A")
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentTypeError: A must be an array of real numbers, not 'one'
+    """
+    given = as_array(values, "", name)
+    if isinstance(given, Traced) or given.dtype.kind == "O":
+        raise ArgumentTypeError(f"{name} must hold numbers, not values that are being traced")
+    return np.asarray(given, dtype=np.float64)
 
 
 def whole_number(value: Any, name: str, at_least: int, at_most: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
@@ -140,7 +141,7 @@ def _checked_forces(forces: Mapping[str, float]) -> Mapping[str, float]:
 
 def _axes(forces: Mapping[str, float], R_world_task: ArrayLike | None) -> NDArray[np.float64]:
     """Axes of force as rows (k, 6) in world axes."""
-    R = np.eye(3) if R_world_task is None else np.array(R_world_task, dtype=float)
+    R = np.eye(3) if R_world_task is None else reals(R_world_task, "R_world_task")
     if R.shape != (3, 3) or not rotation_distance(R) < 1e-9:
         raise ArgumentError("R_world_task must be a rotation, shape (3, 3)")
     both = np.zeros((6, 6))

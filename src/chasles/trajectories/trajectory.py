@@ -8,8 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
-from chasles.engine.arguments import as_array
+from chasles.arguments import doubles, real
 from chasles.errors import ArgumentError
 from chasles.sealed import Sealed
 
@@ -109,4 +108,4 @@ def checked_step(dt: float) -> float:
 
 def as_times(t: ArrayLike) -> NDArray[np.float64]:
     """Return times of any shape as doubles; they may be NaN or infinite."""
-    return np.asarray(as_array(t, "", "t"), dtype=np.float64)
+    return doubles(t, "t")

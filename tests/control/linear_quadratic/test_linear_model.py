@@ -131,8 +131,8 @@ def test_nan_stays_in_its_sample_and_infinity_does_not_hang() -> None:
     [
         (np.ones((2, 3)), np.ones((2, 1)), 0.1, r"A must have shape \(..., n, n\), not \(2, 3\)"),
         (np.eye(2), np.ones((3, 1)), 0.1, r"B must have shape \(..., 2, m\), not \(3, 1\)"),
-        (np.eye(2), np.ones((2, 1)), 0.0, "the period must be a positive number of seconds, not 0.0"),
-        (np.eye(2), np.ones((2, 1)), np.inf, "the period must be a positive number of seconds, not inf"),
+        (np.eye(2), np.ones((2, 1)), 0.0, "period is 0.0; it must be positive"),
+        (np.eye(2), np.ones((2, 1)), np.inf, "period is inf; it must be finite"),
     ],
 )
 def test_what_does_not_fit_is_refused(A: np.ndarray, B: np.ndarray, period: float, message: str) -> None:

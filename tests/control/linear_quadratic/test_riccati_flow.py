@@ -115,7 +115,7 @@ def test_batches() -> None:
     ("change", "message"),
     [
         ({"A": np.eye(4)}, "A and B must have shapes"),
-        ({"step": 0.0}, "the step must be a positive number of seconds"),
+        ({"step": 0.0}, "step is 0.0; it must be positive"),
         ({"R": 0.0}, "R must be positive definite"),
         ({"terminal": -1.0}, "terminal must be positive semidefinite"),
     ],

@@ -85,18 +85,14 @@ class LeeChung(RobotController):
         self.offset = bool(offset)
         n = robot.n
         size = 3 * n + self.offset
-        if not 0.0 < forgetting <= 1.0:
-            raise ArgumentError(f"forgetting must be in (0, 1], not {forgetting!r}")
-        if not covariance_limit >= 1.0:
-            raise ArgumentError(f"covariance_limit must be at least 1, not {covariance_limit!r}")
         default = np.repeat([1.0, 1e-3, 100.0], [2 * n, n, int(self.offset)])
         spread = reals(default if covariance is None else covariance, "covariance", (size,), broadcast=True, above=0.0)
         parameters = {
             "state_weight": _state_weight(rate, state_weight, n),
             "torque_weight": reals(torque_weight, "torque_weight", (n,), broadcast=True, above=0.0),
-            "forgetting": np.array(forgetting, dtype=float),
+            "forgetting": reals(forgetting, "forgetting", (), above=0.0, at_most=1.0),
             "covariance": spread,
-            "covariance_limit": np.array(covariance_limit, dtype=float),
+            "covariance_limit": reals(covariance_limit, "covariance_limit", (), at_least=1.0, infinite=True),
         }
         pose = robot.home if initial_pose is None else reals(initial_pose, "initial_pose", (n,), broadcast=True)
         A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
@@ -140,8 +136,8 @@ def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArr
     if rate is not None:
         mixture = np.concatenate([real(rate, "rate") * np.eye(n), np.eye(n)], axis=1)
         return np.asarray(mixture.T @ mixture)
-    array = np.asarray(weight, dtype=float)
+    array = reals([] if weight is None else weight, "state_weight")
     matrix = np.diag(array) if array.ndim == 1 else array
-    if matrix.shape != (2 * n, 2 * n) or not np.isfinite(matrix).all() or not np.array_equal(matrix, matrix.T):
+    if matrix.shape != (2 * n, 2 * n) or not np.array_equal(matrix, matrix.T):
         raise ArgumentError(f"state_weight must be symmetric, of shape ({2 * n}, {2 * n}) or its diagonal ({2 * n},)")
     return matrix

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import doubles
 from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import backward_riccati
@@ -103,7 +104,7 @@ def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial
     n = A.shape[-1]
     first = weight_matrix(initial, n, "initial", definite=False)
     V = weight_matrix(V, C.shape[-2], "V", definite=True)
-    noise = np.asarray(W, dtype=float)
+    noise = doubles(W, "W")
     noise = noise[..., ::-1, :, :] if noise.ndim > 2 else weight_matrix(noise, n, "W", definite=False)
     P = backward_riccati(_T(A)[..., ::-1, :, :], _T(C)[..., ::-1, :, :], noise, V, first, every_cost=True).P[
         ..., :0:-1, :, :
@@ -169,7 +170,7 @@ class KalmanFilter:
         initial: ArrayLike | None = None,
     ) -> None:
         self.A, self.B = as_system(A, B)
-        self.C = np.asarray(C, dtype=float)
+        self.C = doubles(C, "C")
         if (self.A.ndim > 2) != (initial is not None):
             raise ArgumentError(
                 "a filter along a motion, with A of every step, needs `initial`; a stationary one does not"
@@ -181,18 +182,18 @@ class KalmanFilter:
 
     def correct(self, x: ArrayLike, y: ArrayLike, k: int = 0) -> Floats:
         """Estimate after measuring y (..., p) at step k, from the prediction x (..., n)."""
-        x = np.asarray(x, dtype=float)
+        prediction = doubles(x, "x")
         L = self.L[k] if self.L.ndim > 2 else self.L
-        return np.asarray(x + (np.asarray(y, dtype=float) - x @ self.C.T) @ L.T)
+        return np.asarray(prediction + (doubles(y, "y") - prediction @ self.C.T) @ L.T)
 
     def predict(self, x: ArrayLike, u: ArrayLike, k: int = 0) -> Floats:
         """Prediction for step k + 1 from the estimate x (..., n) and the input u (..., m) of step k."""
         A, B = (self.A[k], self.B[k]) if self.A.ndim > 2 else (self.A, self.B)
-        return np.asarray(np.asarray(x, dtype=float) @ A.T + np.asarray(u, dtype=float) @ B.T)
+        return np.asarray(doubles(x, "x") @ A.T + doubles(u, "u") @ B.T)
 
 
 def _measured_system(A: ArrayLike, C: ArrayLike) -> tuple[Floats, Floats]:
-    A, C = np.asarray(A, dtype=float), np.asarray(C, dtype=float)
+    A, C = doubles(A, "A"), doubles(C, "C")
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ArgumentError(f"A must have shape (..., n, n), not {A.shape}")
     if C.ndim < 2 or C.shape[-1] != A.shape[-1]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import doubles, real
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -93,8 +94,7 @@ def discretize(A: ArrayLike, B: ArrayLike, period: float) -> LinearModel:
            [0. , 1. ]]), array([0.0025, 0.05  ]))
     """
     A, B = as_system(A, B)
-    if not (math.isfinite(period) and period > 0.0):
-        raise ArgumentError(f"the period must be a positive number of seconds, not {period!r}")
+    real(period, "period", above=0.0)
     n = B.shape[-1]
     halves = A.shape[-1] == 2 * n and _is_mechanical(A, B, n)
     norms = _mechanical_norms(A[..., n:, :], n) if halves else np.abs(A).sum(axis=-1).max(axis=-1, initial=0.0)
@@ -112,7 +112,7 @@ def discretize(A: ArrayLike, B: ArrayLike, period: float) -> LinearModel:
 
 def as_system(A: ArrayLike, B: ArrayLike) -> LinearModel:
     """Return matrices as arrays of fitting shapes (..., n, n) and (..., n, m), or say what does not fit."""
-    A, B = np.asarray(A, dtype=float), np.asarray(B, dtype=float)
+    A, B = doubles(A, "A"), doubles(B, "B")
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ArgumentError(f"A must have shape (..., n, n), not {A.shape}")
     if B.ndim < 2 or B.shape[-2] != A.shape[-1]:

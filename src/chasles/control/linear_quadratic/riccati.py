@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import doubles
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.compiling import native_available
@@ -110,7 +111,7 @@ def backward_riccati(
 def joined_weights(Q: ArrayLike, R: ArrayLike, N: ArrayLike | None, n: int, m: int) -> Floats:
     """Weights of (u, x): [[R, Nᵀ], [N, Q]], shape (..., m + n, m + n)."""
     Q, R = _weight(Q, n, "Q", definite=False), _weight(R, m, "R", definite=True)
-    N = np.zeros((n, m)) if N is None else np.asarray(N, dtype=float)
+    N = np.zeros((n, m)) if N is None else doubles(N, "N")
     if N.shape[-2:] != (n, m):
         raise ArgumentError(f"N must have shape (..., {n}, {m}), not {N.shape}")
     try:
@@ -124,7 +125,7 @@ def joined_weights(Q: ArrayLike, R: ArrayLike, N: ArrayLike | None, n: int, m: i
 
 
 def _weight(value: ArrayLike, size: int, name: str, *, definite: bool) -> Floats:
-    array = np.asarray(value, dtype=float)
+    array = doubles(value, name)
     if array.ndim <= 2:
         return weight_matrix(array, size, name, definite=definite)
     if array.shape[-2:] != (size, size):

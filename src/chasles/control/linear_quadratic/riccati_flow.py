@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import real
 from chasles.control.linear_quadratic.linear_model import as_system, discretize
 from chasles.control.linear_quadratic.riccati import FiniteHorizon
 from chasles.control.linear_quadratic.weights import weight_matrix
@@ -68,8 +69,7 @@ def differential_riccati(
     A, B = as_system(A, B)
     if A.ndim < 3 or B.ndim < 3 or A.shape[-3] != B.shape[-3]:
         raise ArgumentError(f"A and B must have shapes (..., S, n, n) and (..., S, n, m), not {A.shape} and {B.shape}")
-    if not (math.isfinite(step) and step > 0.0):
-        raise ArgumentError(f"the step must be a positive number of seconds, not {step!r}")
+    real(step, "step", above=0.0)
     n, m = B.shape[-2:]
     Q, R = weight_matrix(Q, n, "Q", definite=False), weight_matrix(R, m, "R", definite=True)
     P = weight_matrix(terminal, n, "terminal", definite=False)

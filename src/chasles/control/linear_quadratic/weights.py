@@ -154,16 +154,11 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     array([[1., 0.],
            [0., 4.]])
     """
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, not {type(value).__name__}") from None
+    array = reals(value, name)
     if array.ndim < 2 and array.shape in ((), (size,)):
         array = np.diag(np.broadcast_to(array, size))
     if array.shape != (size, size):
         raise ArgumentError(f"{name} must be a number, ({size},) or ({size}, {size}), not {array.shape}")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite")
     scale = np.abs(array).max(initial=0.0)
     if np.abs(array - array.T).max(initial=0.0) > _ASYMMETRY * scale:
         i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
