@@ -154,7 +154,7 @@ def _effects(results: StudyResults, robot: str) -> list[str]:
 
 
 def _place(cell: Cell) -> str:
-    late = f" with {cell.delay:g} periods of delay" if cell.delay else ""
+    late = f" with a delay of {cell.delay:g} T" if cell.delay else ""
     return f"{cell.rate:g} Hz{late}"
 
 
