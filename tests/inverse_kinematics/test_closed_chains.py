@@ -8,10 +8,10 @@ from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("five-bar", "3-RRR", "Delta", "Stewart by pose")]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("four-bar", "palletiser", "Delta", "Stewart by pose")]
 
 
-@pytest.mark.parametrize("name", ["four-bar", "palletiser", *SLOW])
+@pytest.mark.parametrize("name", ["five-bar", *SLOW])
 def test_poses_of_closed_configurations_are_found_again(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
     displacements = 0.1 * np.random.default_rng(4).normal(size=(20, robot.n))

@@ -12,7 +12,10 @@ from chasles.model import build_tree
 
 pytest.importorskip("pinocchio")
 
-POINTS = [name for name in MACHINES if name != "leg"]  # it has no constraint for a rod
+QUICK = ("four-bar", "3-RRR")
+POINTS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MACHINES if name != "leg"
+]  # Pinocchio has no constraint for its rod
 
 
 @pytest.mark.parametrize("name", POINTS)
