@@ -47,6 +47,8 @@ NEWTON_STEPS = 3
 """Steps by which the dependent joints follow in `normalize` and `integrate`; each about doubles the digits."""
 OPEN = 1e-9
 """Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
+NEGLIGIBLE_FORCE = 1e-9
+"""Share of generalised forces that motors may miss by rounding."""
 
 
 def for_tree(algorithm: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
@@ -490,7 +492,8 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     forces
         Shape (motors,), N·m and N, in the order of `Description.actuated_indices`: tau itself where the independent
         velocities are those of the motors. With more motors than degrees of freedom, the forces of the smallest norm.
-        Not finite where the motors do not control the robot, so with fewer motors than degrees of freedom.
+        Not finite where no forces of the motors act like tau: at singularities of control, and with fewer motors than
+        degrees of freedom unless tau happens to be in their power.
 
     Examples
     --------
@@ -504,8 +507,14 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     array([ 1., -3.])
     """
     B = velocity_map(tree, q)[list(tree.actuated)]
-    forces: Array = B @ solve(factor(B.T @ B), tau)
-    return forces
+    forces: Array
+    if len(tree.actuated) >= tree.n:
+        forces = B @ solve(factor(B.T @ B), tau)
+        return forces
+    forces = solve(factor(B @ B.T), B @ tau)
+    missing = tau - B.T @ forces
+    small = missing @ missing <= NEGLIGIBLE_FORCE**2 * (tau @ tau)
+    return np.array([where(small, force, np.nan) for force in forces])
 
 
 def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
