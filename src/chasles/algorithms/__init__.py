@@ -27,16 +27,11 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 2.25
 """
 
-from chasles.algorithms.closed_chain import (
-    actuator_forces,
-    for_tree,
-    forces_of_actuators,
-    joint_accelerations,
-    joint_torques,
-    velocity_map,
-)
+from chasles.algorithms.actuators import actuator_forces, forces_of_actuators
+from chasles.algorithms.closed_chain import for_tree, joint_torques
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
+from chasles.algorithms.dependent_joints import joint_accelerations, velocity_map
 from chasles.algorithms.energy import (
     PowerBalance,
     centroidal_momentum,

@@ -21,21 +21,34 @@ import numpy as np
 
 from chasles.algorithms import configuration as of_tree
 from chasles.algorithms import energy, linearization, regressors
-from chasles.algorithms import inverse_dynamics as torques
-from chasles.algorithms import jacobian as jacobians
-from chasles.algorithms import mass_matrix as inertia
 from chasles.algorithms import reference_motion as along
+from chasles.algorithms.dependent_joints import (
+    dependent_rates,
+    joint_acceleration_along,
+    joint_accelerations,
+    velocity_map,
+    velocity_map_rate,
+    with_zeros,
+)
 from chasles.algorithms.energy import PowerBalance
+from chasles.algorithms.inverse_dynamics import armature_torque as tree_armature_torque
+from chasles.algorithms.inverse_dynamics import friction_torque as tree_friction_torque
+from chasles.algorithms.inverse_dynamics import gravity_torque as tree_gravity_torque
+from chasles.algorithms.inverse_dynamics import inverse_dynamics as tree_inverse_dynamics
 from chasles.algorithms.jacobian import PoseAndJacobian
+from chasles.algorithms.jacobian import jacobian as tree_jacobian
+from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_derivative
+from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
-from chasles.algorithms.loops import loop_constraints, loop_jacobian_derivative
+from chasles.algorithms.loops import loop_constraints
+from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matrix
+from chasles.algorithms.mass_matrix import mass_matrix as tree_mass_matrix
 from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
 from chasles.engine import absolute, maximum, trace, where
 from chasles.engine.function import Function
-from chasles.engine.least_squares import least_squares
 from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
@@ -47,8 +60,6 @@ NEWTON_STEPS = 3
 """Steps by which the dependent joints follow in `normalize` and `integrate`; each about doubles the digits."""
 OPEN = 1e-9
 """Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
-NEGLIGIBLE_FORCE = 1e-9
-"""Share of generalised forces that motors may miss by rounding."""
 
 
 def for_tree(algorithm: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
@@ -69,113 +80,6 @@ def for_tree(algorithm: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
     return own
 
 
-# How the joints move together.
-
-
-def velocity_map(tree: Tree, q: Array) -> Array:
-    """Return the matrix G that takes the independent velocities to those of all joints.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    q
-        Configuration, shape (nq,), with closed loops.
-
-    Returns
-    -------
-    G
-        Shape (joint velocities, n): velocities of all joints per unit of each independent one, in the order of
-        `Description.joint_velocity_names`. The identity without loops; not finite where the independent velocities do
-        not determine the others.
-
-    Examples
-    --------
-    A rod holds the arm's tip from above. Stretched out, the second joint turns back by (0.5 + 0.25) / 0.25 rad:
-
-    >>> from chasles.model import build_tree, load, with_loop
-    >>> arm = load("planar2r").replace(actuated=["joint1"])
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3))
-    >>> velocity_map(tree, np.zeros(2)).T
-    array([[ 1., -3.]])
-    """
-    if not tree.loops:
-        return np.eye(tree.n)
-    J = loop_constraints(tree, q).J
-    return _with_identity(tree, _dependent(tree, J, -J[:, list(tree.independent)]))
-
-
-def velocity_map_rate(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the matrix Ġ, shape (joint velocities, n), along a motion; its product with qd accelerates the joints."""
-    G = velocity_map(tree, q)
-    J_rate = loop_jacobian_derivative(tree, q, G @ qd)
-    return _with_zeros(tree, _dependent(tree, loop_constraints(tree, q).J, -(J_rate @ G)))
-
-
-def joint_accelerations(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
-    """Return the accelerations of all joints, G q̈ + Ġ q̇.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    q, qd, qdd
-        Configuration, shape (nq,), with closed loops; independent velocities and accelerations, shape (n,).
-
-    Returns
-    -------
-    accelerations
-        Shape (joint velocities,), in the order of `Description.joint_velocity_names`.
-
-    Examples
-    --------
-    An arm on a rod, stretched out: its tip, 0.3 m below the rod's end, stays there while the first joint starts to
-    turn at 1 rad/s, but the rod demands no acceleration across it.
-
-    >>> from chasles.model import build_tree, load, with_loop
-    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
-    >>> joint_accelerations(tree, np.zeros(2), np.array([1.0]), np.array([0.0])).round(9) + 0.0
-    array([0., 0.])
-    """
-    if not tree.loops:
-        return qdd
-    return joint_acceleration_along(tree, q, qd, qd, qdd)
-
-
-def joint_acceleration_along(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
-    """Return the rates of the joints' reference velocities G q̇ᵣ while the robot moves: G q̈ᵣ + Ġ q̇ᵣ."""
-    G = velocity_map(tree, q)
-    change = loop_jacobian_derivative(tree, q, G @ qd) @ (G @ qd_reference)
-    own = _with_zeros(tree, _dependent(tree, loop_constraints(tree, q).J, -change[:, None]))
-    accelerations: Array = G @ qdd_reference + own[:, 0]
-    return accelerations
-
-
-def _dependent(tree: Tree, J: Array, right_side: Array) -> Array:
-    """Velocities of the dependent joints that make the constraints change at the rates of the right side."""
-    rows = list(tree.constraints)
-    return least_squares(J[rows][:, _dependents(tree)], right_side[rows])
-
-
-def _dependents(tree: Tree) -> list[int]:
-    return [index for index in range(tree.n) if index not in tree.independent]
-
-
-def _with_identity(tree: Tree, dependent: Array) -> Array:
-    return _rows(tree, np.eye(len(tree.independent)), dependent)
-
-
-def _with_zeros(tree: Tree, dependent: Array) -> Array:
-    return _rows(tree, np.zeros((len(tree.independent), dependent.shape[1])), dependent)
-
-
-def _rows(tree: Tree, independent: Array, dependent: Array) -> Array:
-    """Rows of all joints' velocities from those of the independent and of the dependent ones."""
-    rows = dict(zip([*tree.independent, *_dependents(tree)], [*independent, *dependent], strict=True))
-    return np.array([rows[index] for index in range(tree.n)]).reshape(tree.n, -1)
-
-
 # Configurations.
 
 
@@ -189,7 +93,7 @@ def normalize(tree: Tree, q: Array) -> Array:
     q = of_tree.normalize(tree, q)
     for _ in range(NEWTON_STEPS):
         residual, J = loop_constraints(tree, q)
-        q = of_tree.integrate(tree, q, _with_zeros(tree, _dependent(tree, J, -residual[:, None]))[:, 0])
+        q = of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
     residual = loop_constraints(tree, q).residual
     gap: Any = 0.0
     for row in tree.constraints:
@@ -212,21 +116,21 @@ def difference(tree: Tree, q0: Array, q1: Array) -> Array:
 
 def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
     """Twist of a frame per unit of the independent velocities: J G."""
-    J: Array = jacobians.jacobian(tree, q, target, frame) @ velocity_map(tree, q)
+    J: Array = tree_jacobian(tree, q, target, frame) @ velocity_map(tree, q)
     return J
 
 
 def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> PoseAndJacobian:
     """Pose and Jacobian J G."""
-    T_world_frame, J = jacobians.pose_and_jacobian(tree, q, target, frame)
+    T_world_frame, J = tree_pose_and_jacobian(tree, q, target, frame)
     return PoseAndJacobian(T_world_frame, J @ velocity_map(tree, q))
 
 
 def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str = "space") -> Array:
     """Time derivative of J G: J̇ G + J Ġ."""
     G = velocity_map(tree, q)
-    J_rate: Array = jacobians.jacobian_derivative(tree, q, G @ qd, target, frame) @ G
-    as_joints_change: Array = jacobians.jacobian(tree, q, target, frame) @ velocity_map_rate(tree, q, qd)
+    J_rate: Array = tree_jacobian_derivative(tree, q, G @ qd, target, frame) @ G
+    as_joints_change: Array = tree_jacobian(tree, q, target, frame) @ velocity_map_rate(tree, q, qd)
     return J_rate + as_joints_change
 
 
@@ -265,7 +169,7 @@ def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping
     array([55.15993,  6.12888])
     """
     G = velocity_map(tree, q)
-    return torques.inverse_dynamics(tree, q, G @ qd, joint_accelerations(tree, q, qd, qdd), wrenches)
+    return tree_inverse_dynamics(tree, q, G @ qd, joint_accelerations(tree, q, qd, qdd), wrenches)
 
 
 def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
@@ -275,14 +179,14 @@ def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRE
 
 def gravity_torque(tree: Tree, q: Array) -> Array:
     """Gᵀ g."""
-    g: Array = velocity_map(tree, q).T @ torques.gravity_torque(tree, q)
+    g: Array = velocity_map(tree, q).T @ tree_gravity_torque(tree, q)
     return g
 
 
 def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
     """Gᵀ times the friction of all joints."""
     G = velocity_map(tree, q)
-    tau: Array = G.T @ torques.friction_torque(tree, G @ qd)
+    tau: Array = G.T @ tree_friction_torque(tree, G @ qd)
     return tau
 
 
@@ -295,14 +199,14 @@ def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:
     """Gᵀ (c + M Ġ q̇), by the recursion with the accelerations Ġ q̇ and without weight."""
     G, still = velocity_map(tree, q), np.zeros(len(tree.independent))
     c: Array = G.T @ newton_euler(tree, q, G @ qd, joint_accelerations(tree, q, qd, still), np.zeros(3))
-    rotors: Array = G.T @ torques.armature_torque(tree, joint_accelerations(tree, q, qd, still))
+    rotors: Array = G.T @ tree_armature_torque(tree, joint_accelerations(tree, q, qd, still))
     return c + rotors
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
     """Gᵀ M G, exactly symmetric."""
     G = velocity_map(tree, q)
-    half = G.T @ (inertia.mass_matrix(tree, q) @ G)
+    half = G.T @ (tree_mass_matrix(tree, q) @ G)
     n = len(half)
     return np.array([[half[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
 
@@ -310,8 +214,8 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
 def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
     """Gᵀ (C G + M Ġ): with it dM/dt - 2 C is skew-symmetric, as with the tree's."""
     G = velocity_map(tree, q)
-    C: Array = inertia.coriolis_matrix(tree, q, G @ qd) @ G
-    return np.array(G.T @ (C + inertia.mass_matrix(tree, q) @ velocity_map_rate(tree, q, qd)))
+    C: Array = tree_coriolis_matrix(tree, q, G @ qd) @ G
+    return np.array(G.T @ (C + tree_mass_matrix(tree, q) @ velocity_map_rate(tree, q, qd)))
 
 
 def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
@@ -438,7 +342,7 @@ def inverse_dynamics_derivatives(
     """Derivatives of Gᵀ τ: the tree's, along the joints' motion, whose own derivatives the engine finds."""
     n = len(tree.independent)
     G, velocities, accelerations = velocity_map(tree, q), *_joint_motion(tree, q, qd, qdd)
-    tau = torques.inverse_dynamics(tree, q, velocities, accelerations, wrenches)
+    tau = tree_inverse_dynamics(tree, q, velocities, accelerations, wrenches)
     by_q, by_qd, by_qdd = linearization.inverse_dynamics_derivatives(tree, q, velocities, accelerations, wrenches)
     sizes = {"q": (tree.nq,), "qd": (n,), "qdd": (n,), "tau": (tree.n,)}
     motion = Function(trace(partial(_motion_and_projection, tree), sizes, outputs=["u", "a", "f"]))
@@ -470,78 +374,3 @@ def _joint_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> tuple[Array, A
 
 def _motion_and_projection(tree: Tree, q: Array, qd: Array, qdd: Array, tau: Array) -> tuple[Array, Array, Array]:
     return *_joint_motion(tree, q, qd, qdd), velocity_map(tree, q).T @ tau
-
-
-# Motors.
-
-
-def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
-    """Return the forces of the motors that act like given generalised forces, the smallest of them.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    q
-        Configuration, shape (nq,), with closed loops.
-    tau
-        Generalised forces, shape (n,), along the independent velocities, as from `inverse_dynamics`.
-
-    Returns
-    -------
-    forces
-        Shape (motors,), N·m and N, in the order of `Description.actuated_indices`: tau itself where the independent
-        velocities are those of the motors. With more motors than degrees of freedom, the forces of the smallest norm.
-        Not finite where no forces of the motors act like tau: at singularities of control, and with fewer motors than
-        degrees of freedom unless tau happens to be in their power.
-
-    Examples
-    --------
-    Both joints of an arm whose tip hangs on a rod have motors; stretched out, G = (1, -3):
-
-    >>> from chasles.model import build_tree, load, with_loop
-    >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
-    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
-    >>> actuator_forces(tree, np.zeros(2), np.array([10.0]))  # 10 = 1 · 1 - 3 · (-3)
-    array([ 1., -3.])
-    """
-    B = velocity_map(tree, q)[list(tree.actuated)]
-    forces: Array
-    if len(tree.actuated) >= tree.n:
-        forces = B @ solve(factor(B.T @ B), tau)
-        return forces
-    forces = solve(factor(B @ B.T), B @ tau)
-    missing = tau - B.T @ forces
-    small = missing @ missing <= NEGLIGIBLE_FORCE**2 * (tau @ tau)
-    return np.array([where(small, force, np.nan) for force in forces])
-
-
-def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
-    """Return the generalised forces that act like given forces of the motors.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    q
-        Configuration, shape (nq,), with closed loops.
-    actuator_forces
-        Shape (motors,), N·m and N, in the order of `Description.actuated_indices`.
-
-    Returns
-    -------
-    tau
-        Shape (n,), along the independent velocities: what `forward_dynamics` takes.
-
-    Examples
-    --------
-    >>> from chasles.model import build_tree, load, with_loop
-    >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
-    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
-    >>> forces_of_actuators(tree, np.zeros(2), np.array([1.0, -3.0]))
-    array([10.])
-    """
-    tau: Array = velocity_map(tree, q)[list(tree.actuated)].T @ actuator_forces
-    return tau
