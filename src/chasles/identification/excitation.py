@@ -24,7 +24,7 @@ from chasles.engine.function import function
 from chasles.errors import ArgumentError
 from chasles.identification.fourier import FourierMotion
 from chasles.mechanics.base_parameters import BaseParameters
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -197,8 +197,7 @@ class _Problem:
         regions: Sequence[HalfSpace], complement: Sequence[FourierMotion],
     ) -> None:  # fmt: skip
         n = robot.n
-        if robot.nq != n:
-            raise ArgumentError(f"excite needs a robot with one coordinate a joint; '{robot.name}' has a free base")
+        require_plain_coordinates(robot, "excite")
         self.robot, self.period, self.harmonics, self.regions = robot, period, harmonics, tuple(regions)
         lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - DEFAULT_RANGE)
         upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + DEFAULT_RANGE)

@@ -14,7 +14,7 @@ from chasles.errors import ArgumentError
 from chasles.identification.columns import Columns, find_columns
 from chasles.identification.soundness import Recording, inspect
 from chasles.identification.tables import read_table
-from chasles.robot import Robot
+from chasles.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -111,8 +111,7 @@ class Log:
         drive_gains: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        if robot.nq != robot.n:
-            raise ArgumentError(f"a log needs a robot with one coordinate a joint; '{robot.name}' has a free base")
+        require_plain_coordinates(robot, "a log")
         table = read_table(source)
         found = find_columns(list(table), robot.velocity_names, columns or {})
         told = {**found.units, **_checked_units(units or {})}
