@@ -55,7 +55,7 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     """
     B = velocity_map(tree, q)[list(tree.actuated)]
     forces: Array
-    if len(tree.actuated) >= tree.n:
+    if len(B) >= B.shape[1]:
         forces = B @ solve(factor(B.T @ B), tau)
         return forces
     forces = solve(factor(B @ B.T), B @ tau)
