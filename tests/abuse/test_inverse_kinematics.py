@@ -242,8 +242,8 @@ def test_rates_return_within_the_limits_and_stay(rng: Generator, names: list[str
         # the rate that ends a step on a limit is rounded in proportion to the step, not to where it ends
         assert (now <= outside + 4.0 * np.spacing(np.maximum(np.abs(q), np.abs(dt * qd)))).all()
         outside = now
-    if steps < 1500:
-        assert (outside == 0.0).all()
+    if steps < 1500:  # on the limit, or the number next to it: a share of one spacing is rounded to nothing
+        assert (outside <= np.spacing(np.abs(q))).all()
     return True
 
 
