@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import tempfile
 import time
 from collections.abc import Mapping
@@ -142,13 +143,14 @@ def _checked(path: Path, part: Part, wanted: str) -> Arrays:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file that appears whole: written beside its place and then moved there."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=_UNFINISHED)
+    # An interrupt may come as soon as the file exists: its name is known before.
+    name = path.parent / f".{secrets.token_hex(8)}{_UNFINISHED}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
