@@ -37,9 +37,9 @@ class Admittance(CartesianController):
     robot
         The model that the controller believes in; it may differ from the plant.
     stiffness, damping, inertia
-        Of the position, N/m, N·s/m and kg; one number or one for each axis, the inertia positive.
+        Values of the position, N/m, N·s/m and kg; one number or one for each axis, the inertia positive.
     rotational_stiffness, rotational_damping, rotational_inertia
-        Of the orientation, N·m/rad, N·m·s/rad and kg·m²; needed if the orientation is controlled.
+        Values of the orientation, N·m/rad, N·m·s/rad and kg·m²; needed if the orientation is controlled.
     kp, kd, kp_orientation, kd_orientation
         Gains of the inner loop in 1/s² and 1/s, as of `ResolvedAcceleration`.
     axes

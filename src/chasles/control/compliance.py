@@ -92,7 +92,7 @@ def spring_wrench(away: Offset, stiffness: Array, kind: OrientationError) -> Arr
     stiffness
         (6,), angular part first, N·m/rad and N/m.
     kind
-        Of the rotational energy.
+        Kind of the rotational energy.
     """
     K = stiffness[:3]
     if kind == "logarithm":

@@ -56,9 +56,9 @@ class Impedance(CartesianController):
     robot
         The model that the controller believes in; it may differ from the plant.
     stiffness, damping
-        Of the position, N/m and N·s/m, not negative, one number or one for each axis.
+        Stiffness and damping of the position, N/m and N·s/m, not negative, one number or one for each axis.
     rotational_stiffness, rotational_damping
-        Of the orientation, N·m/rad and N·m·s/rad; needed if the orientation is controlled.
+        Stiffness and damping of the orientation, N·m/rad and N·m·s/rad; needed if the orientation is controlled.
     inertia, rotational_inertia
         Wanted inertia in kg and kg·m², positive; default the arm's own. With it the plant measures the wrench at the
         frame.

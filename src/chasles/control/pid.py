@@ -29,7 +29,7 @@ class PID(RobotController):
     Parameters
     ----------
     robot
-        Whose joints it moves.
+        Robot whose joints it moves.
     kp, ki, kd
         Gains in N·m/rad, N·m/(rad·s) and N·m·s/rad, not negative, one number or one for each joint (sliding joints:
         N/m, N/(m s), N·s/m). A joint of inertia m by itself is stable for ``ki < kp * kd / m``.

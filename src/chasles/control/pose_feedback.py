@@ -66,7 +66,7 @@ def acceleration_feedback(
     kp, kd
         Gains (6,), angular part first, 1/s² and 1/s.
     kind
-        Of the orientation's error.
+        Kind of the orientation's error.
     """
     R, R_reference = T[:3, :3], reference.pose[:3, :3]
     linear = (
@@ -99,7 +99,7 @@ def velocity_feedback(T: Array, reference: PoseMotion, gain: Array, kind: Orient
     gain
         Gains (6,), angular part first, 1/s.
     kind
-        Of the orientation's error.
+        Kind of the orientation's error.
     """
     E = reference.pose[:3, :3] @ T[:3, :3].T
     omega_reference, alpha_reference = reference.twist[:3], reference.acceleration[:3]

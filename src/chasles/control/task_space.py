@@ -61,7 +61,7 @@ class TaskSpace:
     components
         Names out of `COMPONENTS`; default all six. No more than the robot can move at once.
     threshold, largest_damping
-        Of the singular values of the components' Jacobian, and in their unit; positive.
+        Threshold and damping for the singular values of the components' Jacobian, in their unit; positive.
 
     Raises
     ------

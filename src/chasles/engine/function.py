@@ -173,7 +173,7 @@ class Function:
         Returns
         -------
         Function
-            Of the same arguments; its results have the shapes ``output.shape + input.shape``.
+            Function of the same arguments; its results have the shapes ``output.shape + input.shape``.
 
         Examples
         --------
@@ -195,7 +195,7 @@ class Function:
         Returns
         -------
         Function
-            Of its arguments and a direction for each that moves.
+            Function of its arguments and a direction for each that moves.
 
         Examples
         --------
@@ -217,7 +217,7 @@ class Function:
         Returns
         -------
         Function
-            Of its arguments and a vector for each of its results.
+            Function of its arguments and a vector for each of its results.
 
         Examples
         --------

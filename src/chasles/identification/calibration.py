@@ -57,7 +57,7 @@ class Calibration:
         axes of each joint's frame, and of the device and the marker where they were unknown. Their `expression` says
         which errors act only together with the one that gives the name.
     covariance
-        Of the parameters, shape (p, p): the Cramér-Rao bound for this noise.
+        Covariance of the parameters, shape (p, p): the Cramér-Rao bound for this noise.
     noise
         Standard deviations of the measurements: turns, rad (0 without), and lengths, m.
     before, after, left_out

@@ -125,7 +125,7 @@ class InverseKinematics(Sealed):
         posture
             What ``objective="posture"`` asks for, shape (..., nq); default q0.
         elbow_angle
-            Of seven joints with a shoulder and a wrist: where on its circle the elbow must be, shape (...), rad; see
+            Place of the elbow on its circle, for seven joints with a shoulder and a wrist, shape (...), rad; see
             `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
         seed
             Whole number below 2**64, not negative, that selects another sequence of starts.

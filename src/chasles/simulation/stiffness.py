@@ -31,7 +31,7 @@ class SamplingWarning(UserWarning):
 def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> float:
     """Largest rate, 1/s, of friction, motors, springs and contacts (as if they touched) at a configuration.
 
-    Of values that vary the largest counts. Dry friction that jumps at rest has no rate: it does not grow.
+    The largest of values that vary counts. Dry friction that jumps at rest has no rate: it does not grow.
     """
     plant, robot = loop.plant, loop.equations.robot
     numbers = {

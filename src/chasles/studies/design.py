@@ -92,7 +92,7 @@ def wrong_parameters(robot: Robot, error: Floats, largest: float, seed: int) -> 
     largest
         The largest of all.
     seed
-        Of the directions of the errors, which do not depend on their sizes.
+        Seed of the directions of the errors, which do not depend on their sizes.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
     Parameters
     ----------
     results
-        Of a study.
+        Results of a study.
     robot
         Title of the robot.
 

@@ -38,7 +38,7 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
     robot
         The robot as described.
     peak_torque
-        Of the planned motion, shape (n,).
+        Largest torques of the planned motion, shape (n,).
     run
         Result of `chasles.simulate` with one batch axis.
     lost_beyond

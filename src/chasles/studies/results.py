@@ -93,7 +93,7 @@ class Summary:
     lost
         Share of lost runs.
     rms_error, peak_error, final_error
-        Of the joints, rad (m for a robot that only slides).
+        Errors of the joints, rad (m for a robot that only slides).
     rms_tool_error, peak_tool_error
         m.
     effort

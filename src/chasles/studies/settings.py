@@ -189,7 +189,7 @@ class Design:
         Number of runs of each controller on each robot, shared by the pairs of rate and delay. No two runs have the
         same unknowns, and those of each pair fill their ranges. A grid has all combinations of levels for each pair.
     seed
-        Of all that is random. The same seed gives the same runs, and all controllers meet the same.
+        Seed of all that is random. The same seed gives the same runs, and all controllers meet the same.
     levels
         Values of each factor in a grid.
     """

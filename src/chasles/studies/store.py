@@ -42,7 +42,7 @@ class Store:
     folder
         Made if it does not exist.
     study
-        Whose results.
+        Study whose results are kept.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class CompositeAdaptive(SlotineLi):
         In 1/s; None for a constant P. An m x m matrix P costs 1.5 n m² multiplications a period: it is for some ten
         parameters, as those of a payload.
     gain_limit
-        How many times its initial size P may reach.
+        Largest size of P, in multiples of its initial one.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class LeeChung(RobotController):
         u and 100 for 1. What is small stays near the model's. In closed loop u is nearly a function of x, so that both
         cannot be told apart: B had better be trusted more than A.
     covariance_limit
-        Of the mean growth of P's diagonal; forgetting pauses where it would be passed.
+        Upper bound of the mean growth of P's diagonal; forgetting pauses where it would be passed.
     offset
         Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well: what the model's nominal
         torque lacks, in slow motion. The original has none.

@@ -40,7 +40,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
     frequency
         Natural frequency of the reference model, rad/s, one number or one for each joint.
     damping_ratio
-        Of the reference model.
+        Damping ratio of the reference model.
     adaptation
         alpha, one number or an array that broadcasts to (6, n): one row for each of bias, position, velocity,
         reference_position, reference_velocity, reference_acceleration.

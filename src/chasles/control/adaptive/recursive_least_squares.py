@@ -34,7 +34,7 @@ def recursive_least_squares(
     forgetting
         rho in (0, 1]: what each sample weighs in comparison with the next.
     weight
-        Of this sample.
+        Weight of this sample.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def bounded_covariance(covariance: Any, first: Any, limit: Any, forgetting: Any)
     covariance
         P after a sample, (m, m).
     limit
-        Of its trace.
+        Upper bound of its trace.
     forgetting
         What P was divided by.
     """

@@ -33,7 +33,7 @@ class Unknowns:
     robot
         The model; what is not unknown is as it says.
     names
-        Of the parameters.
+        Names of the parameters.
     values
         What the model says they are, shape (m,).
     columns

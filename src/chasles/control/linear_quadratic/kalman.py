@@ -25,7 +25,7 @@ class FilterGains(NamedTuple):
     L
         Gains of the corrections x⁺ = x⁻ + L (y - C x⁻), shape (..., n, p).
     covariance
-        Of the error of x⁻, before the correction, shape (..., n, n).
+        Covariance of the error of x⁻, before the correction, shape (..., n, n).
     """
 
     L: Floats
@@ -75,7 +75,7 @@ def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial
     Parameters
     ----------
     A
-        Of every step, shape (..., S, n, n).
+        Linear model of every step, shape (..., S, n, n).
     C
         Shape (p, n), or of every step (..., S, p, n).
     W
@@ -144,7 +144,7 @@ class KalmanFilter:
     L
         Gains (n, p) or (S, n, p).
     covariance
-        Of the predictions' errors, (n, n) or (S, n, n).
+        Covariance of the predictions' errors, (n, n) or (S, n, n).
 
     Examples
     --------

@@ -77,7 +77,7 @@ def discretize(A: ArrayLike, B: ArrayLike, period: float) -> LinearModel:
     Returns
     -------
     LinearModel
-        Of the same shapes, for x[k+1] = A x[k] + B u[k].
+        Model of the same shapes, for x[k+1] = A x[k] + B u[k].
 
     Raises
     ------

@@ -33,7 +33,7 @@ def differential_riccati(
     Parameters
     ----------
     A, B
-        Of every step, shapes (..., S, n, n) and (..., S, n, m).
+        Linear model of every step, shapes (..., S, n, n) and (..., S, n, m).
     Q, R
         Weights (n, n), positive semidefinite, and (m, m), positive definite; or their diagonal, or one number.
     terminal

@@ -109,7 +109,7 @@ class TimeVaryingRegulator(RobotController):
         Parameters
         ----------
         times
-            Of the calls, shape (k,) with k ≥ 2, s, evenly spaced.
+            Times of the calls, shape (k,) with k ≥ 2, s, evenly spaced.
         motion
             At these times, each part (..., k, n).
 

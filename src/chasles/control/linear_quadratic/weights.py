@@ -45,7 +45,7 @@ def bryson_weights(
     Parameters
     ----------
     robot
-        Whose limits are the default of ``torque``.
+        Robot whose limits are the default of ``torque``.
     position_error, velocity_error
         Largest tolerable deviation of each joint, rad and rad/s (m and m/s for sliding joints): a number or (n,).
     torque

@@ -36,8 +36,8 @@ class SlidingMode(RobotController):
     reaching
         N·m (N), one number or one for each joint: torque beyond what the uncertainty asks for.
     layer
-        Of s, rad/s (m/s), one number or one for each joint. Without chattering it takes, for a joint of inertia J, a
-        layer wider than k period / J.
+        Half width in s, rad/s (m/s), one number or one for each joint. Without chattering it takes, for a joint of
+        inertia J, a layer wider than k period / J.
     uncertainty
         Bounds of the errors of the uncertain parameters, one number or one for each.
     uncertain
