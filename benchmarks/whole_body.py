@@ -38,8 +38,8 @@ def tables() -> Iterator[Table]:
         ("start", "", "a step", "ratio"),
         notes=[
             "Forward kinematics, tasks, limits, DAQP and the next configuration, each called from Python. From the "
-            "bent posture no limit acts, and Chasles needs no DAQP. At home many joints stand at their limits: DAQP's own "
-            "time counts for all."
+            "bent posture no limit acts, and Chasles needs no DAQP. At home many joints stand at their limits: DAQP's "
+            "own time counts for all."
         ],
     )
     for posture, start in {"bent knees and elbows": bent(robot), "home, at limits": robot.home.copy()}.items():
