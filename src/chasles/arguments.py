@@ -51,7 +51,7 @@ def reals(
     Raises
     ------
     ArgumentTypeError
-        If they are complex, text, or no numbers at all.
+        If they are complex, text, truth values, or no numbers at all.
     ArgumentError
         If the shape differs, or a value is out of bounds; the message says which.
 
@@ -116,6 +116,8 @@ def doubles(values: ArrayLike, name: str) -> NDArray[np.float64]:
     given = as_array(values, "", name)
     if isinstance(given, Traced) or given.dtype.kind == "O":
         raise ArgumentTypeError(f"{name} must hold numbers, not values that are being traced")
+    if given.dtype.kind == "b":
+        raise ArgumentTypeError(f"{name} must hold real numbers, not truth values: {shown(values)}")
     return np.asarray(given, dtype=np.float64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,19 +21,19 @@ from chasles.studies.design import draw
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"payload": (-1.0, 2.0)}, "'payload' must be at least 0"),
+        ({"payload": (-1.0, 2.0)}, "'payload'[0] is -1.0; it must be at least 0"),
         ({"payload": (3.0, 2.0)}, "from the lower to the higher"),
-        ({"payload": (0.0, float("nan"))}, "'payload' must be"),
-        ({"payload": "heavy"}, "'payload' must be a number or a range"),
+        ({"payload": (0.0, float("nan"))}, "'payload'[1] is nan; it must be finite"),
+        ({"payload": "heavy"}, "'payload' must be an array of real numbers, not 'heavy'"),
         ({"payload": [1.0, 2.0, 3.0]}, "'payload' must be a number or a range"),
-        ({"model_error": 1.5}, "'model_error' must be at least 0 and at most 0.9"),
-        ({"friction": float("inf")}, "'friction' must be"),
+        ({"model_error": 1.5}, "'model_error'[0] is 1.5; it must be at most 0.9"),
+        ({"friction": float("inf")}, "'friction'[0] is inf; it must be finite"),
         ({"rates": []}, "'rates' must be a list"),
-        ({"rates": [0.0]}, "'rates' must be at least 1"),
+        ({"rates": [0.0]}, "'rates'[0] is 0.0; it must be at least 1"),
         ({"rates": [100, 100]}, "'rates' has twice 100.0"),
-        ({"payload_center": [0.0, 1.0]}, "'payload_center' must be 3 numbers"),
-        ({"viscous_share": 1.1}, "'viscous_share' must be at least 0 and at most 1"),
-        ({"coulomb_velocity": 0.0}, "'coulomb_velocity' must be above 0"),
+        ({"payload_center": [0.0, 1.0]}, "'payload_center' has shape (2,); expected (3,)"),
+        ({"viscous_share": 1.1}, "'viscous_share' is 1.1; it must be at most 1"),
+        ({"coulomb_velocity": 0.0}, "'coulomb_velocity' is 0.0; it must be positive"),
         ({"runs": 0}, "'runs' must be a whole number from 1"),
         ({"runs": 10.5}, "'runs' must be a whole number"),
         ({"runs": True}, "'runs' must be a whole number"),
@@ -40,9 +41,9 @@ from chasles.studies.design import draw
         ({"seed": -1}, "'seed' must be"),
         ({"method": "sobol", "runs": 12}, "power of two for each of the 2 pairs of rate and delay, such as 16, not 12"),
         ({"chunk": 0}, "'chunk' must be"),
-        ({"step": 0.0}, "'step' must be above 0"),
-        ({"lost_beyond": 0.0}, "'lost_beyond' must be above 0"),
-        ({"torque_limits": 1}, "'torque_limits' must be true or false"),
+        ({"step": 0.0}, "'step' is 0.0; it must be at least 1e-06"),
+        ({"lost_beyond": 0.0}, "'lost_beyond' is 0.0; it must be positive"),
+        ({"torque_limits": 1}, "'torque_limits' must be True or False, not 1"),
         ({"robots": ()}, "at least one robot"),
         ({"controllers": ()}, "at least one controller"),
         ({"title": ""}, "'title' must be a line of text"),
@@ -50,7 +51,7 @@ from chasles.studies.design import draw
     ],
 )
 def test_wrong_values_are_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message.replace("[", r"\[")):
+    with pytest.raises(ArgumentError, match=re.escape(message)):
         tiny(**changes)
 
 
@@ -80,16 +81,16 @@ def test_titles_must_differ() -> None:
     [
         ({}, "a motion needs 'goal' and 'duration'"),
         ({"goal": [0.0, 1.0]}, "needs 'goal' and 'duration'"),
-        ({"goal": [0.0], "duration": 1.0}, "'goal' must be 2 numbers"),
-        ({"goal": ["a", "b"], "duration": 1.0}, "'goal' must be 2 numbers"),
-        ({"goal": [0.0, float("inf")], "duration": 1.0}, "'goal' must be finite"),
-        ({"goal": [0.0, 1.0], "duration": 0.0}, "'duration' must be above 0"),
+        ({"goal": [0.0], "duration": 1.0}, r"'goal' has shape \(1,\); expected \(2,\)"),
+        ({"goal": ["a", "b"], "duration": 1.0}, "'goal' must be an array of real numbers"),
+        ({"goal": [0.0, float("inf")], "duration": 1.0}, r"'goal'\[1\] is inf; it must be finite"),
+        ({"goal": [0.0, 1.0], "duration": 0.0}, "'duration' is 0.0; it must be positive"),
         ({"goal": [0.0, 1.0], "duration": 1.0, "waypoints": [[0, 0], [1, 1]]}, "not both"),
         ({"waypoints": [[0, 0], [1, 1]]}, "'waypoints' need 'times'"),
         ({"waypoints": [[0, 0], [1, 1]], "times": [0.0, 0.0]}, "begin with 0 and increase"),
         ({"waypoints": [[0, 0], [1, 1]], "times": [1.0, 2.0]}, "begin with 0 and increase"),
         ({"waypoints": [[0, 0]], "times": [0.0]}, "two or more"),
-        ({"waypoints": [[0, 0], [1]], "times": [0.0, 1.0]}, "'waypoints' must be 2 lists of 2 numbers"),
+        ({"waypoints": [[0, 0], [1]], "times": [0.0, 1.0]}, "'waypoints' is a ragged list"),
     ],
 )
 def test_wrong_motions_are_named(motion: dict[str, Any], message: str) -> None:
@@ -157,7 +158,7 @@ def test_toml(tmp_path: Path) -> None:
         ("runs = 8", 'method = "grid"\nruns = 8', r"\[design\]: 'runs': a grid has 'levels'"),
         ("[design]", "[dezign]", "there is no table 'dezign'. Did you mean 'design'"),
         ("runs = 8", "runs = 8\nx = 1", r"\[design\]: there is no key 'x'"),
-        ("rates = [100, 200]", "rates = [100, -2]", r"\[factors\]: 'rates' must be at least 1"),
+        ("rates = [100, 200]", "rates = [100, -2]", r"\[factors\]: 'rates'\[1\] is -2.0; it must be at least 1"),
         ("rates = [100, 200]", "payload = [0.0, -5.0]", r"\[factors\]: 'payload'"),
         ("rates = [100, 200]", "payload = nan", r"\[factors\]: 'payload'"),
         ('robot = "planar2r"', 'robot = "planr2r"', r"\[\[robots\]\] number 1: there is no robot 'planr2r'"),
@@ -165,15 +166,15 @@ def test_toml(tmp_path: Path) -> None:
         ('robot = "planar2r"', "robot = 5", r"\[\[robots\]\] number 1: 'robot' must be the name"),
         ('robot = "planar2r"', 'robot = "a\\u0000b"', r"\[\[robots\]\] number 1"),
         ("goal = [0.6, -0.4]", "gaol = [0.6, -0.4]", r"\[\[robots\]\] number 1: there is no key 'gaol'"),
-        ("goal = [0.6, -0.4]", "goal = [[0.6], -0.4]", r"\[\[robots\]\] number 1: 'goal' must be 2 numbers"),
+        ("goal = [0.6, -0.4]", "goal = [[0.6], -0.4]", r"\[\[robots\]\] number 1: 'goal' is a ragged list"),
         ("duration = 0.3", "duration = 1e400", r"\[\[robots\]\] number 1: 'duration'"),
         ("[[robots]]", "[robots]", r"'robots' must be tables headed \[\[robots\]\]"),
         ("[[controllers]]", "[[controlers]]", "no table 'controlers'"),
         ('kind = "computed-torque"', 'kind = "magic"', r"\[\[controllers\]\] number 1: there is no controller kind"),
         ('kind = "computed-torque"', "kind = 3", r"\[\[controllers\]\] number 1: 'kind'"),
         ('title = "CT"', "gain = 3", r"\[\[controllers\]\] number 1: .*setting .* 'gain'.*frequency, damping"),
-        ('title = "CT"', "frequency = -3", r"\[\[controllers\]\] number 1: 'frequency' must be above 0"),
-        ('title = "CT"', "kp = {a = 1}", r"\[\[controllers\]\] number 1: 'kp' must be a number"),
+        ('title = "CT"', "frequency = -3", r"\[\[controllers\]\] number 1: 'frequency' is -3.0; it must be positive"),
+        ('title = "CT"', "kp = {a = 1}", r"\[\[controllers\]\] number 1: 'kp' must be an array of real numbers"),
         ('title = "CT"', "robots = 'arm'", r"\[\[controllers\]\] number 1: 'robots' must be a list"),
         ('title = "from a file"', "title = 5", "'title' must be a line of text"),
         ('title = "from a file"', "description = 5", r"\[study\]: 'description' must be text"),

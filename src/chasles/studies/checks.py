@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from chasles.arguments import doubles, real, reals, whole_number
 from chasles.errors import ArgumentError, UnknownNameError
 
 
@@ -25,31 +25,22 @@ def placed(where: str) -> Iterator[None]:
         raise ArgumentError(f"{where}: {error}") from None
 
 
-def number(value: Any, name: str, *, least: float = 0.0, above: float | None = None, most: float = 1e9) -> float:
-    """Return a finite number within bounds; at least ``least``, or above ``above``."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-        raise ArgumentError(f"'{name}' must be a number, not {shortened(value)}")
-    given = float(value)
-    low_enough = given <= most
-    high_enough = given >= least if above is None else given > above and given >= least
-    if not (low_enough and high_enough):
-        bound = f"at least {least:g}" if above is None else f"above {above:g}"
-        raise ArgumentError(f"'{name}' must be {bound} and at most {most:g}, not {given:g}")
-    return given
+def number(value: Any, name: str, *, at_least: float = 0.0, above: float = -np.inf, at_most: float = 1e9) -> float:
+    """Return a finite number within bounds, `name` being its key; see `chasles.arguments.real`."""
+    return real(value, f"'{name}'", at_least=at_least, above=above, at_most=at_most)
 
 
-def check_whole(value: Any, name: str, least: int, most: int) -> None:
-    """Refuse what is not a whole number within bounds."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ArgumentError(f"'{name}' must be a whole number from {least} to {most}, not {shortened(value)}")
+def whole(value: Any, name: str, at_least: int, at_most: int) -> int:
+    """Return a whole number within bounds, `name` being its key."""
+    return whole_number(value, f"'{name}'", at_least, at_most)
 
 
-def ends(value: Any, name: str, most: float, least: float = 0.0) -> tuple[float, float]:
+def ends(value: Any, name: str, at_most: float, at_least: float = 0.0) -> tuple[float, float]:
     """Return the ends of a range, given as two numbers or as one."""
-    both = (value, value) if isinstance(value, int | float) else value
-    if not isinstance(both, Sequence) or isinstance(both, str) or len(both) != 2:
+    array = doubles(value, f"'{name}'")
+    if array.shape not in ((), (2,)):
         raise ArgumentError(f"'{name}' must be a number or a range [from, to], not {shortened(value)}")
-    low, high = (number(end, name, least=least, most=most) for end in both)
+    low, high = reals(array, f"'{name}'", (2,), broadcast=True, at_least=at_least, at_most=at_most).tolist()
     if low > high:
         raise ArgumentError(f"'{name}' must go from the lower to the higher number, not from {low:g} to {high:g}")
     return low, high
@@ -63,31 +54,18 @@ def positive_ends(value: Any, name: str) -> tuple[float, float]:
 
 def sample_rates(value: Any) -> tuple[float, ...]:
     """Return distinct rates in order."""
-    return distinct_numbers(value, "rates", "sample rates in Hz", least=1.0, most=1e5)
+    return distinct_numbers(value, "rates", "sample rates in Hz", at_least=1.0, at_most=1e5)
 
 
-def distinct_numbers(value: Any, name: str, meaning: str, *, least: float, most: float) -> tuple[float, ...]:
+def distinct_numbers(value: Any, name: str, meaning: str, *, at_least: float, at_most: float) -> tuple[float, ...]:
     """Return distinct numbers within bounds in order, of a list or of one number."""
-    values = (value,) if isinstance(value, int | float) else value
-    if not isinstance(values, Iterable) or isinstance(values, str) or not (listed := list(values)):
+    values = list(value) if isinstance(value, Iterable) and not isinstance(value, str | np.ndarray) else value
+    listed = np.atleast_1d(doubles(values, f"'{name}'"))
+    if listed.ndim != 1 or not listed.size:
         raise ArgumentError(f"'{name}' must be a list of {meaning}, not {shortened(value)}")
-    numbers = [number(each, name, least=least, most=most) for each in listed]
+    numbers = reals(listed, f"'{name}'", at_least=at_least, at_most=at_most).tolist()
     check_distinct(numbers, f"'{name}' has twice")
     return tuple(sorted(numbers))
-
-
-def array_of(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    """Return finite numbers of a shape."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype.kind not in "fiu" or array.shape != shape:
-        wanted = " lists of ".join(map(str, shape))
-        raise ArgumentError(f"'{name}' must be {wanted} numbers, not {shortened(value)}")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"'{name}' must be finite, not {shortened(value)}")
-    return array.astype(float)
 
 
 def line_of_text(value: Any, name: str) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import reals
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot, load
-from chasles.studies.checks import array_of, line_of_text, number
+from chasles.studies.checks import line_of_text, number
 from chasles.studies.controllers import KINDS, check_settings
 
 
@@ -77,8 +78,8 @@ class StudyRobot:
                 raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
             if times is not None:
                 raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
-            first = array_of(made.home if start is None else start, (made.n,), "start")
-            points = np.stack([first, array_of(goal, (made.n,), "goal")])
+            first = reals(made.home if start is None else start, "'start'", (made.n,))
+            points = np.stack([first, reals(goal, "'goal'", (made.n,))])
             moments = np.array([0.0, number(duration, "duration", above=0.0)])
         else:
             if any(value is not None for value in (goal, start, duration)):
@@ -86,8 +87,8 @@ class StudyRobot:
             if times is None:
                 raise ArgumentError("'waypoints' need 'times'")
             count = len(waypoints) if isinstance(waypoints, Sequence | np.ndarray) else 0
-            points = array_of(waypoints, (count, made.n), "waypoints")
-            moments = array_of(times, (count,), "times")
+            points = reals(waypoints, "'waypoints'", (count, made.n))
+            moments = reals(times, "'times'", (count,))
             if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
                 raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
         for name, values, lower, upper in zip(

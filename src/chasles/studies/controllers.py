@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from chasles import control
-from chasles.arguments import truth
+from chasles.arguments import reals, truth
 from chasles.control.controller import as_controller
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot
 from chasles.studies import gains
-from chasles.studies.checks import array_of, number, shortened
+from chasles.studies.checks import number, shortened
 from chasles.trajectories import JointTrajectory
 
 Settings = Mapping[str, Any]
@@ -102,10 +102,12 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
         elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
             checked[name] = tuple(value)
         elif isinstance(value, list | tuple | np.ndarray):
-            array = array_of(value, np.shape(value) if _is_regular(value) else (-1,), name)
+            array = reals(value, f"'{name}'")
+            if array.ndim not in (1, 2) or not array.size:
+                raise ArgumentError(f"'{name}' must be one or more numbers or rows of numbers, not {shortened(value)}")
             checked[name] = tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
         else:
-            checked[name] = number(value, name, least=-1e9)
+            checked[name] = number(value, name, at_least=-1e9)
     return checked
 
 
@@ -219,10 +221,3 @@ def _required(kind: str) -> tuple[str, ...]:
 def _keywords(kind: str) -> tuple[str, ...]:
     signature = inspect.signature(_maker(kind))
     return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
-
-
-def _is_regular(value: Any) -> bool:
-    try:
-        return 1 <= np.asarray(value).ndim <= 2 and np.asarray(value).size > 0
-    except ValueError:
-        return False

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chasles.arguments import reals, truth
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import (
-    array_of,
-    check_whole,
     distinct_numbers,
     ends,
     number,
     positive_ends,
     sample_rates,
     shortened,
+    whole,
 )
 
 METHODS = ("latin-hypercube", "sobol", "random", "grid")
@@ -146,12 +146,12 @@ class Factors:
             **{name: None if value is None else positive_ends(value, name) for name, value in optional.items()},
             plant={str(name): ends(value, str(name), 1e9, -1e9) for name, value in plant.items()},
             rates=sample_rates(self.rates),
-            delays=distinct_numbers(self.delays, "delays", "delays in sample periods", least=0.0, most=10.0),
+            delays=distinct_numbers(self.delays, "delays", "delays in sample periods", at_least=0.0, at_most=10.0),
             carried=ends(self.carried, "carried", 1.0),
-            tip_direction=tuple(array_of(self.tip_direction, (3,), "tip_direction").tolist()),
-            payload_center=tuple(array_of(self.payload_center, (3,), "payload_center").tolist()),
+            tip_direction=tuple(reals(self.tip_direction, "'tip_direction'", (3,)).tolist()),
+            payload_center=tuple(reals(self.payload_center, "'payload_center'", (3,)).tolist()),
             payload_radius=number(self.payload_radius, "payload_radius"),
-            viscous_share=number(self.viscous_share, "viscous_share", most=1.0),
+            viscous_share=number(self.viscous_share, "viscous_share", at_most=1.0),
             coulomb_velocity=number(self.coulomb_velocity, "coulomb_velocity", above=0.0),
         )
         if not self.carried[0] < self.carried[1]:
@@ -202,9 +202,12 @@ class Design:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of design", str(self.method), METHODS)
-        check_whole(self.runs, "runs", 1, MOST_RUNS)
-        check_whole(self.seed, "seed", 0, 2**63 - 1)
-        check_whole(self.levels, "levels", 1, 50)
+        set_fields(
+            self,
+            runs=whole(self.runs, "runs", 1, MOST_RUNS),
+            seed=whole(self.seed, "seed", 0, 2**63 - 1),
+            levels=whole(self.levels, "levels", 1, 50),
+        )
 
 
 @dataclass(frozen=True)
@@ -232,15 +235,14 @@ class Execution:
     chunk: int = 500
 
     def __post_init__(self) -> None:
-        if not isinstance(self.torque_limits, bool):
-            raise ArgumentError(f"'torque_limits' must be true or false, not {self.torque_limits!r}")
         set_fields(
             self,
-            rest=number(self.rest, "rest", most=60.0),
-            step=number(self.step, "step", above=0.0, least=1e-6),
+            torque_limits=truth(self.torque_limits, "'torque_limits'"),
+            rest=number(self.rest, "rest", at_most=60.0),
+            step=number(self.step, "step", at_least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
+            chunk=whole(self.chunk, "chunk", 1, 10_000),
         )
-        check_whole(self.chunk, "chunk", 1, 10_000)
 
 
 def set_fields(record: Any, **values: Any) -> None:
