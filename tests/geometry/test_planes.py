@@ -184,11 +184,11 @@ def test_planes_that_do_not_exist_are_of_no_kind():
 
 
 def test_planes_of_symbols_are_parallel_where_they_always_are():
-    a, b, c, d = sympy.symbols("a b c d", real=True)
-    parallel = intersect_planes(np.array([a, b, c, 1]), np.array([-2 * a, -2 * b, -2 * c, d]))
+    a, b, d = sympy.symbols("a b d", real=True)
+    parallel = intersect_planes(np.array([a, 2, b, 1]), np.array([-2 * a, -4, -2 * b, d]))
     assert parallel.kind == PlanePair.PARALLEL
     assert all(np.isnan(float(x)) for x in (*parallel.point, *parallel.direction))
-    assert intersect_planes(np.array([a, b, c, 1]), np.array([a, b, 2 * c, d])).kind == PlanePair.INTERSECTING
+    assert intersect_planes(np.array([a, 0, 1, 1]), np.array([a, 0, 2, d])).kind == PlanePair.INTERSECTING
 
 
 def test_distance_formula_of_sympy():

@@ -62,7 +62,7 @@ def test_poses_are_those_of_60_digits(twist: np.ndarray, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("twist", thinned(HARD[::3], ids=NAMES[::3]))
+@pytest.mark.parametrize("twist", thinned(HARD[::3], 3, ids=NAMES[::3]))
 def test_motion_is_that_of_100_digits(twist: np.ndarray, path: str) -> None:
     s, s_rate, s_acceleration = 0.375, 0.75, -1.5
     with mpmath.workdps(100):

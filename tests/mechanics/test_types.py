@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import numpy as np
 import chasles as ch
@@ -48,6 +50,7 @@ arm.mass_matrix([0.0], wrenches={})
 """
 
 
+@pytest.mark.slow
 def test_right_calls_have_types_and_wrong_ones_are_errors(tmp_path: Path) -> None:
     """One run of mypy reads both programs: it takes seconds for the packages that they import."""
     files = {"right.py": PROGRAM, "wrong.py": WRONG}

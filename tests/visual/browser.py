@@ -92,11 +92,15 @@ class Tab:
     def __init__(self, browser: Browser, page: Path) -> None:
         self._browser = browser
         # In a window of its own it stays visible: pages behind others paint nothing.
-        target = browser.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
-        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._target = browser.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
+        self._session = browser.call("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
         self.go(page)
+
+    def close(self) -> None:
+        """Close the window, whose page would go on painting."""
+        self._browser.call("Target.closeTarget", targetId=self._target)
 
     def go(self, page: Path) -> None:
         """Load a page."""

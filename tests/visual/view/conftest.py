@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,17 @@ Opened = Callable[..., Tab]
 
 
 @pytest.fixture
-def shown(browser: Browser) -> Callable[[Path], Tab]:
-    """Open the file of a page."""
-    return lambda path: ready(Tab(browser, path))
+def shown(browser: Browser) -> Iterator[Callable[[Path], Tab]]:
+    """Open the file of a page until the test ends."""
+    tabs: list[Tab] = []
+
+    def show(path: Path) -> Tab:
+        tabs.append(Tab(browser, path))
+        return ready(tabs[-1])
+
+    yield show
+    for tab in tabs:
+        tab.close()
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
 from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.visual.view import live
 from chasles.visual.view.live import LiveView
 
 
@@ -146,7 +147,10 @@ def _until(holds: Any) -> None:
         time.sleep(0.02)
 
 
-def test_the_live_page_and_python_move_each_other(browser: Browser, panda: ch.Robot) -> None:
+def test_the_live_page_and_python_move_each_other(
+    browser: Browser, panda: ch.Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_GRACE", 0.1)  # s
     with panda.view(browser=False) as view:
         tab = ready(_Live(browser, view.url))
         assert tab.ask("location.search") == ""
@@ -159,6 +163,7 @@ def test_the_live_page_and_python_move_each_other(browser: Browser, panda: ch.Ro
         tab.call("Page.navigate", url="about:blank")  # the page is closed
         waiting.join(20.0)
         assert not waiting.is_alive()
+        tab.close()
     assert re.fullmatch("<LiveView, closed>", repr(view))
 
 
