@@ -305,6 +305,20 @@ def test_derivatives_of_derivatives_have_distinct_names() -> None:
     assert len({a.name for a in twice.inputs}) == len(twice.inputs) == 8
 
 
+def test_programs_that_call_others_have_derivatives_of_any_order() -> None:
+    def cube(x: Any) -> Any:
+        y = x
+        for _ in range(200):  # a long program stays a call
+            y = sin(y) + x
+        return np.array([x[0] * x[0] * x[0] * x[1], y[0]])
+
+    inner = Function(trace(cube, {"x": (2,)}, name="inner"))
+    outer = trace(lambda x: inner(x)[0], {"x": (2,)}, name="outer")
+    third = NumpyKernel(jvp(jvp(jvp(outer, "x"), "x"), "x"))
+    along = [1.0, 0.0]
+    assert third([2.0, 5.0], along, along, along) == pytest.approx(30.0)  # of x³ y: 6 y
+
+
 def test_a_hessian_needs_a_single_number() -> None:
     with pytest.raises(ArgumentError, match=r"f: a Hessian needs one output of shape \(\), not result \(2,\)"):
         hessian_vector(trace(lambda x: x, {"x": (2,)}, name="f"))

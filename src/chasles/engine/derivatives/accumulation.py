@@ -7,6 +7,7 @@ where there are several directions, of its directional derivative or its adjoint
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -313,7 +314,7 @@ def _directional(called: Program, moving: tuple[int, ...], used: tuple[int, ...]
     """Values and the derivative in one direction, whose components follow the inputs."""
     graph = Graph()
     inputs = input_scalars(graph, called.inputs)
-    tangent = Argument("direction", (len(moving),))
+    tangent = Argument(_unused("direction", called), (len(moving),))
     seeds: list[Sparse] = [{} for _ in inputs]
     for i, x in zip(moving, input_scalars(graph, [tangent], len(inputs)), strict=True):
         seeds[i] = {0: x}
@@ -328,13 +329,20 @@ def _pulled_back(called: Program, moving: tuple[int, ...], seeded: tuple[int, ..
     """Adjoints of the moving inputs; the adjoints of the seeded outputs follow the inputs."""
     graph = Graph()
     inputs = input_scalars(graph, called.inputs)
-    adjoint = Argument("adjoint", (len(seeded),))
+    adjoint = Argument(_unused("adjoint", called), (len(seeded),))
     seeds: dict[int, Sparse] = {
         k: {0: x} for k, x in zip(seeded, input_scalars(graph, [adjoint], len(inputs)), strict=True)
     }
     _, adjoints = reverse(called, inputs, seeds, moving)
     slopes = {i: a[0] for i, a in zip(moving, adjoints, strict=True) if a}
     return _frozen(f"{called.name}_vjp", [*called.inputs, adjoint], graph, {}, slopes)
+
+
+def _unused(name: str, called: Program) -> str:
+    """Name of a further input of a program that may be a derivative itself."""
+    taken = {argument.name for argument in called.inputs}
+    names = itertools.chain([name], (f"{name}_{count}" for count in itertools.count(2)))
+    return next(candidate for candidate in names if candidate not in taken)
 
 
 def _frozen(
