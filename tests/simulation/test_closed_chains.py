@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.oracles.closed_machines import MACHINES, at, four_bar, slider_crank
 
 import chasles as ch
 from chasles.model import Description, Inertia, Joint, Link, with_loop
+from chasles.simulation.dead_centres import DeadCentreWarning
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("excavator", "palletiser")]
 
@@ -102,16 +104,23 @@ def test_masses_vary_in_a_batch() -> None:
 def test_the_audit_shows_a_dead_centre_of_the_chosen_joint_and_another_choice_passes_it() -> None:
     """A crank turns the slider to and fro; at the dead centres the slider's velocity does not tell the crank's."""
     machine = slider_crank("stroke")
-    lost = {}
+    lost, warned = {}, {}
     for joint, speed in (("stroke", 1.5), ("motor", -18.0)):
         robot = ch.Robot(machine.replace(independent=(joint,))).with_gravity(np.zeros(3))
         robot = robot.with_friction(viscous=0.0, coulomb=0.0)
-        run = ch.simulate(robot, no_torque, rest(robot, 0.6), qd0=[speed])
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            run = ch.simulate(robot, no_torque, rest(robot, 0.6), qd0=[speed])
+        warned[joint] = [str(warning.message) for warning in said if warning.category is DeadCentreWarning]
         assert np.ptp(run.q.values[:, 0]) > 2.0 * np.pi
         energy = robot.kinetic_energy(run.q.values, run.qd.values)
         lost[joint] = np.ptp(energy) / energy[0]
     assert lost["stroke"] > 1e-3
     assert lost["motor"] < 1e-7
+    assert warned["motor"] == []
+    (sentence,) = warned["stroke"]
+    assert "t = 0.036 s: 'stroke' is at a dead centre of loop 'pin', where the motion knee +1, motor -0.75" in sentence
+    assert "name one of these in independent=[…]" in sentence
     assert not np.isfinite(ch.Robot(machine).velocity_map([0.0, 0.0, 0.4])).all()
 
 

@@ -244,6 +244,15 @@ class Description(Record):
         return indices
 
     @cached_property
+    def coordinate_of_velocity(self) -> tuple[int | None, ...]:
+        """Index in q of the coordinate whose rate each joint velocity is; None for joints with quaternions."""
+        places: list[int | None] = []
+        for joint in self.coordinates:
+            first = self.starts[joint.name][0]
+            places += [None if joint.has_quaternion else first + k for k in range(len(joint.velocity_names))]
+        return tuple(places)
+
+    @cached_property
     def actuated_indices(self) -> tuple[int, ...]:
         """Indices of the actuated velocities among those of all joints; the independent ones where none is named."""
         return self.velocity_indices(self.actuated, "actuated") if self.actuated else self.independent_indices

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import warn
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.dead_centres import warn_of_dead_centres
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -50,7 +51,7 @@ class Feedback(NamedTuple):
 
 
 def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> None:
-    """Warn of runs that diverged, and of joints that stood at their effort limits.
+    """Warn of runs that diverged, of dead centres of robots with loops, and of joints that stood at effort limits.
 
     Parameters
     ----------
@@ -67,6 +68,9 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
         reason = _reason(loop, state, times, values, first)
         advice = reason or "lower gains, a shorter period or more substeps may help"
         warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning)
+    if loop.plant.robot.description.loops:
+        q = run["q"].values
+        warn_of_dead_centres(loop.plant.robot, q.reshape(-1, *q.shape[-2:]), run["time"].values)
     span = float(times[-1, 0] - times[0, 0])
     share = run["saturation_time"].values / (span or 1.0)
     if share.max() > _MOST_SATURATED:
