@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from tests.identification.synthetic_logs import Motion, coloured_noise, fourier_motion, real_planar, table
 
 import chasles as ch
-from chasles.errors import IdentificationError, UnknownNameError
-from chasles.identification import Identification, choose_cutoff, filtered_signals
+from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.identification import Identification, choose_cutoff, filtered_signals, shipped_log
 from chasles.identification.equations import Equations, unknowns
 from chasles.identification.estimation import estimate
 from chasles.identification.friction import ALWAYS
@@ -202,6 +203,30 @@ def changed(**changes: np.ndarray) -> dict[str, np.ndarray]:
 def test_logs_that_cannot_be_right_are_refused_with_the_reason(data: dict[str, np.ndarray], message: str) -> None:
     with pytest.raises(IdentificationError, match=message):
         ch.identify(ARM, data)
+
+
+def ur10_log_as(name: str) -> Identification:
+    """The log of a UR10, read as if another robot of six joints had moved so."""
+    names = {"q": [f"q{k}_rad" for k in range(1, 7)], "effort": [f"effort{k}" for k in range(1, 7)]}
+    arm = ch.load(name)
+    return ch.identify(arm, ch.Log(shipped_log("ur10"), arm, columns=names))
+
+
+@pytest.mark.parametrize("name", ["puma560", "stanford"])
+def test_a_log_of_another_robot_is_refused(name: str) -> None:
+    with pytest.raises(IdentificationError, match=f"another robot than '{name}'"):
+        ur10_log_as(name)
+
+
+def test_a_log_of_a_similar_robot_is_doubted() -> None:
+    """A UR5 has the same axes: its regressor explains the log, with twice the weight."""
+    assert any(re.search(r"2\.\d times .* another robot than 'ur5'", text) for text in ur10_log_as("ur5").warnings)
+    assert not any("another robot" in text for text in ur10_log_as("ur10").warnings)
+
+
+def test_two_samples_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="2 complete samples; at least 8"):
+        ch.identify(ARM, {name: column[:2] for name, column in table(MOTION, TAU).items()})
 
 
 def test_short_logs_are_refused() -> None:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from chasles.arguments import real, truth
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification.comparison import Prediction
-from chasles.identification.diagnosis import better_readings, resting_joints, wrong_friction_signs
+from chasles.identification.diagnosis import resting_joints
 from chasles.identification.drive_gains import DriveGains, gains_from_model
 from chasles.identification.equations import Equations, Terms, Unknowns, unknowns
 from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, TERMS
 from chasles.identification.identification import Identification, Parameter
+from chasles.identification.judgement import doubts, reason_to_refuse, remarks_and_warnings
 from chasles.identification.log import Log
 from chasles.identification.regression import OUTLIER
 from chasles.robot import Robot
@@ -26,13 +27,8 @@ FloatArray = NDArray[np.float64]
 
 PRIOR_WEIGHT = 10.0
 """Factor on the covariance beside which consistent bodies shall resemble the prior's."""
-SUSPICIOUS, REFUSED = 0.3, 0.6
-"""Unseen errors, relative to the variation of the efforts, from which reasons are sought and the fit is refused."""
-OVERFITTED = 1.6
-"""Ratio of unseen to training errors that calls for a warning."""
 LEAST_ROWS = 2.0
 """Samples of all joints that each unknown needs."""
-ILL_CONDITIONED = 1e4
 
 
 def identify(
@@ -150,13 +146,13 @@ def identify(
     }
     parameters = _parameters(robot, found)
     noise = train.noise
-    remarks, warnings = _remarks(robot, own, train, found, parameters, gains)
-    trouble = _trouble(robot, own, train, first, found, predictions, noise)
+    remarks, warnings = remarks_and_warnings(robot, own, train, found, parameters, gains)
+    trouble = reason_to_refuse(robot, own, train, first, found, predictions, noise)
     if trouble is not None:
         if check:
             raise IdentificationError(trouble + " (check=False goes on nevertheless)")
         warnings.append(trouble)
-    warnings += _overfitting(robot, own, predictions)
+    warnings += doubts(robot, own, model, train, predictions)
     used = equations.moving & own.measured
     with np.errstate(invalid="ignore"):
         beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
@@ -297,106 +293,3 @@ def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:
             )
         )
     return tuple(parameters)
-
-
-def _remarks(
-    robot: Robot, log: Log, train: Signals, found: Estimate, parameters: tuple[Parameter, ...], gains: DriveGains | None
-) -> tuple[list[str], list[str]]:
-    remarks = [
-        str(train.cutoff)[0].upper() + str(train.cutoff)[1:] + f"; velocities from {train.derivative}.",
-        *log.findings,
-    ]
-    warnings: list[str] = []
-    open_ones = [parameter.name for parameter in parameters if not parameter.determined]
-    sentence = f"{len(parameters) - len(open_ones)} of {len(parameters)} parameters are determined by this motion"
-    if open_ones:
-        shown = ", ".join(open_ones[:8]) + (f", … ({len(open_ones)})" if len(open_ones) > 8 else "")
-        sentence += f"; not determined, kept near the prior: {shown}"
-    remarks.append(f"{sentence}. Condition number {found.condition:.3g}.")
-    if found.condition > ILL_CONDITIONED:
-        warnings.append(
-            f"the motion hardly separates some parameters (condition number {found.condition:.2g}); chasles.excite "
-            "plans a "
-            "motion that does"
-        )
-    added = {name: [t for t in own if t not in ALWAYS] for name, own in found.unknowns.terms.items()}
-    if any(added.values()):
-        text = "; ".join(f"{name}: {', '.join(own)}" for name, own in added.items() if own)
-        remarks.append(f"Friction terms beyond viscous and Coulomb friction and an offset: {text}.")
-    if gains is not None:
-        text = ", ".join(
-            f"{name} {value:.3g} ± {1.96 * error:.2g}"
-            for name, value, error in zip(robot.velocity_names, gains.values, gains.errors, strict=True)
-            if np.isfinite(value)
-        )
-        remarks.append(
-            f"Drive gains relative to the masses of the prior model (absolute only if these are right): {text}."
-        )
-        unknown = [
-            n
-            for n, known, there in zip(robot.velocity_names, gains.known, log.measured, strict=True)
-            if there and not known
-        ]
-        if unknown:
-            warnings.append(f"drive gains cannot be told from this motion, 1 was taken: {', '.join(unknown)}")
-    if not log.measured.all():
-        rest = [name for name, there in zip(robot.velocity_names, log.measured, strict=True) if not there]
-        warnings.append(f"efforts of {', '.join(rest)} were not measured; their friction stays near the prior")
-    return remarks, warnings
-
-
-def _trouble(
-    robot: Robot, log: Log, train: Signals, first: Unknowns, found: Estimate,
-    predictions: Mapping[tuple[str, str], Prediction], noise: FloatArray,
-) -> str | None:  # fmt: skip
-    """Reason to refuse the fit, if there is one."""
-    names = robot.velocity_names
-    errors = np.sqrt(np.diag(found.covariance))
-    values = dict(zip(found.unknowns.names, found.values, strict=True))
-    wrong = wrong_friction_signs(values, dict(zip(found.unknowns.names, errors, strict=True)), names)
-    if wrong:
-        return (
-            f"friction of {', '.join(wrong)} would drive the motion instead of opposing it: effort and position have "
-            "opposite signs there; change the sign of one of these columns"
-        )
-    unseen = predictions["least squares", "unseen"]
-    variation = np.array(
-        [
-            np.std(unseen.measured[unseen.moving[:, k], k]) if unseen.moving[:, k].any() else np.nan
-            for k in range(robot.n)
-        ]
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        excess = np.sqrt(np.maximum(unseen.rms() ** 2 - noise**2, 0.0)) / variation
-    excess = excess[log.measured & np.isfinite(excess)]
-    if excess.size == 0 or np.max(excess) < SUSPICIOUS:
-        return None
-    readings = better_readings(robot, first, train, log.coupling, log.measured)
-    if readings:
-        better = ", or with ".join(readings)
-        return f"the log fits robot '{robot.name}' far better with {better}: columns or signs are wrong"
-    if np.median(excess) > REFUSED:
-        return (
-            f"the model fitted to the first part of the log misses {np.median(excess):.0%} of the torques of the "
-            "unseen part: "
-            f"is it a log of another robot than '{robot.name}' (or with another tool, mounting or zero positions), "
-            "or is "
-            "the part that is fitted too short for its motion?"
-        )
-    return None
-
-
-def _overfitting(robot: Robot, log: Log, predictions: Mapping[tuple[str, str], Prediction]) -> list[str]:
-    ratio = predictions["least squares", "unseen"].rms() / predictions["least squares", "training"].rms()
-    worse = [
-        f"{name} ({r:.1f} times)"
-        for name, r, there in zip(robot.velocity_names, ratio, log.measured, strict=True)
-        if there and r > OVERFITTED
-    ]
-    if not worse:
-        return []
-    return [
-        f"errors on unseen data are larger than the fit's: {', '.join(worse)}; the motions of the two parts differ, "
-        "or the "
-        "model has more freedom than the data determine. Record longer, or plan the motion with chasles.excite"
-    ]
