@@ -1,12 +1,14 @@
 """Gauss-Newton on a simulated closed loop beside its log: unknowns, simulated outputs, steps that shorten themselves.
 
-Sensitivities are central differences of simulations that run as one compiled batch.
+Sensitivities are exact: the loop is differentiated in forward mode (`chasles.simulation.sensitivities`). Where it does
+not run in compiled steps of a fixed length, they are central differences of simulations that run as one batch.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import real
+from chasles.cached import cached_property
 from chasles.control import Controller
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.identification.filtering import Signals, filtered_like
@@ -22,6 +25,8 @@ from chasles.identification.regression import HUBER, Fit, Prior, weighted_fit
 from chasles.model import parameter_value
 from chasles.plant import Plant
 from chasles.simulation import DivergenceWarning, SaturationWarning, simulate
+from chasles.simulation.preparation import prepare
+from chasles.simulation.sensitivities import can_differentiate, sensitivities
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run  # needs xarray
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 DIFFERENCE = 1e-4
-"""Step of the central differences, relative to the parameter or, for one that is zero, to its prior deviation."""
+"""Step of central differences, relative to the parameter or, for one that is zero, to its prior deviation."""
 SPREAD = 1.0
 """Prior deviation of the logarithm of a positive parameter: a factor of 2.7 up or down."""
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
@@ -123,29 +128,82 @@ class Loop:
         """Outputs of the simulation, sampled and filtered as the log was, (..., k, outputs), for unknowns (..., p)."""
         time = self.log.time - self.log.time[0]
         values = self.unknowns.values(np.atleast_2d(x))
+        run = self._run(values, float(time[-1]) + self.period, self._start(values))
+        found = self._as_logged(run["time"].values, {str(name): run[name].values for name in run})
+        return found.reshape(*x.shape[:-1], *self.measured.shape)
+
+    def linearized(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Outputs (k, outputs) and their derivatives (k, outputs, p) by the unknowns (p,)."""
+        step = DIFFERENCE * np.where(self.unknowns.is_log, 1.0, np.maximum(np.abs(x), self.unknowns.prior.deviation))
+        around = np.concatenate([x[None], x + np.diag(step), x - np.diag(step)])
+        count = len(x)
+        if not self.is_differentiable:
+            outputs = self.simulated(around)
+            slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
+            return outputs[0], slopes.transpose(1, 2, 0)
+        rates = np.where(self.unknowns.is_log, np.exp(np.where(self.unknowns.is_log, x, 0.0)), 1.0)
+        q0 = np.broadcast_to(self._start(self.unknowns.values(around)), (len(around), self.plant.robot.n))
+        q0_slopes = (q0[1 : count + 1] - q0[count + 1 :]) / (2.0 * step * rates)[:, None]
+        with _quiet():
+            found = sensitivities(
+                self.plant,
+                self.controller,
+                self.reference,
+                self.unknowns.values(x),
+                duration=float(self.log.time[-1] - self.log.time[0]) + self.period,
+                period=self.period,
+                delay=self.delay,
+                q0_slopes=q0_slopes,
+                **{"q0": q0[0], **self.options},
+            )
+        both = {name: np.concatenate([found.values[name][None], found.slopes[name]]) for name in found.values}
+        outputs = self._as_logged(found.time, both)
+        return outputs[0], (outputs[1:] * rates[:, None, None]).transpose(1, 2, 0)
+
+    @cached_property
+    def is_differentiable(self) -> bool:
+        """Whether sensitivities are exact."""
+        values = self.unknowns.values(self.unknowns.prior.mean)
+        with _quiet():
+            ready = prepare(
+                self.plant,
+                self.controller,
+                self.reference,
+                duration=self.period,
+                period=self.period,
+                delay=self.delay,
+                vary=values,
+                **{"q0": self.log.q[0], **self.options},
+            )
+        return can_differentiate(ready)
+
+    def _start(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """Configurations in which the simulated encoders show the log's first sample.
+
+        Encoders may sit on the motors' side of elastic joints; these begin where the log does.
+        """
         start = self._run(values, self.period, self.log.q[0])
-        # Encoders may sit on the motors' side of elastic joints; these begin where the log does.
         deflection = (start["q_measured"] - start["q"]).values[:, 0] if "q_measured" in start else 0.0
-        run = self._run(values, float(time[-1]) + self.period, self.log.q[0] - deflection)
-        clock = run["time"].values - run["time"].values[0]
-        names = ["q_measured" if name == "q" and "q_measured" in run else name for name in self.outputs]
-        raw = np.concatenate([run[name].values for name in names], axis=2)
+        return np.asarray(self.log.q[0] - deflection)
+
+    def _as_logged(self, clock: FloatArray, recorded: Mapping[str, FloatArray]) -> FloatArray:
+        """Outputs (batch, k, outputs) of recorded variables, at the log's times, filtered as the log was."""
+        time = self.log.time - self.log.time[0]
+        names = ["q_measured" if name == "q" and "q_measured" in recorded else name for name in self.outputs]
+        raw = np.concatenate([recorded[name] for name in names], axis=2)
         kept = self.signals.kept()
         results = []
         for one in raw:
-            sampled = np.stack([np.interp(time, clock, column) for column in one.T], axis=1)
+            sampled = np.stack([np.interp(time, clock - clock[0], column) for column in one.T], axis=1)
             results.append(
                 filtered_like(self.log, self.signals, sampled)[kept]
                 if np.isfinite(sampled).all()
                 else np.full_like(self.measured, np.nan)
             )
-        return np.stack(results).reshape(*x.shape[:-1], *self.measured.shape)
+        return np.stack(results)
 
     def _run(self, values: Mapping[str, FloatArray], duration: float, q0: FloatArray) -> Run:
-        with warnings.catch_warnings():
-            # Trial values may diverge or saturate; only the ones found matter.
-            for category in (DivergenceWarning, SaturationWarning):
-                warnings.simplefilter("ignore", category)
+        with _quiet():
             return simulate(
                 self.plant,
                 self.controller,
@@ -157,6 +215,15 @@ class Loop:
                 progress=False,
                 **{"q0": q0, **self.options},
             )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Trial values may diverge or saturate; only the ones found matter."""
+    with warnings.catch_warnings():
+        for category in (DivergenceWarning, SaturationWarning):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,17 +248,11 @@ def fitted(loop: Loop) -> Solution | None:
 
     None if the simulation with the first values diverges.
     """
-    prior, measured, count = loop.unknowns.prior, loop.measured, len(loop.unknowns.names)
+    prior, measured = loop.unknowns.prior, loop.measured
     time = loop.signals.time[loop.signals.kept()]
     end = loop.signals.time[0] + loop.share * (loop.signals.time[-1] - loop.signals.time[0])
     used = np.repeat((time <= end)[:, None], measured.shape[1], axis=1)
     x = prior.mean.copy()
-    step = DIFFERENCE * np.where(loop.unknowns.is_log, 1.0, np.maximum(np.abs(x), prior.deviation))
-
-    def linearized(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        outputs = loop.simulated(np.concatenate([x[None], x + np.diag(step), x - np.diag(step)]))
-        slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
-        return outputs[0], slopes.transpose(1, 2, 0)
 
     def costs(outputs: FloatArray, x: FloatArray, deviations: FloatArray) -> FloatArray:
         size = np.where(used, np.abs(measured - outputs) / deviations, 0.0)
@@ -199,7 +260,7 @@ def fitted(loop: Loop) -> Solution | None:
         total = loss + np.sum(((x - prior.mean) / prior.deviation) ** 2, axis=-1)
         return np.asarray(np.where(np.isfinite(total), total, np.inf))
 
-    outputs, A = linearized(x)
+    outputs, A = loop.linearized(x)
     if not np.isfinite(A).all():
         return None
     before = measured - outputs
@@ -213,7 +274,7 @@ def fitted(loop: Loop) -> Solution | None:
         if found[best] >= costs(outputs, x, present) * (1.0 - 1e-10):
             break
         moved, x = trials[best] - x, trials[best]
-        following = linearized(x)
+        following = loop.linearized(x)
         if not np.isfinite(following[1]).all():
             break
         (outputs, A), deviations = following, fit.deviations

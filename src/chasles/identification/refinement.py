@@ -4,7 +4,7 @@ The regressor needs accelerations and sees rigid joints only. Here the whole loo
 plant) is simulated instead and the parameters are changed until positions and torques agree with the log (R. Isermann &
 M. Münchhof, Identification of Dynamic Systems, Springer 2011, chapter 9; A. Janot, P.-O. Vandanjon & M. Gautier, "A
 generic instrumental variable approach for industrial robot identification", IEEE Trans. Control Systems Technology
-22(1), 2014, which compares both). Sensitivities are central differences of simulations that run as one compiled batch.
+22(1), 2014, which compares both). Sensitivities are exact derivatives of the simulated loop.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from chasles.simulation.diagnosis import DivergenceWarning, SaturationWarning
 from chasles.simulation.energy_audit import EnergyAudit
 from chasles.simulation.limits import VelocityLimitError
-from chasles.simulation.simulate import UncompiledWarning, simulate
+from chasles.simulation.preparation import UncompiledWarning
+from chasles.simulation.sensitivities import Sensitivities, sensitivities
+from chasles.simulation.simulate import simulate
 from chasles.simulation.stepping import IntegrationError
 from chasles.simulation.stiffness import SamplingWarning, StiffnessWarning
 
@@ -13,8 +15,10 @@ __all__ = [
     "IntegrationError",
     "SamplingWarning",
     "SaturationWarning",
+    "Sensitivities",
     "StiffnessWarning",
     "UncompiledWarning",
     "VelocityLimitError",
+    "sensitivities",
     "simulate",
 ]

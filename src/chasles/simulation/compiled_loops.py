@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from threading import Lock
 from types import FunctionType
 from typing import Any, cast
@@ -27,7 +27,7 @@ class _NotFrozenError(Exception):
     """A value may change without notice."""
 
 
-def compiled_function(loop: ClosedLoop, name: str) -> Function:
+def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], Function] | None = None) -> Function:
     """Compiled function of a loop, from the last simulations if one was like this.
 
     What a loop computes depends on the values of all attributes of controller, reference and plant. They are compared
@@ -39,19 +39,22 @@ def compiled_function(loop: ClosedLoop, name: str) -> Function:
     loop
         The loop.
     name
-        Attribute of the loop that is the function, such as ``"scan"``.
+        Attribute of the loop that is the function, such as ``"scan"``, or the name of what ``make`` makes.
+    make
+        Makes a function of the loop that is none of its attributes.
     """
+    found = getattr if make is None else (lambda loop, _: make(loop))
     try:
         key, kept = _key(loop)
     except (_NotFrozenError, RecursionError):
-        return cast(Function, getattr(loop, name))
+        return cast(Function, found(loop, name))
     with _lock:
         functions, _ = _loops.setdefault(key, ({}, kept))  # keeps alive what the key knows by its place in memory
         _loops.move_to_end(key)
         while len(_loops) > _KEPT:
             _loops.popitem(last=False)
     if name not in functions:
-        functions[name] = getattr(loop, name)
+        functions[name] = found(loop, name)
     return functions[name]
 
 

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, truth
+from chasles.arguments import choice
 from chasles.control import Controller
-from chasles.control.controller import as_controller
 from chasles.engine import Function
-from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
-from chasles.integrators import RK4, RODAS5P, Integrator
-from chasles.plant.plant import Plant, as_plant
+from chasles.integrators import Integrator
+from chasles.plant.plant import Plant
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.simulation import setup, stepping
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import warn_of
-from chasles.simulation.initial_state import initial_state
-from chasles.simulation.integrators import AUTOMATIC, integrator_choice
+from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
-from chasles.simulation.references import loop_reference
-from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
-from chasles.simulation.tangent_references import TangentReference
+from chasles.simulation.preparation import prepare
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -37,10 +30,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 _PIECES = 50  # of a compiled loop between two updates of the progress bar
 _LONG_WORK = 2e10  # scalar operations, some seconds
-
-
-class UncompiledWarning(UserWarning):
-    """A control law could not be compiled and runs as plain Python, far slower."""
 
 
 def simulate(
@@ -168,104 +157,25 @@ def simulate(
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    plant, controller = as_plant(plant), as_controller(_no_torque if controller is None else controller)
     speeds = choice(velocity_limits, "choice of velocity_limits", get_args(VelocityLimits))
-    if reference is None:
-        reference = setup.rest(plant.robot, q0, duration)
-    in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
-    setup.check_partners(plant, controller, in_loop)
-    if plant.robot.nq != plant.robot.n and in_loop.n is not None:
-        in_loop = TangentReference(plant.robot, in_loop)
-    setup.check_choices(substeps, delay)
-    method = integrator_choice(integrator)
-    times = in_loop.start_time + setup.call_times(
-        in_loop.duration if duration is None else duration, period, save_every
-    )
-    given = setup.varied_values(vary)
-    varied = setup.varied_in_plant(given, plant, controller, in_loop)
-    further = setup.further_inputs(plant, controller, in_loop, times, float(period), given)
-    loop = ClosedLoop(
-        plant,
-        controller,
-        in_loop,
-        varied,
-        float(period),
-        *_method_and_steps(method, substeps),
-        float(delay),
-        bool(audit),
-        further,
-        bool(memory) and controller.memory_layout.size > 0,
-        truth(effort_limits, "effort_limits"),
-        speeds == "stop",
-    )
-    values = setup.arguments_of(loop, given)
-    state = initial_state(loop, values, given, q0, qd0)
-    q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if method == AUTOMATIC and substeps is None and is_stiff(loop, q_start, values):
-        loop = replace(loop, integrator=RODAS5P, substeps=None)
-    else:
-        warn_if_stiff(loop, q_start, values)
-    advice = controller.period_warning(loop.period)
-    if advice is not None:
-        warn(f"controller '{controller.name}': {advice}", SamplingWarning)
-    tolerances = _tolerances(loop, rtol, atol)
-    compiled = _traced(loop)
+    ready = prepare(
+        plant, controller, reference, duration=duration, period=period, delay=delay, substeps=substeps,
+        integrator=integrator, q0=q0, qd0=qd0, vary=vary, save_every=save_every, audit=audit, memory=memory,
+        effort_limits=effort_limits, stop_at_velocity_limits=speeds == "stop", rtol=rtol, atol=atol,
+    )  # fmt: skip
+    loop, times, state, values, compiled = ready.loop, ready.times, ready.state, ready.values, ready.compiled
     if progress is None:
         progress = is_watched() and (compiled is None or _is_long(loop, times.size * state[..., 0].size))
     if compiled is not None and not isinstance(loop.integrator, str):
-        recorded = _scan(loop, compiled, state, times, values, tolerances, progress)
+        recorded = _scan(loop, compiled, state, times, values, ready.tolerances, progress)
     else:
-        recorded = _step(loop, compiled is not None, state, times, values, tolerances, progress)
+        recorded = _step(loop, compiled is not None, state, times, values, ready.tolerances, progress)
     if speeds == "raise":
-        raise_at_overspeed(plant.robot, times[:, 0], recorded[1])
-    varied_now = {name: values.get(name, given[name]) for name in given}
-    run = _label(loop, repr(reference), times, recorded, varied_now, speeds)
+        raise_at_overspeed(loop.plant.robot, times[:, 0], recorded[1])
+    varied_now = {name: values.get(name, ready.given[name]) for name in ready.given}
+    run = _label(loop, repr(ready.reference), times, recorded, varied_now, speeds)
     warn_of(run, loop, state, times, values)
     return run
-
-
-def _no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    """Law of a robot that nobody controls."""
-    return 0.0 * qd
-
-
-def _method_and_steps(method: str | Integrator, substeps: int | None) -> tuple[int | None, str | Integrator]:
-    """Steps in a period, None where the error controls them, and the method."""
-    if method == AUTOMATIC:
-        return 1 if substeps is None else substeps, RK4
-    if isinstance(method, str):
-        return None, method
-    return 1 if substeps is None and method.embedded_order is None else substeps, method
-
-
-def _tolerances(loop: ClosedLoop, rtol: float | None, atol: float | None) -> tuple[float, float]:
-    """Relative and absolute tolerance, those of SciPy's methods tighter: it takes the mean error of all components."""
-    relative, absolute = (1e-8, 1e-10) if isinstance(loop.integrator, str) else (1e-6, 1e-8)
-    chosen = relative if rtol is None else rtol, absolute if atol is None else atol
-    if not all(isinstance(value, int | float | np.number) and 0.0 < value < 1.0 for value in chosen):
-        raise ArgumentError(f"rtol and atol must be between 0 and 1, not {rtol!r} and {atol!r}")
-    return float(chosen[0]), float(chosen[1])
-
-
-def _traced(loop: ClosedLoop) -> Function | None:
-    """The compiled loop, or None and a warning if the control law is plain Python that cannot be traced.
-
-    For a loop that SciPy integrates, it is the controller alone.
-    """
-    if not loop.controller.traceable:
-        return None
-    try:
-        if isinstance(loop.integrator, str):
-            return compiled_function(loop, "controller_function")
-        return compiled_function(loop, "controlled_scan" if loop.substeps is None else "scan")
-    except Exception as error:  # a plain Python law may fail on traced values in any way
-        if isinstance(error, ChaslesError) and not isinstance(error, TraceError):
-            raise  # wrong anyhow
-        warn(
-            f"the control law '{loop.controller.name}' cannot be compiled and runs as plain Python: {error}",
-            UncompiledWarning,
-        )
-        return None
 
 
 def _is_long(loop: ClosedLoop, calls: int) -> bool:

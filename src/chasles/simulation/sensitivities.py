@@ -1,0 +1,170 @@
+"""Exact sensitivities of closed loops: how a run changes with the parameters of its plant.
+
+The program of one period (sensors, controller, delay, plant) is differentiated in forward mode and scanned together
+with its directions; every direction is a lane of the batch. The step lengths of methods that choose them are those of
+the run itself ("internal numerical differentiation", H. G. Bock, "Numerical treatment of inverse problems in chemical
+reaction kinetics", Springer 1981), so the result is the derivative of what was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import reals
+from chasles.control import Controller
+from chasles.engine import Function, Layout, jvp, trace
+from chasles.errors import ArgumentError
+from chasles.plant.plant import Plant
+from chasles.robot import Robot
+from chasles.simulation import setup
+from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.compiled_loops import compiled_function
+from chasles.simulation.initial_state import initial_state
+from chasles.simulation.preparation import Prepared, prepare
+
+Floats = NDArray[np.float64]
+
+STEP = 1e-5
+"""Step of the differences that give the slopes of the start, which is a closed formula, relative to the values."""
+
+
+class Sensitivities(NamedTuple):
+    """A run and its derivatives.
+
+    Attributes
+    ----------
+    time
+        Times of the samples, shape (samples,), s.
+    values
+        Recorded variables by name, each (samples, …).
+    slopes
+        Their derivatives by each of the p parameters, each (p, samples, …).
+    """
+
+    time: Floats
+    values: Mapping[str, Floats]
+    slopes: Mapping[str, Floats]
+
+
+def sensitivities(
+    plant: Robot | Plant,
+    controller: Controller,
+    reference: Any,
+    vary: Mapping[str, Any],
+    *,
+    duration: float,
+    period: float,
+    delay: float = 0.0,
+    q0: Any = None,
+    q0_slopes: Any = 0.0,
+    **options: Any,
+) -> Sensitivities:
+    """Simulate a closed loop, and differentiate its samples with respect to varied parameters.
+
+    Parameters
+    ----------
+    plant, controller, reference, duration, period, delay, q0
+        As for `chasles.simulate`.
+    vary
+        Values of parameters by name, as for `chasles.simulate`, without batch axes. Derivatives are with respect to all
+        their entries, in this order.
+    q0_slopes
+        Derivatives of ``q0`` by the parameters, shape (p, nq).
+    **options
+        Further arguments of `chasles.simulate`: ``qd0``, ``substeps``, ``effort_limits``.
+
+    Raises
+    ------
+    ArgumentError
+        If the loop does not run in compiled steps of a fixed length; see `can_differentiate`.
+
+    Examples
+    --------
+    The torque of a PD controller that holds a payload at the end of a horizontal arm of 1 m grows by 9.81 N·m/kg:
+
+    >>> import chasles as ch
+    >>> rod = {"a": 1.0, "mass": 2.0, "center_of_mass": [-0.5, 0.0, 0.0]}
+    >>> arm = ch.Robot.from_dh([rod], gravity=[0.0, -9.81, 0.0])
+    >>> hold = ch.PointToPoint([0.0], [0.0], duration=1.0)
+    >>> law = ch.PDGravity(arm, kp=500.0, kd=50.0)
+    >>> found = sensitivities(arm, law, hold, {"payload.mass": 0.0}, duration=6.0, period=0.01)
+    >>> round(float(found.slopes["tau"][0, -1, 0]), 3)
+    9.81
+    """
+    count = sum(np.size(value) for value in vary.values())
+    slopes = reals(q0_slopes, "q0_slopes", (count, "nq")) if np.ndim(q0_slopes) else np.zeros((count, 1))
+    ready = prepare(
+        plant, controller, reference, vary=vary, q0=q0, duration=duration, period=period, delay=delay, **options
+    )
+    if not can_differentiate(ready):
+        raise ArgumentError(
+            "sensitivities need a loop that runs compiled, in steps of a fixed length: give substeps=, or an "
+            "integrator with fixed steps, and a controller that can be compiled"
+        )
+    directions = _directions(ready.loop, vary)
+    change = _slopes_of_start(ready.loop, vary, q0, slopes, options.get("qd0"))
+    state = np.concatenate([np.broadcast_to(ready.state, change.shape), change], axis=1)
+    given = ready.loop.inputs.given(ready.times, 0)
+    scan = compiled_function(ready.loop, "sensitivities", _tangent_scan)
+    _, *samples = scan(state, given, *ready.loop.packed(ready.values), directions)
+    names = [variable.name for variable in ready.loop.variables]
+    values = {name: np.asarray(sample[0]) for name, sample in zip(names, samples[: len(names)], strict=True)}
+    derivatives = {name: np.asarray(sample) for name, sample in zip(names, samples[len(names) :], strict=True)}
+    return Sensitivities(ready.times[:, 0], values, derivatives)
+
+
+def can_differentiate(ready: Prepared) -> bool:
+    """Whether a loop runs compiled in steps of a fixed length."""
+    loop = ready.loop
+    return ready.compiled is not None and not isinstance(loop.integrator, str) and loop.substeps is not None
+
+
+def _tangent_scan(loop: ClosedLoop) -> Function:
+    """Loop over time of states and their changes: (both, given (S, k, …), values, d_values) -> (both, *samples, *d)."""
+    program = loop.scan.program
+    size = loop.layout.size
+    moving = [argument.name for argument in program.inputs if argument.name != "given"]
+    forward = Function(jvp(program, moving, values=True))
+    outputs = [argument.name for argument in program.outputs[1:]]
+
+    def period(state: Any, given: Any, *values: Any) -> tuple[Any, ...]:
+        following = forward(state[:size], given, *values[:1], state[size:], *values[1:])
+        half = len(following) // 2
+        both = np.concatenate([following[0], following[half]])
+        return both, *following[1:half], *following[half + 1 :]
+
+    inputs: dict[str, Any] = {"state": (2 * size,), "given": (loop.inputs.layout.size,)}
+    inputs |= {name: (Layout(loop.shapes).size,) for name in ("values", "d_values") if loop.shapes}
+    names = ["state_next", *outputs, *(f"d_{name}" for name in outputs)]
+    return Function(trace(period, inputs, name="sensitivities", outputs=names), shape="scan")
+
+
+def _directions(loop: ClosedLoop, vary: Mapping[str, Any]) -> Floats:
+    """Unit changes of the varied entries in the vector of all values, shape (p, size)."""
+    layout = Layout(loop.shapes)
+    places = []
+    for name, value in vary.items():
+        if np.shape(value) != loop.shapes[name]:
+            raise ArgumentError(f"vary['{name}'] must have shape {loop.shapes[name]}, not {np.shape(value)}")
+        places.append(np.arange(layout.size)[layout.slices[name]])
+    return np.asarray(np.eye(layout.size)[np.concatenate(places)])
+
+
+def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], q0: Any, q0_slopes: Floats, qd0: Any) -> Floats:
+    """Derivatives of the state at the start by the varied entries, shape (p, size)."""
+    layout = Layout({name: np.shape(value) for name, value in vary.items()})
+    flat = layout.join(vary)
+    step = STEP * np.maximum(np.abs(flat), 1e-3)
+    both = np.concatenate([flat + np.diag(step), flat - np.diag(step)])
+    values = {name: both[:, layout.slices[name]].reshape(-1, *np.shape(value)) for name, value in vary.items()}
+    moved = None
+    if q0 is not None:
+        change = step[:, None] * q0_slopes
+        moved = np.asarray(q0, dtype=np.float64) + np.concatenate([change, -change])
+    states = initial_state(loop, setup.arguments_of(loop, values), values, moved, qd0)
+    states = np.broadcast_to(states, (len(both), loop.layout.size))
+    return np.asarray((states[: len(flat)] - states[len(flat) :]) / (2.0 * step[:, None]))
