@@ -72,6 +72,24 @@ def fused_products(program: Program) -> dict[int, int]:
     return fused
 
 
+def stored_arguments(program: Program) -> dict[int, list[tuple[int, int]]]:
+    """Return what each call stores: positions and values of the arguments that are not there from the call before.
+
+    Each called program has memory of its own for its arguments, which it only reads. The steps of an integrator, for
+    one, call the same program with the same hundreds of parameters.
+    """
+    before: dict[str, tuple[int, ...]] = {}
+    stored = {}
+    for index, (operation, *rest) in enumerate(program.instructions):
+        if operation == "call":
+            digest, arguments = program.programs[rest[0]].digest, tuple(rest[1:])
+            last = before.get(digest, (-1,) * len(arguments))
+            changed = zip(arguments, last, strict=True)
+            stored[index] = [(k, value) for k, (value, other) in enumerate(changed) if value != other]
+            before[digest] = arguments
+    return stored
+
+
 def allocate(program: Program, fused: Mapping[int, int], results: Mapping[int, int], registers: int) -> Allocation:
     """Decide what waits in memory, and when.
 
@@ -93,6 +111,7 @@ class _Allocator:
     def __init__(self, program: Program, fused: Mapping[int, int], results: Mapping[int, int], registers: int) -> None:
         self._instructions = program.instructions
         self._fused, self._results, self._registers = fused, results, registers
+        self._stored = stored_arguments(program)
         products = set(fused.values())
         self._order = [
             index
@@ -139,7 +158,7 @@ class _Allocator:
         instruction = self._instructions[index]
         if instruction[0] == "item":
             return []
-        read = list(operands(instruction))
+        read = [value for _, value in self._stored[index]] if index in self._stored else list(operands(instruction))
         if index in self._fused:
             product = self._fused[index]
             read.remove(product)

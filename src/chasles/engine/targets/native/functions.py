@@ -16,7 +16,7 @@ import numpy as np
 
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.program import Program
-from chasles.engine.targets.native.allocation import Action, allocate, fused_products
+from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments
 from chasles.engine.targets.native.machine import has_fma, registers
 from chasles.engine.targets.native.mathematics import LIBRARY
 from chasles.engine.targets.native.writer import Writer, literal
@@ -185,10 +185,11 @@ def write_program(module: Module, program: Program, name: str, stores: Sequence[
     runs: dict[int, list[tuple[int, int]]] = {}
     for start, length in _runs(stores):
         runs.setdefault(stores[start][0], []).append((stores[start][1], length))
+    stored = stored_arguments(program)
     known = [(value, run) for value, places in runs.items() if _is_known(program, value) for run in places]
     texts = []
     for number, (own, actions) in enumerate(zip(names, allocation.segments, strict=True)):
-        w = _SegmentWriter(module, program, f"{own}({_PARAMETERS})", fused, runs, buffers, size)
+        w = _SegmentWriter(module, program, f"{own}({_PARAMETERS})", fused, runs, buffers, stored, size)
         # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
         texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
     if count == 1:
@@ -225,12 +226,14 @@ class _SegmentWriter(Writer):
         fused: Mapping[int, int],
         runs: Mapping[int, Sequence[tuple[int, int]]],
         buffers: Mapping[str, tuple[int, int]],
+        stored: Mapping[int, Sequence[tuple[int, int]]],
         called_workspace: int,
     ) -> None:
         super().__init__(f"internal void @{signature}")
         self._module = module
         self._program = program
         self._fused = fused
+        self._stored = stored
         self._runs = runs
         self._buffers = buffers
         self._called_workspace = called_workspace
@@ -258,7 +261,7 @@ class _SegmentWriter(Writer):
     def _computed(self, index: int) -> str:
         operation, *rest = self._program.instructions[index]
         if operation == "call":
-            return self._call(rest[0], [self._value(k) for k in rest[1:]])
+            return self._call(rest[0], self._stored[index])
         if operation == "item":
             return self._load(self._values[rest[0]], rest[1])
         if index in self._fused:
@@ -319,12 +322,12 @@ class _SegmentWriter(Writer):
             place = self.address("%out", (self.value(f"add i64 {k}, {start}"), self._module.vector_size))
             self.emit(f"store {self._module.real} {value}, ptr {place}")
 
-    def _call(self, number: int, operands: list[str]) -> str:
+    def _call(self, number: int, stored: Sequence[tuple[int, int]]) -> str:
         called = self._program.programs[number]
         # Items stand right behind their call, so that the next call of the same program may use the same memory.
         given, results = (self._place(position) for position in self._buffers[called.digest])
-        for position, operand in enumerate(operands):
-            self._store(operand, given, position)
+        for position, operand in stored:
+            self._store(self._value(operand), given, position)
         work = self._place(self._called_workspace)
         self.emit(f"call void @{self._module.names[called.digest]}(ptr {given}, ptr {results}, ptr {work})")
         return results
