@@ -141,6 +141,7 @@ class Robot(Mechanics):
         path: str | PathLike[str] | None = None,
         title: str | None = None,
         browser: bool = True,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
     ) -> Any:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
@@ -154,6 +155,8 @@ class Robot(Mechanics):
             Title of the page; default the robot's name.
         browser
             Whether to open the live page in the browser.
+        packages
+            Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
 
         Returns
         -------
@@ -168,7 +171,7 @@ class Robot(Mechanics):
         ...     page.stat().st_size < 150_000
         True
         """
-        return verbs.view(self, q, path=path, title=title, browser=browser)
+        return verbs.view(self, q, path=path, title=title, browser=browser, packages=packages)
 
     def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
         """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.verbs.picture`."""

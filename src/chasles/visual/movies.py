@@ -18,6 +18,7 @@ from chasles.errors import ArgumentError, import_extra, writing
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
+from chasles.visual.bodies import Kind, Packages
 from chasles.visual.picture import svg_picture
 from chasles.visual.raster import THEMES, Camera, Theme
 
@@ -38,6 +39,8 @@ def picture(
     *,
     size: tuple[int, int] = (800, 600),
     theme: Theme = "light",
+    shown: Kind = "visual",
+    packages: Packages | None = None,
 ) -> Path:
     """Write a picture of a robot; see `chasles.verbs.picture`."""
     target = _target(path, PICTURES)
@@ -46,7 +49,8 @@ def picture(
         with writing(target):
             target.write_text(svg_picture(robot, configuration, _size(size)[0]), encoding="utf-8")
         return target
-    camera = Camera(robot, configuration[None], _size(size), _theme(theme))
+    choice(shown, "shown", ("visual", "collision", "drawn"))
+    camera = Camera(robot, configuration[None], _size(size), _theme(theme), shown=shown, packages=packages)
     with writing(target):
         _pillow("a picture in pixels").fromarray(camera.image(configuration)).save(target)
     return target

@@ -1,4 +1,4 @@
-"""Pictures of robots in pixels: rays from a camera against capsules and cylinders, as the pages draw them.
+"""Pictures of robots in pixels: rays from a camera against capsules and cylinders, and triangles, as pages draw them.
 
 A ray o + t d meets the surface at distance r from the line s + y a where a quadratic in t vanishes; between the ends it
 is the tube, beyond them a ball (capsule) or a disc (cylinder).
@@ -6,13 +6,18 @@ is the tube, beyond them a ball (capsule) or a disc (cylinder).
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.model import ModelWarning
 from chasles.robot import Robot
+from chasles.visual.bodies import Kind, Packages, robot_bodies
 from chasles.visual.scene import still_scene
+from chasles.visual.triangles import corner_normals, drawn
 
 Floats = NDArray[np.float64]
 Theme = Literal["light", "dark"]
@@ -45,6 +50,15 @@ class Solid(NamedTuple):
     radius: float
 
 
+class Mesh(NamedTuple):
+    """Triangles of one part of a robot on a link: corners and normals (m, 3, 3) in the link's frame, and color."""
+
+    link: int
+    corners: Floats
+    normals: Floats
+    rgba: tuple[float, float, float, float]
+
+
 class Camera:
     """A robot seen from one place, in every configuration.
 
@@ -60,13 +74,34 @@ class Camera:
         ``"light"`` or ``"dark"``.
     oversampling
         Rays in a row of each pixel; 1 draws jagged edges four times as fast as 2.
+    shown
+        Bodies to draw: ``"visual"`` or ``"collision"`` shapes, or those ``"drawn"`` from the kinematics.
+    packages
+        Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
     """
 
     def __init__(
-        self, robot: Robot, q: Floats, size: tuple[int, int], theme: Theme = "light", oversampling: int = 2
+        self,
+        robot: Robot,
+        q: Floats,
+        size: tuple[int, int],
+        theme: Theme = "light",
+        oversampling: int = 2,
+        shown: Kind = "visual",
+        packages: Packages | None = None,
     ) -> None:
         self.robot, self.size, self.theme, self.oversampling = robot, size, theme, oversampling
-        self.data = data = still_scene(robot, q)
+        bodies = robot_bodies(robot.description, shown, packages)
+        if bodies.notes:
+            warnings.warn(f"{'; '.join(bodies.notes)}; their links are drawn by kinematics", ModelWarning, stacklevel=4)
+        self.data = data = still_scene(robot, q, bodies)
+        links = list(data["links"])
+        self.meshes = []
+        for link, surface, T, rgba in bodies.placed:
+            vertices, faces = bodies.triangles[surface]
+            placed = vertices @ T[:3, :3].T + T[:3, 3]
+            self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba))
+        self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
         self.middle = np.array(data["middle"])
         distance = 1.35 * max(data["extent"], 0.6 * data["size"]) + 0.35 * data["size"]
         level = np.cos(ELEVATION)
@@ -82,8 +117,10 @@ class Camera:
         y = TANGENT * (height - 2.0 * (np.arange(height) + 0.5)) / height
         rays = np.stack(np.broadcast_arrays(x[None], y[:, None], 1.0), axis=-1) @ self.axes
         rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
-        solids = self.solids(q)
-        pixels = self._ground(rays, solids)
+        T_world_link = self._poses(q)
+        solids = self.solids(T_world_link)
+        corners = [self._in_world(mesh, T_world_link) for mesh in self.meshes]
+        pixels = self._ground(rays, solids, corners)
         depth = np.full(rays.shape[:2], np.inf)
         light = self.eye - self.middle + np.linalg.norm(self.eye - self.middle) * np.array([0.3, -0.2, 0.9])
         light /= np.linalg.norm(light)
@@ -96,16 +133,63 @@ class Camera:
             part = pixels[window]
             part[nearer] = shown
             pixels[window] = part
+        self._draw_meshes(pixels, depth, rays, corners, T_world_link, light)
         n = self.oversampling
         mean = pixels.reshape(self.size[1], n, self.size[0], n, 3).mean(axis=(1, 3))
         return np.asarray(np.clip(255.0 * mean + 0.5, 0.0, 255.0), dtype=np.uint8)
 
-    def solids(self, q: Floats) -> list[Solid]:
-        """Shapes of the robot in the world, and the pedestal that it stands on."""
-        data, frames = self.data, self.robot.frame_names
-        T = np.asarray(self.robot.frame_poses(q))[[frames.index(name) for name in data["links"]]]
+    def _poses(self, q: Floats) -> Floats:
+        """Poses (links, 4, 4) of the links of the picture."""
+        frames = self.robot.frame_names
+        return np.asarray(self.robot.frame_poses(q))[[frames.index(name) for name in self.data["links"]]]
+
+    @staticmethod
+    def _in_world(mesh: Mesh, T_world_link: Floats) -> Floats:
+        T = T_world_link[mesh.link]
+        return np.asarray(mesh.corners @ T[:3, :3].T + T[:3, 3])
+
+    def _in_picture(self, corners: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Places in pixels and depths of points in the world; points behind the camera have no place."""
+        p = (corners - self.eye) @ self.axes.T
+        height, width = shape
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = 0.5 * (p[..., 0] / p[..., 2] * height / TANGENT + width) - 0.5
+            y = 0.5 * (height - p[..., 1] / p[..., 2] * height / TANGENT) - 0.5
+        return np.stack([x, y], axis=-1), p[..., 2]
+
+    def _draw_meshes(
+        self, pixels: Floats, depth: Floats, rays: Floats, corners: list[Floats], T_world_link: Floats, light: Floats
+    ) -> None:
+        """Draw the meshes over what is farther than they: solid ones first, then those that let light through."""
+        height, width = depth.shape
+        forward = rays @ self.axes[2]
+        for opaque in (True, False):
+            chosen = [k for k, mesh in enumerate(self.meshes) if (mesh.rgba[3] >= 1.0) is opaque]
+            if not chosen:
+                continue
+            fragments = drawn(
+                *self._in_picture(np.concatenate([corners[k] for k in chosen]), (height, width)), (width, height)
+            )
+            distance = fragments.depth / forward
+            seen = distance < depth
+            number, weights = fragments.triangle[seen], fragments.weights[seen]
+            normals = [self.meshes[k].normals @ T_world_link[self.meshes[k].link, :3, :3].T for k in chosen]
+            n = np.einsum("kc,kci->ki", weights, np.concatenate(normals)[number])
+            n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-12)
+            n = np.where(np.sum(n * rays[seen], axis=-1, keepdims=True) > 0.0, -n, n)  # the inside of open meshes
+            colors = np.repeat([self.meshes[k].rgba for k in chosen], [len(corners[k]) for k in chosen], axis=0)[number]
+            shown = shaded(colors[:, :3], n, -rays[seen], light)
+            pixels[seen] += colors[:, 3:] * (shown - pixels[seen])
+            if opaque:
+                depth[seen] = distance[seen]
+
+    def solids(self, T: Floats) -> list[Solid]:
+        """Drawn shapes of the robot in the world, and the pedestal that it stands on."""
+        data = self.data
         found = []
         for shape in data["shapes"]:
+            if shape["link"] not in self._own:
+                continue
             R, p = T[shape["link"], :3, :3], T[shape["link"], :3, 3]
             start, end = (R @ np.array(shape[name]) + p for name in ("start", "end"))
             found.append(Solid(shape["form"], COLORS[shape["role"]], start, end, shape["radius"]))
@@ -129,7 +213,7 @@ class Camera:
         rows = slice(*(len(y) - np.searchsorted(y[::-1], [high[1], low[1]])).tolist())
         return rows, columns
 
-    def _ground(self, rays: Floats, solids: list[Solid]) -> Floats:
+    def _ground(self, rays: Floats, solids: list[Solid], corners: Sequence[Floats] = ()) -> Floats:
         """Background with the ground, its lines and the shadows on it, (height, width, 3)."""
         background, plane, ink, (*shade, strength) = THEMES[self.theme]
         pixels = np.broadcast_to(background, rays.shape).copy()
@@ -149,7 +233,15 @@ class Camera:
             gap = np.abs(points[:, :2] / step - np.round(points[:, :2] / step)) * step
             line = np.maximum(line, strong * (gap.min(axis=1) < width * thin * self.oversampling))
         color = np.array(plane) + line[:, None] * (np.array(ink) - plane)
-        color = color + strength * self._shadow(points, solids)[:, None] * (np.array(shade) - color)
+        dark = self._shadow(points, solids)
+        if corners:
+            flat = np.concatenate(corners)
+            flat = flat - SHADOW_LIGHT * ((flat[..., 2:] - ground) / SHADOW_LIGHT[2])
+            height, width = rays.shape[:2]
+            dark = np.maximum(
+                dark, drawn(*self._in_picture(flat, (height, width)), (width, height)).triangle[down] >= 0
+            )
+        color = color + strength * dark[:, None] * (np.array(shade) - color)
         pixels[down] = background + fade * (color - background)
         return pixels
 
@@ -205,7 +297,7 @@ def meeting(solid: Solid, origins: Floats, rays: Floats) -> tuple[Floats, Floats
         return found, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
 
 
-def shaded(color: tuple[float, float, float], normals: Floats, toward_eye: Floats, light: Floats) -> Floats:
+def shaded(color: tuple[float, float, float] | Floats, normals: Floats, toward_eye: Floats, light: Floats) -> Floats:
     """Colors (k, 3) of points with these normals: light from the sky, the sun and the viewer, and a highlight."""
     half = light + toward_eye
     half /= np.linalg.norm(half, axis=-1, keepdims=True)

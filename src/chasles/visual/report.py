@@ -76,7 +76,9 @@ def write_report(
     if not runs:
         raise ArgumentError("runs is empty; a report needs at least one run")
     sections = "\n".join(_section(name, run) for name, run in runs.items())
-    return write_page(path, title, sections, scripts=[asset("scene.js"), asset("viewer.js"), asset("report.js")])
+    return write_page(
+        path, title, sections, scripts=[asset("meshes.js"), asset("scene.js"), asset("viewer.js"), asset("report.js")]
+    )
 
 
 @verbs.report.register(xarray.Dataset)

@@ -59,6 +59,13 @@ const Vector = {
   unit(a) { const n = Math.hypot(...a) || 1; return [a[0] / n, a[1] / n, a[2] / n]; },
 };
 
+/** Bytes of gzip-compressed base64 text. @param {string} text */
+async function inflated(text) {
+  const packed = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
 // Vertices (offset in radii, end 0 or 1, normal) of a solid of revolution about z.
 function solid(profile, segments = 28) {
   const vertices = [], point = ([r, z, end, nr, nz], a) =>
@@ -107,6 +114,7 @@ in vec3 n, p; uniform vec3 color, light, eye; uniform vec4 shade; uniform float 
 void main() {
   if (shadow) { pixel = shade; return; }
   vec3 m = normalize(n), v = normalize(eye - p), h = normalize(light + v);
+  if (dot(m, v) < 0.0) m = -m;  // the inside of open meshes
   float sky = 0.5 + 0.5 * m.z, sun = max(dot(m, light), 0.0), fill = max(dot(m, v), 0.0);
   vec3 c = color * (0.42 + 0.2 * sky + 0.38 * sun + 0.1 * fill) + vec3(0.16) * pow(max(dot(m, h), 0.0), 40.0);
   pixel = vec4(c, alpha);
@@ -171,10 +179,33 @@ class RobotScene {
     /** @type {{ places: Float32Array[], color: number[], alpha: number }[]} The robot in other configurations. */
     this.ghosts = [];
     this.notice = (/** @type {string} */ _text) => {};
+    /** @type {Object<string, Float32Array[]>} Vertices of the bodies of each kind, as soon as they are unpacked. */
+    this.surfaces = {};
+    /** @type {string} Kind of bodies that are shown. */
+    this.kind = "visual";
     this.prepare();
     this.resetCamera();
     this.listen();
     new ResizeObserver(() => this.draw()).observe(canvas);
+    this.unpacked = this.unpack();
+  }
+
+  /** Unpacks the robot's own bodies; until then it is drawn by its kinematics. */
+  async unpack() {
+    for (const [kind, body] of Object.entries(this.scene.bodies)) {
+      this.surfaces[kind] = unpackedSurfaces(await inflated(body.data), body.surfaces);
+    }
+    if (this.gl.isContextLost()) return;
+    this.prepare();
+    this.restored();
+    this.draw();
+  }
+
+  /** Shows the bodies of a kind: visual, collision or drawn. @param {string} kind */
+  show(kind) {
+    this.kind = kind;
+    this.arrange();
+    this.draw();
   }
 
   /** Poses of the links in the world, column by column. @returns {Float32Array[]} */
@@ -194,8 +225,23 @@ class RobotScene {
       ground: this.program(GROUND_VERTEX, GROUND_FRAGMENT),
       trace: this.program(TRACE_VERTEX, TRACE_FRAGMENT),
     };
-    this.carried = this.scene.shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius));
-    this.parts = [...this.carried, ...this.base(), ...this.triad()];
+    for (const [kind, surfaces] of Object.entries(this.surfaces)) {
+      surfaces.forEach((vertices, k) => { this.solids[`${kind} ${k}`] = this.mesh(vertices, [3, 1, 3]); });
+    }
+    this.arrange();
+  }
+
+  /** Chooses the solids that the robot carries. */
+  arrange() {
+    const body = this.surfaces[this.kind] && this.scene.bodies[this.kind];
+    const shapes = this.scene.shapes.filter(s => !body || body.drawn.includes(s.link));
+    /** @type {Part[]} */
+    const own = (body?.parts ?? []).map(({ link, surface, T, rgba }) => ({ link, form: `${this.kind} ${surface}`, color: rgba.slice(0, 3),
+      radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined }));
+    this.carried = [...shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
+    /** @type {Part[]} Bodies that let light through. */
+    this.clear = own.filter(part => part.alpha !== undefined);
+    this.parts = [...this.carried, ...(body ? [] : this.base()), ...this.triad()];
   }
 
   part(link, form, color, start, end, radius) {
@@ -280,7 +326,7 @@ class RobotScene {
       gl.enable(gl.STENCIL_TEST);
       gl.stencilFunc(gl.EQUAL, 0, 255);
       gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
-      this.drawParts(this.parts, places, { view, light: SHADOW_LIGHT, eye, ground: scene.ground, shadow: true, shade: theme.shade });
+      this.drawParts([...this.parts, ...this.clear], places, { view, light: SHADOW_LIGHT, eye, ground: scene.ground, shadow: true, shade: theme.shade });
       gl.disable(gl.STENCIL_TEST);
       gl.enable(gl.DEPTH_TEST);
     }
@@ -298,6 +344,7 @@ class RobotScene {
     }
     gl.depthMask(false);
     gl.enable(gl.CULL_FACE);
+    this.drawParts(this.clear, places, lit);
     this.drawParts(this.marks.filter(part => part.alpha !== undefined), places, lit);
     gl.disable(gl.CULL_FACE);
     if (this.trace) {

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from chasles.robot import Robot
+from chasles.visual.bodies import Bodies, Kind, Packages, packed, robot_bodies
 from chasles.visual.encoding import typed_array
 from chasles.visual.shapes import Skeleton, skeleton
 
 _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800
 _MOST_POSES = 30_000  # of links, over all frames and runs: 1 MB in the page
+_MOST_COLLISION_TRIANGLES = 12_000
 
 
 def scene_data(
@@ -40,19 +42,21 @@ def scene_data(
         the scene, in m.
     """
     drawn = skeleton(robot.description)
-    links = _links(drawn)
+    bodies = robot_bodies(robot.description)
+    links = _links(drawn, bodies)
     frames = _frames(times, len(q) * len(links))
     T_world_link = _link_poses(robot, links, last_finite(q[:, frames], robot.neutral))
     p = T_world_link[..., :3, 3]
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
-    return _bodies(drawn, links, T_world_link) | {
+    return _shapes(drawn, bodies, links, T_world_link) | {
+        "bodies": bodies_data(robot, bodies, links, ("visual",)),
         "runs": list(labels),
         "times": typed_array(times[frames]),
         "poses": typed_array(np.concatenate([p, wxyz], axis=-1)),
     }
 
 
-def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
+def still_scene(robot: Robot, q: NDArray[np.float64], bodies: Bodies) -> dict[str, Any]:
     """Return the data of the 3D view of a robot whose poses the page computes.
 
     Parameters
@@ -61,20 +65,56 @@ def still_scene(robot: Robot, q: NDArray[np.float64]) -> dict[str, Any]:
         Robot to draw.
     q
         Configurations (k, nq) that the first picture must contain.
+    bodies
+        Bodies of the picture, as of `robot_bodies`.
 
     Returns
     -------
     dict
-        Data as of `scene_data`, without times and poses.
+        Data as of `scene_data`, without times, poses and triangles.
     """
     drawn = skeleton(robot.description)
-    links = _links(drawn)
-    return _bodies(drawn, links, _link_poses(robot, links, q[None]))
+    links = _links(drawn, bodies, [link.name for link in robot.description.links if link.collisions])
+    return _shapes(drawn, bodies, links, _link_poses(robot, links, q[None]))
 
 
-def _links(drawn: Skeleton) -> tuple[str, ...]:
+def bodies_data(
+    robot: Robot, bodies: Bodies, links: Sequence[str], kinds: Sequence[Kind], packages: Packages | None = None
+) -> dict[str, Any]:
+    """Return the bodies of a page by kind: packed triangles, parts, and the links that keep their drawn shapes.
+
+    Parameters
+    ----------
+    robot
+        Robot to draw.
+    bodies
+        Its visual bodies, as of `robot_bodies`.
+    links
+        Links of the scene.
+    kinds
+        Kinds of bodies.
+    packages
+        Folders of packages of meshes, by name.
+    """
+    found: dict[str, Any] = {}
+    for kind in kinds:
+        own = bodies if kind == "visual" else robot_bodies(robot.description, kind, packages, _MOST_COLLISION_TRIANGLES)
+        if not own.placed:
+            continue
+        parts = [
+            {"link": links.index(link), "surface": surface, "T": T.T.ravel().tolist(), "rgba": list(rgba)}
+            for link, surface, T, rgba in own.placed
+        ]
+        drawn = [links.index(link) for link in links if link in own.incomplete]
+        found[kind] = packed(own) | {"parts": parts, "drawn": drawn}
+    return found
+
+
+def _links(drawn: Skeleton, bodies: Bodies, others: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the links that carry shapes, root first."""
-    return tuple(dict.fromkeys((drawn.root, *(shape.link for shape in drawn.shapes), drawn.tool)))
+    shaped = (shape.link for shape in drawn.shapes)
+    placed = (body.link for body in bodies.placed)
+    return tuple(dict.fromkeys((drawn.root, *shaped, *placed, *others, drawn.tool)))
 
 
 def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,9 +123,9 @@ def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> N
     return np.asarray(robot.frame_poses(q))[..., where, :, :]
 
 
-def _bodies(drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
-    """Return shapes with the index of their link, and their extent at poses (runs, frames, links, 4, 4)."""
-    ground, low, high = _extent(drawn, links, T_world_link)
+def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
+    """Return drawn shapes with the index of their link, and the extent at poses (runs, frames, links, 4, 4)."""
+    ground, low, high = _extent(drawn, bodies, links, T_world_link)
     return {
         "links": links,
         "tool": links.index(drawn.tool),
@@ -101,7 +141,7 @@ def _bodies(drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.floa
             for shape in drawn.shapes
         ],
         "size": drawn.size,
-        "stands": drawn.stands,
+        "stands": drawn.stands and not bodies.placed,
         "ground": ground,
         "middle": (0.5 * (low + high)).tolist(),
         "extent": float(np.linalg.norm(high - low)),
@@ -126,20 +166,28 @@ def last_finite(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray
 
 
 def _extent(
-    drawn: Skeleton, links: Sequence[str], T_world_link: NDArray[np.float64]
+    drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return the ground level, and the corners of the box that contains the motion."""
     low = high = T_world_link[0, 0, 0, :3, 3]
     deepest = 0.0
     for shape in drawn.shapes:
-        T = T_world_link[:, :, links.index(shape.link)]
-        for point in (shape.start, shape.end):
-            p = T[..., :3, :3] @ point + T[..., :3, 3]
-            low, high = np.minimum(low, p.min(axis=(0, 1))), np.maximum(high, p.max(axis=(0, 1)))
-            if shape.link != drawn.root:
-                deepest = min(deepest, float(p[..., 2].min()) - shape.radius)
+        p = _moved(T_world_link[:, :, links.index(shape.link)], np.stack([shape.start, shape.end]))
+        low, high = np.minimum(low, p.min(axis=0)), np.maximum(high, p.max(axis=0))
+        if shape.link != drawn.root and not bodies.placed:
+            deepest = min(deepest, float(p[:, 2].min()) - shape.radius)
+    for link in bodies.links:
+        p = _moved(T_world_link[:, :, links.index(link)], bodies.corners(link))
+        low, high = np.minimum(low, p.min(axis=0)), np.maximum(high, p.max(axis=0))
+        deepest = min(deepest, float(p[:, 2].min()))
     ground = min(float(T_world_link[0, 0, 0, 2, 3]), 0.0)
     if deepest < ground:  # the arm reaches below its base frame, which then stands on a pedestal
-        ground = deepest - 0.08 * drawn.size
+        ground = deepest - (0.0 if bodies.placed else 0.08 * drawn.size)
     low = np.append(low[:2], ground)
     return ground, low, np.maximum(high, low)
+
+
+def _moved(T_world_link: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points (k, 3) of a link at all its poses (..., 4, 4), shape (-1, 3)."""
+    p = np.einsum("...ij,kj->...ki", T_world_link[..., :3, :3], points) + T_world_link[..., None, :3, 3]
+    return np.asarray(p.reshape(-1, 3))

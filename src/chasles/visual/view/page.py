@@ -13,9 +13,10 @@ from chasles import model
 from chasles._version import __version__
 from chasles.engine.targets.wasm import program_script
 from chasles.robot import Robot
+from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import asset, document
-from chasles.visual.scene import still_scene
+from chasles.visual.scene import bodies_data, still_scene
 from chasles.visual.view.mechanism import mechanism_data
 
 #: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
@@ -37,6 +38,7 @@ def view_page(
     first: str = "",
     recording: Mapping[str, Any] | None = None,
     live: bool = False,
+    packages: Packages | None = None,
 ) -> str:
     """Return the text of the page.
 
@@ -56,16 +58,21 @@ def view_page(
         ``times`` (k,) in s, and ``runs``: positions (k, nq) by label.
     live
         Whether the page is connected to a server.
+    packages
+        Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
         shown += list(run[:: max(1, len(run) // 50)])
-    scene = still_scene(robot, np.array(shown))
+    bodies = robot_bodies(robot.description, packages=packages)
+    scene = still_scene(robot, np.array(shown), bodies)
+    scene["bodies"] = bodies_data(robot, bodies, scene["links"], ("visual", "collision"), packages)
     data = {
         "title": title,
         "name": robot.name,
         "source": _source(robot),
         "scene": scene,
+        "notes": bodies.notes,
         "frames": [robot.frame_names.index(link) for link in scene["links"]],
         "frameNames": robot.frame_names,
         "q": q.tolist(),
@@ -92,7 +99,7 @@ def view_page(
 <noscript><p class="notice">This page computes: it needs JavaScript.</p></noscript>
 <script type="application/json" id="data">{embedded_json(data)}</script>
 <!-- Written by Chasles {__version__}. This page is self-contained and loads nothing from a network. -->"""
-    scripts = [program_script() + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
+    scripts = [program_script() + asset("meshes.js") + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
     policy = _POLICY.format(connect="'self'" if live else "'none'")
     return document(title, content, _own("view.css"), scripts, policy)
 

@@ -15,6 +15,7 @@ from chasles.errors import ArgumentError, writing
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
+from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.view.live import LiveView
 from chasles.visual.view.page import view_page
@@ -35,10 +36,11 @@ def robot_view(
     path: str | PathLike[str] | None = None,
     title: str | None = None,
     browser: bool = True,
+    packages: Packages | None = None,
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
-    return shown(robot, start, path, title, browser)
+    return shown(robot, start, path, title, browser, packages=packages)
 
 
 @verbs.view.register(Solution)
@@ -49,6 +51,7 @@ def solution_view(
     path: str | PathLike[str] | None = None,
     title: str | None = None,
     browser: bool = True,
+    packages: Packages | None = None,
 ) -> Viewed:
     """Show the first configuration of a solution and up to 16 others as ghosts; see `Solution.view`."""
     rows = np.asarray(solution.q, dtype=np.float64).reshape(-1, solution.q.shape[-1])
@@ -65,7 +68,7 @@ def solution_view(
         return kind if success[k] else f"{kind}, not reached"
 
     ghosts = {f"{n + 2}: {label(k)}": rows[k] for n, k in enumerate(others)}
-    return shown(robot, rows[first], path, title, browser, ghosts=ghosts, first=f"1: {label(first)}")
+    return shown(robot, rows[first], path, title, browser, packages=packages, ghosts=ghosts, first=f"1: {label(first)}")
 
 
 @verbs.view.register(JointTrajectory)
@@ -76,6 +79,7 @@ def motion_view(
     path: str | PathLike[str] | None = None,
     title: str | None = None,
     browser: bool = True,
+    packages: Packages | None = None,
 ) -> Viewed:
     """Play a motion of joints; see `JointTrajectory.view`."""
     if trajectory.n != robot.nq:
@@ -88,7 +92,7 @@ def motion_view(
     moving = times.reshape(-1, *(1,) * len(trajectory.batch))
     q = np.moveaxis(np.asarray(trajectory(moving).q), 0, -2).reshape(batch, len(times), robot.nq)
     runs = {f"motion {k + 1}": part for k, part in enumerate(q[shown_runs(batch)])}
-    return shown(robot, q[0, 0], path, title, browser, recording={"times": times, "runs": runs})
+    return shown(robot, q[0, 0], path, title, browser, packages=packages, recording={"times": times, "runs": runs})
 
 
 def shown(

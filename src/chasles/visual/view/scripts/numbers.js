@@ -85,10 +85,3 @@ function symmetricEigen(matrix) {
   const order = [0, 1, 2].sort((a, b) => A[4 * b] - A[4 * a]);
   return { values: order.map(k => A[4 * k]), vectors: order.map(k => [V[k], V[3 + k], V[6 + k]]) };
 }
-
-/** Bytes of gzip-compressed base64 text. @param {string} text */
-async function inflated(text) {
-  const packed = Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
-}

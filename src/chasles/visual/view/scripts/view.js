@@ -6,6 +6,9 @@ const ELLIPSOID_COLOR = [0.95, 0.6, 0.1];
 /** Azimuth and elevation of cameras. */
 const CAMERAS = { front: [0, 0.05], side: [-Math.PI / 2, 0.05], top: [-Math.PI / 2, 1.55] };
 
+/** @type {Object<string, string>} */
+const BODIES = { visual: "bodies", collision: "collision bodies", drawn: "kinematics" };
+
 /** The 3D picture of a robot whose poses are handed over. */
 class LiveScene extends RobotScene {
   constructor(canvas, scene) {
@@ -75,6 +78,7 @@ class ViewPage {
     /** @type {Player | null} */
     this.player = null;
     document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element, this.pendant.element);
+    if (data.notes.length) document.querySelector(".panels").append(make("p", { class: "quiet missing" }, data.notes.join(". ") + "."));
     this.addCameras();
     this.chooseTheme();
     this.show(this.q);
@@ -193,7 +197,9 @@ class ViewPage {
       make("button", { type: "button", onclick: () => look(azimuth, elevation) }, name));
     const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.resetCamera(); this.refresh(); } }, "whole");
     const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "picture");
-    document.querySelector(".cameras").append(...buttons, whole, picture);
+    const kinds = Object.keys(this.data.scene.bodies), bodies = choice("Bodies", [...kinds, "drawn"].map(kind => [kind, BODIES[kind]]), kind => this.scene.show(kind));
+    if (!kinds.includes("visual")) bodies.querySelector("select").value = "drawn";
+    document.querySelector(".cameras").append(...buttons, whole, picture, ...(kinds.length ? [bodies] : []));
   }
 
   savePicture() {

@@ -1,0 +1,151 @@
+"""Triangles of geometries: meshes read from their files by trimesh, and solids that need no file."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import ModelError, import_extra
+from chasles.model.formats.mesh_files import Packages, mesh_path
+from chasles.model.record import shortened
+from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
+
+Floats = NDArray[np.float64]
+
+#: Larger files are refused: reading takes about ten times their size in memory.
+LARGEST_FILE = 400_000_000  # bytes
+_AROUND, _UPWARD = 32, 8  # corners of a circle; rings of a half sphere
+
+
+class Surface(NamedTuple):
+    """Triangles of one color.
+
+    Attributes
+    ----------
+    vertices
+        Points in the frame of the shape, shape (k, 3), m.
+    faces
+        Indices of the corners of each triangle, counter-clockwise seen from outside, shape (m, 3).
+    rgba
+        Color that the file gives, each part from 0 to 1; None if it gives none.
+    """
+
+    vertices: Floats
+    faces: NDArray[np.intp]
+    rgba: tuple[float, float, float, float] | None = None
+
+
+def surfaces(geometry: Geometry, packages: Packages | None = None) -> tuple[Surface, ...]:
+    """Return the triangles of a geometry, one surface for each color of a mesh.
+
+    STL, OBJ, DAE, GLB, PLY and other formats of trimesh are read (extra ``meshes``). The unit of a DAE file counts, its
+    ``up_axis`` does not, as in RViz.
+
+    Parameters
+    ----------
+    geometry
+        Geometry of a shape.
+    packages
+        Folders of packages, by name; see `chasles.model.mesh_path`.
+
+    Raises
+    ------
+    ModelError
+        The file of a mesh is not there or cannot be read.
+    MissingExtraError
+        The geometry is a mesh, and trimesh is not installed.
+
+    Examples
+    --------
+    >>> (cube,) = surfaces(Box([0.2, 0.2, 0.2]))
+    >>> cube.vertices.shape, cube.faces.shape
+    ((8, 3), (12, 3))
+    """
+    match geometry:
+        case Mesh():
+            return _read(geometry, mesh_path(geometry, packages))
+        case Box():
+            corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+            quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+            return (Surface(corners * geometry.size, np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]])),)
+        case Sphere():
+            return (_revolved(geometry.radius * _half_circle(-1.0), geometry.radius * _half_circle(1.0)),)
+        case Ellipsoid():
+            ball = _revolved(_half_circle(-1.0), _half_circle(1.0))
+            return (Surface(ball.vertices * geometry.radii, ball.faces),)
+        case Cylinder():
+            r, h = geometry.radius, 0.5 * geometry.length
+            return (_revolved(np.array([[0.0, -h], [r, -h]]), np.array([[r, h], [0.0, h]])),)
+        case Capsule():
+            shift = np.array([0.0, 0.5 * geometry.length])
+            low, high = (geometry.radius * _half_circle(end) for end in (-1.0, 1.0))
+            return (_revolved(low - shift, high + shift),)
+
+
+def _half_circle(end: float) -> Floats:
+    """Radius and height of points from the pole to the equator (end −1) or from the equator to the pole (end 1)."""
+    angles = np.linspace(0.0, 0.5 * np.pi, _UPWARD + 1) + (0.0 if end > 0.0 else -0.5 * np.pi)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def _revolved(*profile: Floats) -> Surface:
+    """Surface of revolution about z of a profile of radii and heights, from the lowest point on the axis upward."""
+    r, z = np.concatenate(profile).T
+    angles = 2.0 * np.pi * np.arange(_AROUND) / _AROUND
+    x, y = np.outer(r, np.cos(angles)), np.outer(r, np.sin(angles))
+    vertices = np.stack([x, y, np.broadcast_to(z[:, None], x.shape)], axis=-1).reshape(-1, 3)
+    ring, corner = np.meshgrid(np.arange(len(r) - 1), np.arange(_AROUND), indexing="ij")
+    a, b = (ring * _AROUND + corner).ravel(), (ring * _AROUND + (corner + 1) % _AROUND).ravel()
+    faces = np.concatenate([np.stack([a, b, b + _AROUND], axis=1), np.stack([a, b + _AROUND, a + _AROUND], axis=1)])
+    return Surface(vertices, faces)
+
+
+def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise ModelError(
+            f"mesh {shortened(mesh.file)} has {size / 1e6:.0f} MB; at most {LARGEST_FILE / 1e6:.0f} are read"
+        )
+    trimesh = import_extra("trimesh", "meshes", "reading the meshes of a robot")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about textures and normals, which are not used
+            scene = trimesh.load(str(path), force="scene")
+            unit = _metres(scene.units) if path.suffix.lower() == ".dae" else 1.0
+            parts = [part for part in scene.dump() if len(getattr(part, "faces", ()))]
+            found = [
+                Surface(
+                    np.asarray(part.vertices, dtype=np.float64), np.asarray(part.faces, dtype=np.intp), _color(part)
+                )
+                for part in parts
+            ]
+    except Exception as error:  # readers of many formats raise whatever their parsers raise
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: {shortened(reason)}") from None
+    if not found or not all(np.isfinite(part.vertices).all() for part in found):
+        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: it has no triangles with finite vertices")
+    factors = unit * mesh.scale
+    mirrored = factors.prod() < 0.0  # then the corners turn the other way
+    return tuple(
+        Surface(part.vertices * factors, part.faces[:, ::-1] if mirrored else part.faces, part.rgba) for part in found
+    )
+
+
+def _metres(unit: str | None) -> float:
+    """Return the length of a DAE file's unit, of which trimesh says ``"0.01 * meters"``."""
+    factor = (unit or "").partition(" * ")
+    return float(factor[0]) if factor[2] == "meters" else 1.0
+
+
+def _color(part: Any) -> tuple[float, float, float, float] | None:
+    """Return the color of a part: of its material, or the mean of its faces."""
+    visual = part.visual
+    if visual.kind is None:
+        return None
+    raw = visual.material.main_color if hasattr(visual, "material") else np.mean(visual.face_colors, axis=0)
+    red, green, blue, opacity = (np.asarray(raw, dtype=np.float64)[:4] / 255.0).clip(0.0, 1.0).tolist()
+    return red, green, blue, opacity

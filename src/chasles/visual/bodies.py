@@ -1,0 +1,222 @@
+"""Bodies of a robot as triangles: the shapes that its description gives, few enough triangles for a page.
+
+Where there are too many triangles, vertices are joined that lie in one cell of a grid (Rossignac and Borrel,
+"Multi-resolution 3D approximations for rendering complex scenes", 1993). One grid for all meshes of the robot gives all
+of them the same resolution.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.errors import MissingExtraError, ModelError
+from chasles.model import Description, Shape
+from chasles.model.formats.mesh_surfaces import surfaces
+from chasles.model.shapes import Mesh
+
+Floats = NDArray[np.float64]
+Kind = Literal["visual", "collision", "drawn"]
+Packages = Mapping[str, str | PathLike[str]]
+
+#: Triangles of all bodies of one kind.
+MOST_TRIANGLES = 40_000
+PLAIN = (0.93, 0.935, 0.94, 1.0)
+COLLISION = (0.88, 0.48, 0.0, 0.55)
+_STEPS = 8  # bisections of the grid's spacing
+_MOST_NOTES = 3
+
+
+class Placed(NamedTuple):
+    """A surface on a link: the index of its triangles, its placement (4, 4) and its color."""
+
+    link: str
+    surface: int
+    T_link_shape: Floats
+    rgba: tuple[float, float, float, float]
+
+
+@dataclass
+class Bodies:
+    """Bodies of one kind.
+
+    Attributes
+    ----------
+    placed
+        Surfaces on links.
+    triangles
+        Vertices (k, 3) and faces (m, 3) of each surface.
+    incomplete
+        Links with a shape that cannot be shown.
+    notes
+        Reasons, one sentence for each file.
+    """
+
+    placed: list[Placed] = field(default_factory=list)
+    triangles: list[tuple[Floats, NDArray[np.intp]]] = field(default_factory=list)
+    incomplete: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def links(self) -> set[str]:
+        """Links whose shapes are all there."""
+        return {body.link for body in self.placed} - self.incomplete
+
+    def corners(self, link: str) -> Floats:
+        """Return the corners (k, 3) of the boxes around the surfaces of a link, in its frame."""
+        found = [np.empty((0, 3))]
+        for body in self.placed:
+            if body.link == link:
+                vertices = self.triangles[body.surface][0]
+                ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+                box = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+                found.append(box @ body.T_link_shape[:3, :3].T + body.T_link_shape[:3, 3])
+        return np.concatenate(found)
+
+
+def robot_bodies(
+    description: Description,
+    kind: Kind = "visual",
+    packages: Packages | None = None,
+    most: int = MOST_TRIANGLES,
+) -> Bodies:
+    """Return the bodies that a description gives its links.
+
+    A link with a shape that cannot be shown has no bodies here: it keeps its drawn shape.
+
+    Parameters
+    ----------
+    description
+        Robot to draw.
+    kind
+        Which shapes: ``"visual"`` or ``"collision"``; ``"drawn"`` for none.
+    packages
+        Folders of packages, by name; see `chasles.model.mesh_path`.
+    most
+        Largest number of triangles.
+
+    Examples
+    --------
+    >>> from chasles.model import Box, Description, Link, Shape
+    >>> brick = Link("brick", visuals=(Shape(Box([0.06, 0.08, 1.0])),))
+    >>> robot_bodies(Description("wall", (brick,))).links
+    {'brick'}
+    """
+    bodies = Bodies()
+    if kind == "drawn":
+        return bodies
+    known: dict[Any, list[tuple[int, tuple[float, float, float, float] | None]]] = {}
+    reasons: dict[str, str] = {}
+    for link in description.links:
+        for shape in link.visuals if kind == "visual" else link.collisions:
+            key = _key(shape)
+            try:
+                if key not in known:
+                    known[key] = []
+                    for surface in surfaces(shape.geometry, packages):
+                        known[key].append((len(bodies.triangles), surface.rgba))
+                        bodies.triangles.append((surface.vertices, surface.faces))
+            except (ModelError, MissingExtraError) as error:
+                reasons[key if isinstance(key, str) else str(key)] = str(error)
+                known[key] = []
+            if not known[key]:
+                bodies.incomplete.add(link.name)
+            for number, color in known[key]:
+                rgba = shape.rgba or color or PLAIN
+                placed = Placed(
+                    link.name, number, np.asarray(shape.T_link_shape), COLLISION if kind == "collision" else rgba
+                )
+                bodies.placed.append(placed)
+    bodies.notes = _shortened(list(dict.fromkeys(reasons.values())))
+    bodies.triangles = _thinned(bodies.triangles, most)
+    bodies.placed = [
+        body
+        for body in bodies.placed
+        if body.link not in bodies.incomplete and body.rgba[3] > 0.0 and len(bodies.triangles[body.surface][1])
+    ]
+    return bodies
+
+
+def _key(shape: Shape) -> Any:
+    """Return what equal geometries have in common."""
+    geometry = shape.geometry
+    if isinstance(geometry, Mesh):
+        return geometry.folder, geometry.file, tuple(geometry.scale.tolist())
+    return repr(geometry)
+
+
+def _shortened(notes: list[str]) -> list[str]:
+    """Return the first notes, and the number of the others."""
+    rest = len(notes) - _MOST_NOTES
+    return notes if rest <= 0 else [*notes[:_MOST_NOTES], f"{rest} more meshes are missing"]
+
+
+def _thinned(triangles: list[tuple[Floats, NDArray[np.intp]]], most: int) -> list[tuple[Floats, NDArray[np.intp]]]:
+    """Return surfaces with at most so many triangles together, or as few as a coarse grid leaves."""
+    extent = max((float(np.ptp(vertices, axis=0).max()) for vertices, _ in triangles), default=0.0)
+    if not extent > 0.0:
+        return triangles
+    merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
+    if sum(len(faces) for _, faces in merged) <= most:
+        return merged
+    fine, coarse = np.log(1e-4 * extent), np.log(0.2 * extent)
+    found = merged
+    for _ in range(_STEPS):
+        middle = 0.5 * (fine + coarse)
+        attempt = [_on_grid(vertices, faces, float(np.exp(middle))) for vertices, faces in merged]
+        if sum(len(faces) for _, faces in attempt) <= most:
+            coarse, found = middle, attempt
+        else:
+            fine = middle
+    return found
+
+
+def _on_grid(vertices: Floats, faces: NDArray[np.intp], spacing: float) -> tuple[Floats, NDArray[np.intp]]:
+    """Join the vertices in each cell of a grid at their mean, and leave out triangles that become lines."""
+    cells = np.floor(vertices / spacing)
+    cells -= cells.min(axis=0)
+    counts = cells.max(axis=0) + 1.0
+    label = (cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2]  # exact: below 2⁵³ at 1e-5 of the extent
+    if counts.prod() < 2.0**53:
+        _, place, sizes = np.unique(label, return_inverse=True, return_counts=True)
+    else:
+        _, place, sizes = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    place = place.ravel()
+    mean = np.stack([np.bincount(place, vertices[:, k]) for k in range(3)], axis=1) / sizes[:, None]
+    corners = place[faces]
+    a, b, c = corners.T
+    kept = corners[(a != b) & (b != c) & (c != a)]
+    _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
+    kept = kept[np.sort(first)]
+    used, renamed = np.unique(kept, return_inverse=True)
+    return mean[used], renamed.reshape(-1, 3)
+
+
+def packed(bodies: Bodies) -> dict[str, Any]:
+    """Return triangles for a page: vertices in 16 bits of each surface's box, faces in 16 or 32, all compressed.
+
+    Returns
+    -------
+    dict
+        ``data``: the bytes (gzip, base64), for each surface its vertices (k, 3) and faces (m, 3); ``surfaces``: numbers
+        of both, whether faces have 32 bits, lowest corner of the box and spacing of its steps, m.
+    """
+    pieces: list[bytes] = []
+    described = []
+    for vertices, faces in bodies.triangles:
+        low = vertices.min(axis=0) if len(vertices) else np.zeros(3)
+        step = np.ptp(vertices, axis=0) / 65_535.0 if len(vertices) else np.zeros(3)
+        steps = np.round((vertices - low) / np.where(step > 0.0, step, 1.0)).astype("<u2")
+        wide = len(vertices) > 65_536
+        content = [steps.T.tobytes(), np.ascontiguousarray(faces, "<u4" if wide else "<u2").tobytes()]
+        pieces += [part + b"\0" * (-len(part) % 4) for part in content]
+        described.append([len(vertices), len(faces), wide, low.tolist(), step.tolist()])
+    data = base64.b64encode(gzip.compress(b"".join(pieces), mtime=0)).decode("ascii")
+    return {"data": data, "surfaces": described}
