@@ -12,7 +12,7 @@ from chasles.errors import ChaslesError
 from chasles.verbs import check, movie, peaks, picture, plot, report, view
 
 if TYPE_CHECKING:
-    from chasles import control, distances, geometry, identification, integrators, parallel, studies
+    from chasles import control, distances, geometry, identification, integrators, parallel, planning, studies
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
     from chasles.distances.clearance import clearance
     from chasles.engine import Function, Program, trace
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chasles.identification.momentum_observer import MomentumObserver
     from chasles.identification.payload import identify_payload
     from chasles.integrators.integrate import integrate
+    from chasles.planning.plan import plan
     from chasles.plant import (
         BaseMotion,
         ContactPlane,
@@ -114,6 +115,8 @@ __all__ = [
     "parallel",
     "peaks",
     "picture",
+    "plan",
+    "planning",
     "plot",
     "report",
     "set_threads",
@@ -127,8 +130,8 @@ __all__ = [
 
 _PACKAGES = (
     "algorithms", "control", "distances", "engine", "geometry", "identification", "integrators", "interop",
-    "inverse_kinematics", "mechanics", "mobile", "model", "parallel", "plant", "robot", "simulation", "studies",
-    "trajectories", "visual",
+    "inverse_kinematics", "mechanics", "mobile", "model", "parallel", "planning", "plant", "robot", "simulation",
+    "studies", "trajectories", "visual",
 )  # fmt: skip
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
@@ -136,6 +139,7 @@ _NAMES = {
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
     "identification": ("Log", "MomentumObserver", "calibrate", "excite", "identify", "identify_payload"),
     "integrators": ("integrate",),
+    "planning": ("plan",),
     "plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
         "Sensors",

@@ -193,6 +193,15 @@ def test_stewart_platform(run: Any) -> None:
     assert numbers["largest force of a leg while it heaves [N]"] > 50.0 * 9.81 / 6.0 / vertical
 
 
+def test_motion_planning(run: Any, tmp_path: Path) -> None:
+    printed, numbers = run(18)
+    assert numbers["smallest distance on the straight way [mm]"] < 0.0
+    assert numbers["smallest distance on the planned way [mm]"] > 20.0
+    assert "proven free: True" in printed
+    assert "within the limits of robot 'panda'" in printed
+    assert (tmp_path / "motion_planning.html").exists()
+
+
 @pytest.mark.slow
 def test_trotting_quadruped(run: Any) -> None:
     _, numbers = run(15)

@@ -79,6 +79,11 @@ class Clearance(Sealed):
         return other
 
     @property
+    def pairs_of_bodies(self) -> tuple[tuple[Body, Obstacle], ...]:
+        """The body of the robot, and the body or obstacle, of each distance."""
+        return tuple(self._pairs)
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Names of the two bodies of each distance."""
         return tuple((first.name, second.name) for first, second in self._pairs)

@@ -1,0 +1,132 @@
+"""Plan a path from one configuration to another without collisions."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.arguments import choice, real, reals, whole_number
+from chasles.distances import Clearance
+from chasles.planning.planned_path import PlannedPath
+from chasles.planning.roadmap import Roadmap
+from chasles.planning.shortcuts import shortened, unwrapped
+from chasles.planning.space import ConfigurationSpace, Floats
+from chasles.planning.trees import rrt, rrt_connect
+
+Method = Literal["rrt-connect", "rrt", "prm"]
+_MOST = 10_000_000
+#: A step of a tree, as a share of the length of the space's diagonal.
+_STEP = 0.05
+#: Distance beyond the margin, m, that shortcuts keep: a path that touches obstacles has corners no motion can round.
+_ROOM = 0.02
+
+
+def plan(
+    where: Clearance | ConfigurationSpace,
+    start: ArrayLike,
+    goal: ArrayLike,
+    *,
+    method: Method = "rrt-connect",
+    margin: float = 0.0,
+    samples: int = 5000,
+    seed: int = 0,
+    step: float | None = None,
+    shortcuts: int = 500,
+) -> PlannedPath:
+    """Plan a path from one configuration to another without collisions and within the robot's limits.
+
+    Parameters
+    ----------
+    where
+        Distances to keep, as `chasles.clearance` makes them; or a `ConfigurationSpace` with ranges of its own.
+    start, goal
+        Configurations, shape (nq,).
+    method
+        ``"rrt-connect"`` grows two trees towards each other, ``"rrt"`` one from the start; ``"prm"`` draws all samples
+        first and joins them to a roadmap. For many queries make one `Roadmap`.
+    margin
+        Distance to keep, m; a `ConfigurationSpace` has its own. Planning keeps a millimetre more (the space's
+        `resolution`) and shortcuts 20 mm more, so that corners can be rounded.
+    samples
+        Number of samples after which the planner gives up.
+    seed
+        Seed of the samples: the same seed gives the same path.
+    step
+        Longest step of a tree, m, in the measure of `ConfigurationSpace.weights`; default 5 % of the diagonal of the
+        robot's ranges.
+    shortcuts
+        Number of shortcuts that are tried to shorten the path; 0 leaves it as found.
+
+    Returns
+    -------
+    PlannedPath
+        ``success`` and ``reason`` say whether there is a path, and why not. No path within the samples is no proof that
+        there is none.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes or values do not fit, or the robot has loops or joints with quaternions.
+    UnknownNameError
+        There is no such method.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> from chasles.distances import Body
+    >>> rods = [Body("link1", end=[-0.5, 0.0, 0.0], radius=0.05), Body("link2", end=[-0.25, 0.0, 0.0], radius=0.05)]
+    >>> apart = ch.clearance(ch.load("planar2r"), bodies=rods, obstacles=[Body(None, [0.7, 0.3, 0.0], radius=0.1)])
+    >>> path = plan(apart, [0.0, 0.0], [1.0, 0.0], margin=0.02)
+    >>> path.success, bool((apart(path.waypoints) > 0.02).all())
+    (True, True)
+    >>> plan(apart, [0.0, 0.0], [0.4, 0.0]).reason
+    "the goal is not free: 'link2' and 'obstacle' overlap by 138 mm"
+    """
+    whole = where if isinstance(where, ConfigurationSpace) else ConfigurationSpace(where, margin=margin)
+    space = whole.with_margin(whole.margin + whole.resolution)  # leaves room to round the corners
+    first, last = (reals(q, name, (space.robot.nq,)) for q, name in ((start, "start"), (goal, "goal")))
+    known = choice(method, "method", get_args(Method))
+    count = whole_number(samples, "samples", 1, _MOST)
+    tries = whole_number(shortcuts, "shortcuts", 0, _MOST)
+    longest = _STEP * _diagonal(space) if step is None else real(step, "step", above=0.0)
+    generator = np.random.default_rng(whole_number(seed, "seed", 0, 2**63))
+    nothing = np.empty((0, space.robot.nq))
+    for name, q in (("start", first), ("goal", last)):
+        if obstruction := space.obstruction(q):
+            return PlannedPath(whole, False, f"the {name} is not free: {obstruction}", nothing, 0)
+    path, drawn = _found(space, first, last, known, count, longest, generator, seed)
+    if not len(path):
+        reason = f"no path was found with {drawn:,} samples; try more samples, another seed or a smaller margin"
+        return PlannedPath(whole, False, reason, nothing, drawn)
+    waypoints = unwrapped(space, path)
+    if tries:
+        roomy = whole.with_margin(whole.margin + _ROOM)
+        waypoints = shortened(roomy, waypoints, tries, generator)
+    edges = max(len(waypoints) - 1, 1)
+    reason = f"a path of {edges} edge{'s' if edges > 1 else ''}, found with {drawn:,} samples and proven free"
+    return PlannedPath(whole, True, reason, waypoints, drawn)
+
+
+def _found(
+    space: ConfigurationSpace,
+    start: Floats,
+    goal: Floats,
+    method: str,
+    samples: int,
+    step: float,
+    generator: np.random.Generator,
+    seed: int,
+) -> tuple[Floats, int]:
+    """Path (k, nq) by a method, and the number of samples drawn."""
+    if method == "prm":
+        return Roadmap(space, samples, seed=seed).path(start, goal), samples
+    grow = rrt_connect if method == "rrt-connect" else rrt
+    path, drawn = grow(space, start, goal, samples, step, generator)
+    return np.reshape(path, (-1, space.robot.nq)), drawn
+
+
+def _diagonal(space: ConfigurationSpace) -> float:
+    ranges = np.where(space.turns, 2.0 * np.pi, space.upper - space.lower)
+    return float(space.lengths(np.where(np.isfinite(ranges), ranges, 0.0)))

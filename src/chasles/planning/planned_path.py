@@ -1,0 +1,117 @@
+"""What a planner gives: waypoints, or the reason why there are none; a curve, and a motion within limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.arguments import real, reals
+from chasles.cached import cached_property
+from chasles.errors import ArgumentError
+from chasles.planning.space import ConfigurationSpace, Floats
+from chasles.trajectories import BSpline, PiecewisePolynomial, PlanningError, RetimedTrajectory
+
+_HALVINGS = 12
+_DEGREE = 3
+#: 6 s^5 - 15 s^4 + 10 s^3: a motion from rest to rest, with its largest velocity and acceleration.
+_QUINTIC = np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedPath:
+    """Result of a planner.
+
+    Attributes
+    ----------
+    space
+        Configuration space in which the path was planned.
+    success
+        Whether there is a path. Each of its edges is proven free then.
+    reason
+        What was found, or why nothing was, in words.
+    waypoints
+        Configurations from start to goal, shape (k, nq), to be joined by straight lines; none without success. Joints
+        that turn without end go on past a whole turn, so the last one may differ from the goal by whole turns.
+    samples
+        Number of configurations that were drawn.
+    """
+
+    space: ConfigurationSpace
+    success: bool
+    reason: str
+    waypoints: Floats
+    samples: int
+
+    @property
+    def length(self) -> float:
+        """Length of the path, m: joint motions weighted by how far they move bodies; infinite without success."""
+        return float(self.space.lengths(np.diff(self.waypoints, axis=0)).sum()) if self.success else np.inf
+
+    @cached_property
+    def curve(self) -> BSpline:
+        """The path with rounded corners, a cubic B-spline over s from 0 to 1, proven free; it does not rest.
+
+        Its control points are evenly spaced on the path, as few as the proof allows. `chasles.time_optimal` finds the
+        fastest motion along it.
+        """
+        self._require_success()
+        places = np.concatenate([[0.0], np.cumsum(self.space.lengths(np.diff(self.waypoints, axis=0)))])
+        for count in _DEGREE + 2 ** np.arange(_HALVINGS):
+            along = np.linspace(0.0, places[-1], count + 1)
+            points = np.stack([np.interp(along, places, q) for q in self.waypoints.T], axis=-1)
+            points[[0, -1]] = self.waypoints[[0, -1]]
+            curve = BSpline.clamped(points, 1.0, _DEGREE)
+            if self.space.free_along(curve).all():
+                return curve
+        raise PlanningError("the corners cannot be rounded without a collision; plan with a larger margin")
+
+    def to_trajectory(
+        self, *, velocity: ArrayLike | None = None, acceleration: ArrayLike = 5.0, start_time: float = 0.0
+    ) -> RetimedTrajectory:
+        """Return a motion along `curve` from rest to rest, slow enough for limits of velocity and acceleration.
+
+        Parameters
+        ----------
+        velocity
+            Largest speeds, shape (nq,) or one for all, rad/s or m/s; default the robot's limits.
+        acceleration
+            Largest accelerations, shape (nq,) or one for all, rad/s² or m/s².
+        start_time
+            Time at which the motion starts, s.
+
+        Raises
+        ------
+        ArgumentError
+            There is no path, or no velocity limit at all.
+        """
+        curve = self.curve
+        shape = (self.space.robot.nq,)
+        fastest = self.space.robot.velocity_limits if velocity is None else velocity
+        speeds = reals(fastest, "velocity", shape, broadcast=True, above=0.0, infinite=True)
+        accelerations = reals(acceleration, "acceleration", shape, broadcast=True, above=0.0, infinite=True)
+        begin = real(start_time, "start_time")
+        unhurried = _driven(curve, 1.0, 0.0).peaks()
+        duration = max(
+            float((unhurried.velocity.largest / speeds).max()),
+            float(np.sqrt((unhurried.acceleration.largest / accelerations).max())),
+        )
+        if not duration > 0.0:
+            raise ArgumentError("nothing limits the motion; give velocity= or acceleration=")
+        return _driven(curve, duration, begin)
+
+    def _require_success(self) -> None:
+        if not self.success:
+            raise ArgumentError(f"there is no path: {self.reason}")
+        if len(self.waypoints) < 2 or not self.length > 0.0:
+            raise ArgumentError("the path has no length: start and goal are the same")
+
+    def __repr__(self) -> str:
+        return f"<PlannedPath: {self.reason}>"
+
+
+def _driven(curve: BSpline, duration: float, begin: float) -> RetimedTrajectory:
+    """The curve driven along from rest to rest in a time."""
+    coefficients = _QUINTIC / duration ** np.arange(6)
+    return RetimedTrajectory(curve, PiecewisePolynomial([begin, begin + duration], coefficients[None, :, None]))
