@@ -222,7 +222,11 @@ LONG_CALLS = {
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
-    "call", [pytest.param(call, marks=[pytest.mark.slow] if call not in ("scan", "compilation") else []) for call in LONG_CALLS]
+    "call",
+    [
+        pytest.param(call, marks=[pytest.mark.slow] if call not in ("scan", "compilation") else [])
+        for call in LONG_CALLS
+    ],
 )
 def test_an_interrupt_is_answered_within_a_second(call: str, threads: int) -> None:
     script = f"""
