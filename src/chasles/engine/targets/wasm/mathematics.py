@@ -2,19 +2,19 @@
 
 Argument reductions and polynomials are those of the native target, without its fused multiplication: reductions use
 constants whose products with whole numbers are exact (Cody and Waite, Software Manual for the Elementary Functions,
-1980), and where a product's rounding error counts it is computed (Dekker, A floating-point technique for extending the
-available precision, 1971). Angles beyond 1e6 are reduced with 192 bits of 2/π (Payne and Hanek, Radian reduction for
-trigonometric functions, 1983). Errors, measured by the tests: sine and cosine at most 1.5 units in the last place (ulp)
-for every argument, all other functions at most 4.
+1980), and where a rounding error counts it is computed (`error_free`). Angles beyond 1e6 are reduced with 192 bits of
+2/π (Payne and Hanek, Radian reduction for trigonometric functions, 1983). Errors, measured by the tests: sine and
+cosine at most 1.5 units in the last place (ulp) for every argument, all other functions at most 4.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from chasles.engine.targets import coefficients
+from chasles.engine.targets.wasm.error_free import polynomial, product_and_error, renormalized, sum_and_error
 from chasles.engine.targets.wasm.module import Module
 from chasles.engine.targets.wasm.writer import Kind, Value, Writer, call, choose, constant, load, real
 
@@ -25,8 +25,6 @@ _PI_2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116
 #: π/2 in two parts, each rounded to nearest.
 _HALF_TURN = (1.5707963267948966, 6.123233995736766e-17)
 _LARGEST_REDUCED = 1.0e6
-#: Veltkamp's constant: it splits a double into two halves of 26 bits.
-_SPLITTER = 2.0**27 + 1.0
 
 
 def _two_over_pi() -> bytes:
@@ -88,40 +86,6 @@ class Mathematics:
         return self._module.once("2/π", lambda: self._module.data(_two_over_pi()))
 
 
-def _polynomial(x: Value, numbers: Sequence[float]) -> Value:
-    """Evaluate c0 + c1 x + c2 x² + … by Horner's rule."""
-    result = real(numbers[-1])
-    for number in reversed(numbers[:-1]):
-        result = result * x + number
-    return result
-
-
-def _sum_and_error(f: Writer, a: Value, b: Value) -> tuple[Value, Value]:
-    """Return a + b and its rounding error (Knuth's two-sum)."""
-    total = f.let(a + b)
-    moved = f.let(total - a)
-    return total, f.let((a - (total - moved)) + (b - moved))
-
-
-def _product_and_error(f: Writer, a: Value, b: Value) -> tuple[Value, Value]:
-    """Return a b and its rounding error, for factors below 1e300 (Dekker's product)."""
-    product = f.let(a * b)
-
-    def halves(x: Value) -> tuple[Value, Value]:
-        scaled = f.let(x * _SPLITTER)
-        high = f.let(scaled - (scaled - x))
-        return high, f.let(x - high)
-
-    (a1, a2), (b1, b2) = halves(a), halves(b)
-    return product, f.let(((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2)
-
-
-def _renormalized(f: Writer, high: Value, low: Value) -> tuple[Value, Value]:
-    """Return the same sum with a low part below the last place of the high one, for |high| ≥ |low|."""
-    total = f.let(high + low)
-    return total, f.let(low - (total - high))
-
-
 def _high_product(library: Mathematics, f: Writer, a: Value, b: Value) -> None:
     low = 0xFFFFFFFF
 
@@ -166,9 +130,9 @@ def _huge_angle(library: Mathematics, f: Writer, x: Value) -> None:
     fraction = f.let(top - (quadrant << 62))
     leading = (fraction >> 32).converted("from_i64") * 2.0**-30
     following = (fraction & 0xFFFFFFFF).converted("from_i64") * 2.0**-62
-    turns, error = _renormalized(f, f.let(leading), f.let(following))
-    turns, error = _renormalized(f, turns, f.let(error + middle_sum.converted("from_unsigned_i64") * 2.0**-126))
-    angle, rounding = _product_and_error(f, turns, real(_HALF_TURN[0]))
+    turns, error = renormalized(f, f.let(leading), f.let(following))
+    turns, error = renormalized(f, turns, f.let(error + middle_sum.converted("from_unsigned_i64") * 2.0**-126))
+    angle, rounding = product_and_error(f, turns, real(_HALF_TURN[0]))
     tail = f.let(rounding + (turns * _HALF_TURN[1] + error * _HALF_TURN[0]))
     negative = f.let(x < 0.0)
     sign = f.let(choose(negative, real(-1.0), real(1.0)))
@@ -182,8 +146,8 @@ def _sincos(library: Mathematics, f: Writer, x: Value) -> None:
         f.set(quadrant, shifted.converted("bits"))
         n = f.let(shifted - _SHIFT)
         first = f.let(x - n * _PI_2[0])
-        second, error = _sum_and_error(f, first, f.let(-(n * _PI_2[1])))
-        third, another = _sum_and_error(f, second, f.let(-(n * _PI_2[2])))
+        second, error = sum_and_error(f, first, f.let(-(n * _PI_2[1])))
+        third, another = sum_and_error(f, second, f.let(-(n * _PI_2[2])))
         correction = f.let((error + another) - n * _PI_2[3])
         f.set(r, third + correction)
         f.set(tail, (third - r) + correction)
@@ -193,12 +157,12 @@ def _sincos(library: Mathematics, f: Writer, x: Value) -> None:
         for variable, value in zip((r, tail, quadrant), library.huge_angle(f, x), strict=True):
             f.set(variable, value)
     z = f.let(r * r)
-    sine = f.let(r + (z * r * _polynomial(z, coefficients.SIN) + tail))
+    sine = f.let(r + (z * r * polynomial(z, coefficients.SIN) + tail))
     sine = f.let(choose(abs(r) <= 2.0**-27, r + tail, sine))
     half = f.let(z * 0.5)
     leading = f.let(real(1.0) - half)
     rest = ((real(1.0) - leading) - half) - r * tail
-    cosine = f.let(leading + (z * z * _polynomial(z, coefficients.COS) + rest))
+    cosine = f.let(leading + (z * z * polynomial(z, coefficients.COS) + rest))
     odd = f.let((quadrant & 1).converted("wrapped"))
     negate_sine = (quadrant & 2) << 62
     negate_cosine = ((quadrant + 1) & 2) << 62
@@ -235,7 +199,7 @@ def _reduced_exponential(f: Writer, x: Value, correction: Value) -> tuple[Value,
     low = f.let(correction - n * coefficients.LN2[1])
     r = f.let(high + low)
     tail = f.let((high - r) + low)
-    series = _polynomial(r, [1.0 / math.factorial(k) for k in range(2, 15)])
+    series = polynomial(r, [1.0 / math.factorial(k) for k in range(2, 15)])
     return f.let(shifted.converted("bits") - _SHIFT_BITS), f.let(r + (r * r * series + tail))
 
 
@@ -309,7 +273,7 @@ def _log(library: Mathematics, f: Writer, x: Value) -> None:
     s = f.let(difference / (difference + 2.0))
     z = f.let(s * s)
     half_square = f.let(difference * difference * 0.5)
-    series = half_square + z * _polynomial(z, coefficients.LOG)
+    series = half_square + z * polynomial(z, coefficients.LOG)
     low = s * series + k * coefficients.LN2[1]
     result = f.let(k * coefficients.LN2[0] - ((half_square - low) - difference))
     result = choose(x.equals(math.inf), x, result)
@@ -327,7 +291,7 @@ def _atan2(library: Mathematics, f: Writer, y: Value, x: Value) -> None:
     upper = f.let(t > 0.66)
     u = f.let(choose(upper, (t - 1.0) / (t + 1.0), t))
     z = f.let(u * u)
-    ratio = _polynomial(z, coefficients.ATAN_P) / _polynomial(z, coefficients.ATAN_Q)
+    ratio = polynomial(z, coefficients.ATAN_P) / polynomial(z, coefficients.ATAN_Q)
     small = f.let(u * z * ratio + u)
     high, low = _HALF_TURN
     angle = f.let(choose(upper, real(0.5 * high) + (small + 0.5 * low), small))
@@ -382,24 +346,24 @@ def _power(library: Mathematics, f: Writer, x: Value, y: Value) -> None:
     numerator, denominator = f.let(m - 1.0), f.let(m + 1.0)
     lost = f.let(m - (denominator - 1.0))
     s = f.let(numerator / denominator)
-    product, error = _product_and_error(f, s, denominator)
+    product, error = product_and_error(f, s, denominator)
     s_low = f.let(((numerator - product) - error - s * lost) / denominator)
-    square, square_error = _product_and_error(f, s, s)
+    square, square_error = product_and_error(f, s, s)
     square_error = f.let(square_error + s * s_low * 2.0)
-    third, third_error = _product_and_error(f, square, real(1.0 / 3.0))
-    series = square * square * _polynomial(square, [1.0 / n for n in range(5, 24, 2)])
+    third, third_error = product_and_error(f, square, real(1.0 / 3.0))
+    series = square * square * polynomial(square, [1.0 / n for n in range(5, 24, 2)])
     third_error = f.let(third_error + square * _THIRD_ERROR + square_error * (1.0 / 3.0) + series)
-    factor, factor_error = _renormalized(f, third, third_error)
-    cubic, cubic_error = _product_and_error(f, s, factor)
+    factor, factor_error = renormalized(f, third, third_error)
+    cubic, cubic_error = product_and_error(f, s, factor)
     cubic_error = f.let(cubic_error + (s * factor_error + s_low * factor))
     whole = f.let(k * coefficients.LN2[0])
-    high, high_error = _sum_and_error(f, whole, f.let(s * 2.0))
-    high, middle_error = _sum_and_error(f, high, f.let(cubic * 2.0))
+    high, high_error = sum_and_error(f, whole, f.let(s * 2.0))
+    high, middle_error = sum_and_error(f, high, f.let(cubic * 2.0))
     low = f.let(high_error + middle_error + (s_low + cubic_error) * 2.0 + k * coefficients.LN2[1])
-    logarithm, low = _renormalized(f, high, low)
+    logarithm, low = renormalized(f, high, low)
     # Beyond 2⁶³ every power but that of 1 overflows or vanishes; clipping keeps the halves of the product finite.
     exponent = f.let(y.operation("minimum", 2.0**63).operation("maximum", -(2.0**63)))
-    power, power_error = _product_and_error(f, exponent, logarithm)
+    power, power_error = product_and_error(f, exponent, logarithm)
     f.give(library.apply("exponential_of_sum", power, power_error + exponent * low) * sign)
 
 
