@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -16,62 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
+from chasles.model.default_tool import default_tools
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.link import Frame, Link
 from chasles.model.loop import Loop
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, plain, shortened
-from chasles.model.shapes import Shape
 from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
-
-
-@dataclass(frozen=True, eq=False)
-class Link(Record):
-    """A rigid link: its name is also the name of its frame.
-
-    Parameters
-    ----------
-    name
-        Name of the link and of its frame.
-    inertia
-        Mass, center of mass and inertia in the frame of the link.
-    visuals, collisions
-        Shapes that are drawn, and shapes that stand for the link where distances are asked.
-    """
-
-    name: str
-    inertia: Inertia = field(default_factory=Inertia)
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
-
-    def __post_init__(self) -> None:
-        self._set(visuals=tuple(self.visuals), collisions=tuple(self.collisions))
-
-
-@dataclass(frozen=True, eq=False)
-class Frame(Record):
-    """A named frame fixed to a link at `T_link_frame`, shape (4, 4)."""
-
-    name: str
-    link: str
-    T_link_frame: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
-
-    def __post_init__(self) -> None:
-        self._set(T_link_frame=frozen_placement(self.T_link_frame, f"T_link_frame of frame {shortened(self.name)}"))
-
 
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-#: Names that files give to the frames of tools, the best first.
-_TOOL_NAMES = (
-    r"(^|[_/])tcp($|_)",
-    r"(^|[_/])grasp",
-    r"(^|[_/])tool0?($|_(frame|link|tip)$)",
-    r"(^|[_/])(eef?($|_)|end_?effector)",
-    r"(^|[_/])flange($|_(frame|link)$)",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +110,8 @@ class Description(Record):
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
         self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
-        self._set(_possible_tools=(self.tool,) if self.tool else self._default_tools())
-        self._set(tool=self.possible_tools[0])
+        tools = (self.tool,) if self.tool else default_tools(root, order, self.link_names, self.frames)
+        self._set(_possible_tools=tools, tool=tools[0])
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
         home = self._default_home() if self.__dict__["home"] is None else self.home
@@ -398,19 +354,6 @@ class Description(Record):
         """Make a copy with this acceleration of gravity in the world frame, shape (3,), m/s²."""
         return self.replace(gravity=gravity)
 
-    def _default_tools(self) -> tuple[str, ...]:
-        if "tool" in self.frame_names:
-            return ("tool",)
-        depth = {self.root: 0}
-        for joint in self.ordered_joints:
-            depth[joint.child] = depth[joint.parent] + 1
-        places = depth | {frame.name: depth[frame.link] + 1 for frame in self.frames}
-        for pattern in _TOOL_NAMES:
-            named = {name: places[name] for name in self.frame_names if re.search(pattern, name.lower())}
-            if named:
-                return _deepest(named)
-        return _deepest(depth)
-
     def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
         bounds = [b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))]
         return np.array([bounds[index] for index in self.independent_indices])
@@ -457,12 +400,6 @@ def velocities_left(names: Iterable[str], joints: Iterable[Joint]) -> tuple[str,
     moving = [joint for joint in joints if joint.moves and joint.mimic is None]
     known = {name for joint in moving for name in (*joint.velocity_names, joint.name)}
     return tuple(name for name in names if name in known)
-
-
-def _deepest(depth: Mapping[str, int]) -> tuple[str, ...]:
-    """Names at the ends of the longest chains."""
-    deepest = max(depth.values())
-    return tuple(name for name in depth if depth[name] == deepest)
 
 
 def _middle(lower: float, upper: float) -> float:
