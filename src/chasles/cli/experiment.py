@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.control import Controller
 from chasles.robot import Robot
 from chasles.simulation import simulate
+from chasles.studies.choices import motion_through
 from chasles.studies.controllers import check_settings, make_controller
-from chasles.trajectories import PointToPoint, QuinticSpline
+from chasles.trajectories import JointTrajectory
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -36,7 +36,7 @@ class Experiment:
 
     plant: Robot
     controller: Controller
-    reference: PointToPoint | QuinticSpline
+    reference: JointTrajectory
     period: float
 
     @classmethod
@@ -78,9 +78,7 @@ class Experiment:
         >>> experiment.controller.parameters["kp"]
         array([100., 100.])
         """
-        reference: PointToPoint | QuinticSpline = PointToPoint(model.home, goal, duration)
-        if through:
-            reference = QuinticSpline([0.0, *times, duration], np.array([model.home, *through, goal], dtype=np.float64))
+        reference = motion_through([0.0, *times, duration], [model.home, *through, goal])
         controller = make_controller(kind, check_settings(kind, settings or {}), model, reference, period)
         return cls(plant, controller, reference, period)
 

@@ -15,6 +15,7 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.robot import Robot, load
 from chasles.studies.checks import line_of_text, number
 from chasles.studies.controllers import KINDS, check_settings
+from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,27 @@ class StudyRobot:
             tuple(moments.tolist()),
             tuple(map(tuple, points.tolist())),
         )
+
+
+def motion_through(times: Sequence[float], waypoints: Sequence[ArrayLike]) -> JointTrajectory:
+    """Return the motion of an experiment, at rest at both ends: point to point, or a quintic spline through waypoints.
+
+    Parameters
+    ----------
+    times
+        Times of the waypoints, s, from 0.
+    waypoints
+        Two or more configurations, rad or m.
+
+    Examples
+    --------
+    >>> motion_through([0.0, 1.0, 2.0], [[0.0], [0.4], [1.0]])(1.0).q
+    array([0.4])
+    """
+    if len(times) == 2:
+        start, goal = waypoints
+        return PointToPoint(start, goal, times[-1])
+    return QuinticSpline(times, np.array(waypoints, dtype=np.float64))
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.studies.checks import placed
-from chasles.studies.choices import StudyRobot
+from chasles.studies.choices import StudyRobot, motion_through
 from chasles.studies.controllers import attained_poles, make_controller
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
 from chasles.studies.unknown_plants import Bench, fastest_effect, plant_of, values_of
-from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
 
 Floats = NDArray[np.float64]
 
@@ -134,12 +133,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     """Make a robot's bench."""
     described = Robot(parse_toml(robot.toml, check=False))
     model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
-    motion: JointTrajectory
-    if len(robot.times) == 2:
-        start, goal = robot.waypoints
-        motion = PointToPoint(start, goal, robot.times[-1])
-    else:
-        motion = QuinticSpline(robot.times, robot.waypoints)
+    motion = motion_through(robot.times, robot.waypoints)
     planned = motion(np.linspace(0.0, motion.duration, 501))
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
