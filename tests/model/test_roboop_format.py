@@ -10,9 +10,16 @@ import pytest
 import chasles as ch
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model import from_dh, load, to_roboop, with_friction, with_inertial_parameters, with_payload
-from chasles.model.formats import parse_roboop_table, read, roboop_table, roboop_text
+from chasles.model.formats import read
 from chasles.model.formats.configuration import configuration_text, parse_configuration
-from chasles.model.formats.roboop import COLUMNS, RoboopTable, initialization_matrix, roboop_description
+from chasles.model.formats.roboop import (
+    COLUMNS,
+    RoboopTable,
+    initialization_matrix,
+    parse_roboop_table,
+    roboop_description,
+)
+from chasles.model.formats.to_roboop import roboop_table, roboop_text
 
 ARM = """# Two links, as people write them
 [arm]  what follows the bracket is ignored

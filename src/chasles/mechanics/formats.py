@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from chasles import model
 from chasles.mechanics.described import Described
-from chasles.model import DHTable, ScrewTable
+
+if TYPE_CHECKING:
+    from chasles.model import DHTable, ScrewTable
 
 
 class Formats(Described):

@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.consistency import check_description, has_masses, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.description import Description, Frame, Link
 from chasles.model.editing import attach, renamed, with_free_base, with_loop
-from chasles.model.formats import (
-    DHTable,
-    EndEffector,
-    MjcfWarning,
-    ScrewTable,
-    Semantics,
-    TomlForm,
-    from_dh,
-    from_mjcf,
-    from_roboop,
-    from_screws,
-    from_sdf,
-    from_spacelib,
-    from_srdf,
-    from_toml,
-    from_urdf,
-    from_xacro,
-    mesh_path,
-    missing_meshes,
-    parse_mjcf,
-    parse_sdf,
-    parse_srdf,
-    parse_toml,
-    parse_urdf,
-    read,
-    to_dh,
-    to_mjcf,
-    to_modified_dh,
-    to_roboop,
-    to_screws,
-    to_toml,
-    to_urdf,
-)
+from chasles.model.formats import read
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia, InertiaWarning, ModelWarning
 from chasles.model.inertial_parameters import (
@@ -62,6 +31,25 @@ from chasles.model.robots import shipped
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
 from chasles.model.tools import with_tool
 from chasles.model.tree import Body, ClosedLoop, Placement, Tree, build_tree, spanning_tree
+
+if TYPE_CHECKING:
+    from chasles.model.formats.dh import from_dh
+    from chasles.model.formats.mesh_files import mesh_path, missing_meshes
+    from chasles.model.formats.mjcf import MjcfWarning, from_mjcf, parse_mjcf
+    from chasles.model.formats.roboop import from_roboop
+    from chasles.model.formats.screws import from_screws
+    from chasles.model.formats.sdf import from_sdf, parse_sdf
+    from chasles.model.formats.spacelib import from_spacelib
+    from chasles.model.formats.srdf import EndEffector, Semantics, from_srdf, parse_srdf
+    from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
+    from chasles.model.formats.to_mjcf import to_mjcf
+    from chasles.model.formats.to_roboop import to_roboop
+    from chasles.model.formats.to_screws import ScrewTable, to_screws
+    from chasles.model.formats.to_toml import TomlForm, to_toml
+    from chasles.model.formats.to_urdf import to_urdf
+    from chasles.model.formats.toml import from_toml, parse_toml
+    from chasles.model.formats.urdf import from_urdf, parse_urdf
+    from chasles.model.formats.xacro import from_xacro
 
 __all__ = [
     "Body",
@@ -148,6 +136,37 @@ __all__ = [
     "with_values",
     "without",
 ]
+
+
+#: Names that come with a format's file, imported when the first of them is used.
+_OF_FORMATS = {
+    "dh": ("from_dh",),
+    "mesh_files": ("mesh_path", "missing_meshes"),
+    "mjcf": ("MjcfWarning", "from_mjcf", "parse_mjcf"),
+    "roboop": ("from_roboop",),
+    "screws": ("from_screws",),
+    "sdf": ("from_sdf", "parse_sdf"),
+    "spacelib": ("from_spacelib",),
+    "srdf": ("EndEffector", "Semantics", "from_srdf", "parse_srdf"),
+    "to_dh": ("DHTable", "to_dh", "to_modified_dh"),
+    "to_mjcf": ("to_mjcf",),
+    "to_roboop": ("to_roboop",),
+    "to_screws": ("ScrewTable", "to_screws"),
+    "to_toml": ("TomlForm", "to_toml"),
+    "to_urdf": ("to_urdf",),
+    "toml": ("from_toml", "parse_toml"),
+    "urdf": ("from_urdf", "parse_urdf"),
+    "xacro": ("from_xacro",),
+}
+_FILES = {name: file for file, names in _OF_FORMATS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the format's file that a name comes from."""
+    if name not in _FILES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"{__name__}.formats.{_FILES[name]}"), name)
+    return value
 
 
 def load(

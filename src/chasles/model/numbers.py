@@ -45,7 +45,7 @@ def is_bounded(values: Any) -> bool:
     >>> is_bounded([-1e9, 1.0]), is_bounded(1e10), is_bounded(float("nan"))
     (True, False, False)
     """
-    return bool((np.abs(values) <= LARGEST_NUMBER).all())
+    return bool(np.logical_and.reduce(np.abs(values) <= LARGEST_NUMBER, axis=None))
 
 
 def number(value: Any, what: str, *, may_be_infinite: bool = False, largest: float = LARGEST_NUMBER) -> float:
@@ -91,16 +91,20 @@ def frozen_array(value: Any, shape: tuple[int | None, ...], what: str) -> NDArra
         given = np.asarray(None)
     if given.dtype.kind not in "fiu":
         raise ModelError(f"{what} must be numbers of shape {_shape_text(shape)}, not {shortened(value)}")
-    if given.ndim != len(shape) or any(wanted not in (None, n) for wanted, n in zip(shape, given.shape, strict=True)):
+    if given.shape != shape and not _is_of_shape(given, shape):
         raise ModelError(f"{what} must have shape {_shape_text(shape)}, not {given.shape}")
     # Adding zero makes a copy and turns -0.0 into 0.0, so that equal records have equal text.
-    array = given.astype(np.float64) + 0.0
+    array: NDArray[np.float64] = np.add(given, 0.0, dtype=np.float64)
     if not is_bounded(array):
         place = tuple(int(index) for index in np.argwhere(~(np.abs(array) <= LARGEST_NUMBER))[0])
         element = f", but element {list(place)} is {array[place]}" if place else f", not {array}"
         raise ModelError(f"{what} {WITHIN_BOUND}{element}")
     array.flags.writeable = False
     return array
+
+
+def _is_of_shape(array: NDArray[Any], shape: tuple[int | None, ...]) -> bool:
+    return array.ndim == len(shape) and all(wanted in (None, n) for wanted, n in zip(shape, array.shape, strict=True))
 
 
 def _shape_text(shape: tuple[int | None, ...]) -> str:
@@ -110,7 +114,7 @@ def _shape_text(shape: tuple[int | None, ...]) -> str:
 def unit_vector(value: Any, size: int, what: str) -> NDArray[np.float64]:
     """Return a read-only vector of length 1; a ModelError says that `what` is no vector of this size or too short."""
     vector = frozen_array(value, (size,), what)
-    length = float(np.linalg.norm(vector))
+    length = math.sqrt(float(vector @ vector))
     if length < SMALLEST_DIVISOR:
         raise ModelError(
             f"{what} must be at least {SMALLEST_DIVISOR:g} long to have a direction, not {vector.tolist()}"

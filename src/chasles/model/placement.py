@@ -13,6 +13,7 @@ from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.numbers import frozen_array
 
 FloatArray = NDArray[np.float64]
+_NO_ROTATION = np.eye(3)
 
 
 def tidy_rotation(R: NDArray[Any]) -> NDArray[Any]:
@@ -38,7 +39,8 @@ def homogeneous(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Float
 
 def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> FloatArray:
     """Return the (4, 4) placement with this position and these fixed-axis roll, pitch and yaw angles."""
-    return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(np.asarray(roll_pitch_yaw))), position)
+    angles = np.asarray(roll_pitch_yaw)
+    return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(angles)) if angles.any() else None, position)
 
 
 def replaced_placement(T: NDArray[Any], position: Any = None, roll_pitch_yaw: Any = None) -> NDArray[Any]:
@@ -76,9 +78,11 @@ def frozen_placement(value: Any, what: str) -> FloatArray:
     A rotation that is off by a printed table's rounding (up to 1e-6) is replaced by the nearest one.
     """
     T = frozen_array(np.eye(4) if value is None else value, (4, 4), what)
-    if (T[3] != (0.0, 0.0, 0.0, 1.0)).any():
+    if T[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
         raise ModelError(f"{what} is not a rigid motion: its last row must be 0 0 0 1")
     R = T[:3, :3]
+    if (R == _NO_ROTATION).all():
+        return T
     error = float(np.abs(R @ R.T - np.eye(3)).max())
     if error > 1e-6 or np.linalg.det(R) < 0.0:
         raise ModelError(f"{what} is not a rigid motion: its upper left part is not a rotation matrix")

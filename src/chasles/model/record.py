@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
@@ -52,6 +53,7 @@ class Record:
     """Base of the frozen dataclasses of a description: compared, hashed and pickled by their fields."""
 
     @classmethod
+    @functools.cache
     def field_names(cls) -> tuple[str, ...]:
         """Names of the fields, in order."""
         return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]

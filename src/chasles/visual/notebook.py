@@ -12,7 +12,7 @@ from chasles import verbs
 from chasles.inverse_kinematics.solution import Solution
 from chasles.mechanics import Mechanics
 from chasles.model import Description
-from chasles.model.formats import DHTable
+from chasles.model.formats.to_dh import DHTable
 from chasles.trajectories import JointTrajectory
 from chasles.visual.picture import svg_picture
 from chasles.visual.tables import table

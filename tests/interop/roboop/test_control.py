@@ -11,7 +11,7 @@ import chasles as ch
 from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
 from chasles.interop import roboop as rb
 from chasles.interop.roboop.controllers import orientation_error
-from chasles.model.formats import roboop_table
+from chasles.model.formats.to_roboop import roboop_table
 from chasles.trajectories import PathData, write_path_file
 
 

@@ -12,7 +12,7 @@ from tests.interop.roboop import formulas
 import chasles as ch
 from chasles.errors import ArgumentError, ChaslesError, ModelError
 from chasles.interop import roboop as rb
-from chasles.model.formats import roboop_table
+from chasles.model.formats.to_roboop import roboop_table
 
 CLASSES = {rb.Robot: (True, False), rb.mRobot: (False, False), rb.mRobot_min_para: (False, True)}
 KINDS = ([0, 0, 1, 0, 0, 0], [1, 0, 0, 1])

@@ -1,73 +1,21 @@
-"""File formats and tables that describe robots."""
+"""File formats and tables that describe robots; all but URDF are imported when they are first read or written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 from chasles.errors import ArgumentError, ModelError, warn
 from chasles.model.description import Description
-from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.mesh_files import mesh_path, missing_meshes
-from chasles.model.formats.mjcf import MjcfWarning, from_mjcf, parse_mjcf
-from chasles.model.formats.roboop import RoboopTable, from_roboop, parse_roboop_table, read_roboop_table
-from chasles.model.formats.screws import from_screws
-from chasles.model.formats.sdf import from_sdf, parse_sdf
-from chasles.model.formats.spacelib import from_spacelib
-from chasles.model.formats.srdf import EndEffector, Semantics, from_srdf, parse_srdf
-from chasles.model.formats.to_dh import DHTable, to_dh, to_modified_dh
-from chasles.model.formats.to_mjcf import to_mjcf
-from chasles.model.formats.to_roboop import roboop_table, roboop_text, to_roboop
-from chasles.model.formats.to_screws import ScrewTable, to_screws
-from chasles.model.formats.to_toml import TomlForm, to_toml
-from chasles.model.formats.to_urdf import to_urdf
-from chasles.model.formats.toml import from_toml, parse_toml
-from chasles.model.formats.urdf import from_urdf, parse_urdf
-from chasles.model.formats.xacro import from_xacro
+from chasles.model.formats.urdf import from_urdf
 from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
 from chasles.model.tools import with_tool_named
 
-__all__ = [
-    "DHTable",
-    "EndEffector",
-    "MjcfWarning",
-    "RoboopTable",
-    "ScrewTable",
-    "Semantics",
-    "TomlForm",
-    "from_dh",
-    "from_mjcf",
-    "from_roboop",
-    "from_screws",
-    "from_sdf",
-    "from_spacelib",
-    "from_srdf",
-    "from_toml",
-    "from_urdf",
-    "from_xacro",
-    "mesh_path",
-    "missing_meshes",
-    "parse_mjcf",
-    "parse_roboop_table",
-    "parse_sdf",
-    "parse_srdf",
-    "parse_toml",
-    "parse_urdf",
-    "read",
-    "read_roboop_table",
-    "roboop_table",
-    "roboop_text",
-    "to_dh",
-    "to_mjcf",
-    "to_modified_dh",
-    "to_roboop",
-    "to_screws",
-    "to_toml",
-    "to_urdf",
-]
+__all__ = ["read"]
 
 
 def read(
@@ -114,15 +62,22 @@ def read(
     if suffix == ".xml":
         suffix = _format_of_xml(path)
     if suffix == ".xacro":
+        from chasles.model.formats.xacro import from_xacro
+
         description = from_xacro(path, arguments=arguments, packages=packages, check=check)
     elif arguments or packages:
         raise ArgumentError(f"{path}: only xacro files take `arguments` and `packages`")
     elif suffix == ".mjcf":
+        from chasles.model.formats.mjcf import from_mjcf
+
         description = from_mjcf(path, check=check, trust=trust)
+    elif suffix == ".urdf":
+        description = from_urdf(path, check=check)
     elif suffix in _READERS:
-        description = _READERS[suffix](path, check=check)
+        file, reader = _READERS[suffix]
+        description = getattr(import_module(f"{__name__}.{file}"), reader)(path, check=check)
     else:
-        known = ", ".join(sorted([*_READERS, ".mjcf", ".xacro", ".xml"]))
+        known = ", ".join(sorted([*_READERS, ".mjcf", ".urdf", ".xacro", ".xml"]))
         raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
     if tool:
         with naming(str(path)):
@@ -148,11 +103,11 @@ def _format_of_xml(path: str | Path) -> str:
 
 
 _ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
-_READERS: dict[str, Callable[..., Description]] = {
-    ".conf": from_roboop,
-    ".dat": from_spacelib,
-    ".sdf": from_sdf,
-    ".toml": from_toml,
-    ".urdf": from_urdf,
-    ".world": from_sdf,
+#: File and function that read each kind of file.
+_READERS = {
+    ".conf": ("roboop", "from_roboop"),
+    ".dat": ("spacelib", "from_spacelib"),
+    ".sdf": ("sdf", "from_sdf"),
+    ".toml": ("toml", "from_toml"),
+    ".world": ("sdf", "from_sdf"),
 }

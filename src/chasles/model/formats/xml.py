@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -68,23 +68,23 @@ class Element:
         if default is not None and attribute not in self.attributes:
             return default
         text = self.text(attribute)
-        return _numbers(text, count, f"{self}: attribute {attribute}={shortened(text)}", largest)
+        return _numbers(text, count, lambda: f"{self}: attribute {attribute}={shortened(text)}", largest)
 
     def content_numbers(self, count: int, *, largest: float = LARGEST_NUMBER) -> tuple[float, ...]:
         """Return the text in the element as this many numbers, at most `largest` in size."""
         text = self.content.strip()
-        return _numbers(text, count, f"{self}: {shortened(text)}", largest)
+        return _numbers(text, count, lambda: f"{self}: {shortened(text)}", largest)
 
 
-def _numbers(text: str, count: int, where: str, largest: float) -> tuple[float, ...]:
+def _numbers(text: str, count: int, where: Callable[[], str], largest: float) -> tuple[float, ...]:
     words = text.split(maxsplit=count) if text.isascii() else [text]  # Python's split knows spaces that XML does not
     if len(words) != count:
-        raise ModelError(f"{where} must hold {count} number{'s' if count > 1 else ''}")
-    values = tuple(value for value in map(written_number, words) if value is not None)
+        raise ModelError(f"{where()} must hold {count} number{'s' if count > 1 else ''}")
+    values = tuple([value for value in map(written_number, words) if value is not None])
     if len(values) != count:
-        raise ModelError(f"{where} must hold {'numbers' if count > 1 else 'a number'}")
+        raise ModelError(f"{where()} must hold {'numbers' if count > 1 else 'a number'}")
     if not all(abs(value) <= largest for value in values):
-        raise ModelError(f"{where} {WITHIN_BOUND if largest == LARGEST_NUMBER else 'must not be NaN'}")
+        raise ModelError(f"{where()} {WITHIN_BOUND if largest == LARGEST_NUMBER else 'must not be NaN'}")
     return values
 
 
