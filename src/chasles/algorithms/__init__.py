@@ -79,6 +79,7 @@ from chasles.algorithms.reference_motion import (
 )
 from chasles.algorithms.regressors import EnergyRegressors, energy_regressor, momentum_regressor, torque_regressor
 from chasles.algorithms.singularities import Singularities, singularities
+from chasles.engine.sources import watch
 
 __all__ = [
     "Closing",
@@ -151,3 +152,5 @@ __all__ = [
     "tree_size",
     "velocity_map",
 ]
+
+watch(__name__)

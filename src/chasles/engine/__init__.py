@@ -29,6 +29,7 @@ from chasles.engine.operators import attach_operators
 from chasles.engine.program import Argument, Program
 from chasles.engine.records import Layout, Record
 from chasles.engine.scalar import Condition, Scalar
+from chasles.engine.sources import watch
 from chasles.engine.threads import get_threads, set_threads, threads
 from chasles.engine.tracing import trace
 
@@ -73,3 +74,5 @@ __all__ = [
     "vjp",
     "where",
 ]
+
+watch(__name__)

@@ -46,13 +46,13 @@ class CacheInfo:
     path
         Directory of the cache.
     entries
-        Number of kernels.
+        Number of kernels and records of programs.
     size
-        Size of all kernels together, bytes.
+        Size of all entries together, bytes.
     usable
         Whether the directory is private to the user, or can be made so.
     limit
-        Size above which the kernels not used for longest are removed, bytes.
+        Size above which the entries not used for longest are removed, bytes.
     """
 
     path: Path
@@ -78,7 +78,7 @@ def directory() -> Path:
 
 def load(key: str) -> bytes | None:
     """Return the machine code kept under a key, or None; an entry that cannot be trusted is removed."""
-    if not _is_private():
+    if not is_private():
         return None
     path = directory() / f"{key}{_SUFFIX}"
     try:
@@ -108,7 +108,7 @@ def store(key: str, code: bytes) -> None:
     """Keep machine code under a key. Failing to (a full disk, no right to write) only means compiling again later."""
     with contextlib.suppress(OSError):
         directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_private():
+        if not is_private():
             return
         _tidy_once(directory())
         handle, name = tempfile.mkstemp(_UNFINISHED, dir=directory())
@@ -124,7 +124,7 @@ def store(key: str, code: bytes) -> None:
 def info() -> CacheInfo:
     """Return where the cache is and what it holds."""
     sizes = [status.st_size for _, status in _entries(directory())]
-    return CacheInfo(directory(), len(sizes), sum(sizes), _is_private() or not directory().exists(), _limit())
+    return CacheInfo(directory(), len(sizes), sum(sizes), is_private() or not directory().exists(), _limit())
 
 
 def clear() -> int:
@@ -177,7 +177,7 @@ def _tidy_once(place: Path) -> None:
         _remove(path)
 
 
-def _is_private() -> bool:
+def is_private() -> bool:
     """Whether nobody but the user can write to the directory."""
     if os.environ.get("CHASLES_CACHE") == "0":
         return False

@@ -37,7 +37,7 @@ Array = NDArray[Any]
 def work_of_a_sample(kernel: Kernel) -> int:
     """Return the work of running a kernel's program once, in scalar operations."""
     program = kernel.program
-    moved = sum(a.size for a in program.inputs) + len(program.results)
+    moved = sum(a.size for a in (*program.inputs, *program.outputs))
     work = program.operation_count + _WORK_OF_A_NUMBER * moved
     return _REPETITIONS * work if kernel.repeats else work
 

@@ -134,6 +134,10 @@ class Program:
         found = tuple([number[k] for k in roots])
         return cls(name, tuple(inputs), tuple(outputs), tuple(instructions), found, tuple(programs), True)
 
+    def renamed(self, name: str) -> Program:
+        """Return the program under another name."""
+        return Program(name, self.inputs, self.outputs, self.instructions, self.results, self.programs, True)
+
     @cached_property
     def digest(self) -> str:
         """Content hash: equal programs, and only they, have equal digests."""

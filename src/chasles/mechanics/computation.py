@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import algorithms
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
+from chasles.engine.remembered import remembered
 from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
@@ -226,7 +227,11 @@ class RobotFunction(Family, Generic[P, Result]):
                 "from_screws, or by with_inertial_parameters); kinematics works without them"
             )
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
-        program = self._trace(vary, wrenches, own)
+        program = remembered(
+            lambda: self._trace(vary, wrenches, own),
+            computation.algorithm,
+            (self.__name__, computation.inputs, computation.outputs, self._description, vary, wrenches, own),
+        )
         return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)
 
     def signature_of_call(self) -> inspect.Signature:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def write_c(
             raise ArgumentError(f"two files would be called {own}.h, one for '{function}'; choose other names")
     texts = {f"{common}.h": "".join(f'#include "{own}.h"\n' for own in names.values())}
     for function, program in programs.items():
-        source, header = lower(replace(program, name=names[function]), precision)
+        source, header = lower(program.renamed(names[function]), precision)
         texts |= {f"{names[function]}.c": source, f"{names[function]}.h": header}
     made = []
     for file, text in texts.items():

@@ -10,7 +10,6 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -186,8 +185,13 @@ def _c_library() -> ctypes.CDLL:
 @functools.cache
 def _fingerprint() -> str:
     """Return a hash of the text of this package: other code may write other machine code for the same program."""
-    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256(b"".join(texts)).hexdigest()
+    place = os.path.dirname(__file__)
+    texts = hashlib.sha256()
+    for name in sorted(os.listdir(place)):
+        if name.endswith(".py"):
+            with open(os.path.join(place, name), "rb", buffering=0) as file:
+                texts.update(file.read())
+    return texts.hexdigest()
 
 
 def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[str]]) -> LoadedCode:
