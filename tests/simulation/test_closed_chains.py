@@ -10,6 +10,8 @@ import pytest
 from tests.oracles.closed_machines import MACHINES, at, four_bar, slider_crank
 
 import chasles as ch
+from chasles.control import PD
+from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, with_loop
 from chasles.simulation.dead_centres import DeadCentreWarning
 
@@ -131,3 +133,54 @@ def test_controllers_follow_motions_of_the_motors(name: str) -> None:
     run = ch.simulate(robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion)
     assert gap(robot, run) < 1e-12
     assert float(np.abs(run.error).max()) < 2e-4
+
+
+def test_friction_and_rotors_at_the_motors_of_a_plant_are_those_of_the_robot() -> None:
+    """The same friction and inertia, once at the robot's joint and once as effects of the plant, move it equally."""
+    bare = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
+    motion, law = ch.PointToPoint(bare.home, bare.integrate(bare.home, [0.3]), 0.3), PD(bare, kp=300.0, kd=20.0)
+    friction = ch.Friction(bare, viscous=0.5, coulomb=2.0, smoothing_velocity=0.1)
+    motors = ch.Motors(bare, rotor_inertia=2e-5, gear_ratio=100.0)
+    with_effects = ch.simulate(ch.Plant(bare, friction=friction, motors=motors), law, motion, audit=True)
+    values = {"viscous_friction": 0.5, "coulomb_friction": 2.0, "coulomb_velocity": 0.1, "motor_inertia": 0.203}
+    own = bare.with_values({f"joints.motor.{name}": value for name, value in values.items()})
+    in_joints = ch.simulate(own, law, motion)
+    assert with_effects.q.values == pytest.approx(in_joints.q.values, abs=1e-10)
+    assert float(np.abs(with_effects.energy_audit().residual).max()) < 1e-7
+    assert float(with_effects["loss.friction"][-1]) > 0.0
+
+
+def test_springs_between_motors_and_a_linkage_carry_its_weight() -> None:
+    robot = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
+    springs = ch.ElasticJoints(robot, stiffness=500.0, rotor_inertia=0.1, damping=5.0)
+    weight = robot.gravity_torque(robot.home)
+    run = ch.simulate(ch.Plant(robot, elastic_joints=springs), lambda t, q, qd, r: weight, rest(robot, 0.2), audit=True)
+    assert run.q.values == pytest.approx(np.broadcast_to(robot.home, run.q.shape), abs=1e-9)
+    assert run.motor_position.values[-1] == pytest.approx(robot.home[:1] + weight / 500.0, abs=1e-9)
+    moved = ch.simulate(ch.Plant(robot, elastic_joints=springs), None, rest(robot, 0.2), audit=True)
+    assert gap(robot, moved) < 1e-12
+    assert float(np.abs(moved.energy_audit().residual).max()) < 1e-6
+
+
+def test_sensors_of_the_motors_tell_the_configuration_that_closes_the_loops() -> None:
+    robot = ch.Robot(four_bar())
+    motion = ch.PointToPoint(robot.home, robot.integrate(robot.home, [0.3]), 0.3)
+    law = ch.ComputedTorque(robot, kp=400.0, kd=40.0)
+    ideal, direct = (
+        ch.simulate(ch.Plant(robot, sensors=ch.Sensors(robot)), law, motion),
+        ch.simulate(robot, law, motion),
+    )
+    assert ideal.q.values == pytest.approx(direct.q.values, abs=1e-12)
+    coarse = ch.Sensors(robot, position_resolution=1e-3, delay=2e-3, velocity="differentiated", filter_time=2e-3)
+    run = ch.simulate(ch.Plant(robot, sensors=coarse), law, motion)
+    seen = run.q_measured.values
+    assert np.abs(robot.loop_constraints(seen).residual).max() < 1e-9
+    steps = seen[2:, 0] / 1e-3
+    assert steps == pytest.approx(np.round(steps), abs=1e-6)
+    assert np.abs(seen[2:, 0] - run.q.values[:-2, 0]).max() <= 0.5e-3 + 1e-9
+
+
+def test_motors_away_from_the_independent_joints_are_refused() -> None:
+    robot = ch.Robot(four_bar().replace(independent=("swing",)))
+    with pytest.raises(ArgumentError, match="act on independent joints, but robot 'four-bar' has motors at motor"):
+        ch.Plant(robot, motors=ch.Motors(robot, rotor_inertia=1e-4))

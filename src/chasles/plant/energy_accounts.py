@@ -57,7 +57,7 @@ class EnergyAccounts:
         if plant.elastic_joints is not None:
             numbers = equations.elastic_values(values)
             found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
-            springs = plant.elastic_joints.elastic_energy(x.q, x.elastic_joints, numbers)
+            springs = plant.elastic_joints.elastic_energy(plant.joint_positions(x.q), x.elastic_joints, numbers)
             found["energy.elastic_joints"] = springs.sum()
         if plant.motors is not None:
             windings = plant.motors.magnetic_energy(x.motors, equations.values_of("motors", values))

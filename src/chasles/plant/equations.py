@@ -167,8 +167,9 @@ class Equations:
         on_joints = torque
         if elastic is not None:
             numbers = self.elastic_values(values)
-            on_joints = elastic.torque(x.q, x.qd, x.elastic_joints, numbers)
-            rates["elastic_joints"] = elastic.derivative(x.elastic_joints, x.q, x.qd, torque, numbers)
+            positions = self.plant.joint_positions(x.q)
+            on_joints = elastic.torque(positions, x.qd, x.elastic_joints, numbers)
+            rates["elastic_joints"] = elastic.derivative(x.elastic_joints, positions, x.qd, torque, numbers)
         if motors is not None and motors.state_size:
             rates["motors"] = motors.derivative(
                 x.motors, self.motor_speed(x), command, self.values_of("motors", values)
@@ -289,7 +290,7 @@ class Equations:
     def motor_position(self, x: Any) -> Any:
         """Return the motor positions (n,) divided by the gear ratio; joint positions where joints are rigid."""
         joints = self.plant.elastic_joints
-        return x.q if joints is None else joints.split(x.elastic_joints)[0]
+        return self.plant.joint_positions(x.q) if joints is None else joints.split(x.elastic_joints)[0]
 
     def motor_speed(self, x: Any) -> Any:
         """Return the motor velocities (n,) divided by the gear ratio; joint velocities where joints are rigid."""
@@ -320,7 +321,9 @@ class Equations:
     @cached_property
     def _rotors_vary(self) -> bool:
         names = ["motors.rotor_inertia", "motors.gear_ratio"]
-        names += [f"joints.{j}.{key}" for j in self.plant.robot.joint_names for key in ("motor_inertia", "gear_ratio")]
+        names += [
+            f"joints.{j}.{key}" for j in self.plant.driven_joints or () for key in ("motor_inertia", "gear_ratio")
+        ]
         return any(name in self.varied for name in names)
 
     def _rotor_values(self, values: Values) -> dict[str, Any]:
@@ -328,7 +331,7 @@ class Equations:
         assert self.plant.motors is not None
         reflected = self.plant.motors.reflected_inertia(self.values_of("motors", values))
         chosen = {}
-        for k, name in enumerate(self.plant.robot.joint_names):
+        for k, name in enumerate(self.plant.driven_joints or ()):
             joint = self.plant.robot.description.joint(name)
             own = values.get(f"joints.{name}.motor_inertia", joint.motor_inertia)
             ratio = values.get(f"joints.{name}.gear_ratio", joint.gear_ratio)

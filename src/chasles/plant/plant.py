@@ -100,17 +100,52 @@ class Plant(Sealed):
                 raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
         if sensors is not None and sensors.side == "motor" and elastic_joints is None:
             raise ArgumentError("sensors with side='motor' need elastic_joints: a rigid joint has one side only")
-        has_quaternions, has_several = robot.nq != robot.n, len(robot.joint_names) != robot.n
         for name, given, cannot in (
-            ("friction", friction, has_quaternions),
-            ("sensors", sensors, has_quaternions),
-            ("motors", motors, has_several),
-            ("elastic_joints", elastic_joints, has_several),
+            ("friction", friction, self.joint_coordinates is None),
+            ("sensors", sensors, self.joint_coordinates is None),
+            ("motors", motors, self.driven_joints is None),
+            ("elastic_joints", elastic_joints, self.driven_joints is None),
         ):
             if given is not None and cannot:
                 raise ArgumentError(
                     f"robot '{robot.name}' has joints with several degrees of freedom, which {name} do not support"
                 )
+        description = robot.description
+        elsewhere = set(description.actuated_indices) - set(description.independent_indices)
+        if elsewhere and (motors is not None or elastic_joints is not None):
+            names = [description.joint_velocity_names[index] for index in sorted(elsewhere)]
+            raise ArgumentError(
+                f"motors and elastic_joints act on independent joints, but robot '{robot.name}' has motors at "
+                f"{', '.join(names)}; choose independent velocities at all of its motors"
+            )
+
+    @cached_property
+    def joint_coordinates(self) -> list[int] | None:
+        """Index in q of the coordinate that belongs to each velocity; None with quaternions.
+
+        With loops the velocities are those of the independent joints, on which friction, motors and sensors act.
+        """
+        description = self.robot.description
+        places = [description.coordinate_of_velocity[index] for index in description.independent_indices]
+        known = [place for place in places if place is not None]
+        return known if len(known) == len(places) else None
+
+    @cached_property
+    def driven_joints(self) -> tuple[str, ...] | None:
+        """Name of the joint that belongs to each velocity; None if one has several degrees of freedom."""
+        description = self.robot.description
+        names = {description.starts[joint.name][1]: joint.name for joint in description.coordinates}
+        single = [
+            names[index]
+            for index in description.independent_indices
+            if index in names and len(description.joint(names[index]).velocity_names) == 1
+        ]
+        return tuple(single) if len(single) == self.robot.n else None
+
+    def joint_positions(self, q: Any) -> Any:
+        """Return the positions (..., n) that belong to the velocities, from configurations (..., nq)."""
+        places = self.joint_coordinates
+        return q if places is None or self.robot.nq == self.robot.n else q[..., places]
 
     @property
     def name(self) -> str:

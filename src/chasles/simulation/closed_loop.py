@@ -171,9 +171,15 @@ class ClosedLoop:
         sensors = self.plant.sensors
         return {
             "sensors": (0,) if sensors is None else sensors.memory_shapes(self.period),
+            "configuration": (self.plant.robot.nq,) if self.closes_readings else (0,),
             "controller": self.controller.memory_layout.shapes,
             "torques": (self.late, self.plant.n),
         }
+
+    @property
+    def closes_readings(self) -> bool:
+        """Whether sensors measure the independent joints alone, so that the others follow from the loops."""
+        return self.plant.sensors is not None and bool(self.plant.robot.description.loops)
 
     @cached_property
     def controlled_layout(self) -> Layout:
@@ -194,7 +200,8 @@ class ClosedLoop:
         if self._other_torques:
             variables.append(joint_variable("tau_applied", n, "effort", "torque of the motor"))
         if plant.sensors is not None:
-            variables.append(joint_variable("q_measured", n, "position", "measured joint position"))
+            axis = (position_axis(nq, n),)
+            variables.append(Variable("q_measured", (nq,), axis, "position", "measured joint position"))
             variables.append(joint_variable("qd_measured", n, "velocity", "measured joint velocity"))
         if plant.motors is not None:
             variables.append(joint_variable("current", n, "A", "motor current"))
@@ -330,6 +337,8 @@ class ClosedLoop:
         t, x = given.t, state.plant
         motion: Any = self.reference.at(given, _part("reference", values))
         q, qd, sensed = self._read(x, state.sensors, given.get("noise"), values)
+        known = self._closed(q, state.configuration)
+        q = known if self.closes_readings else q
         before = self.clock_before(t)
         felt = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
         acting = self.equations.environment(x, felt, values)
@@ -357,7 +366,8 @@ class ClosedLoop:
         queue = self._queue(t, state.torques, limited)
         recorded = self._recorded(t, x, demanded, queue, motion, (q, qd), memory, felt, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
-        return Sample(t, queue, {"sensors": sensed, "controller": following, "torques": waiting}, recorded)
+        follows = {"sensors": sensed, "configuration": known, "controller": following, "torques": waiting}
+        return Sample(t, queue, follows, recorded)
 
     def advance(self, t: Any, x: Any, queue: list[Any], outside: Any, values: Mapping[str, Any]) -> Any:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
@@ -382,12 +392,21 @@ class ClosedLoop:
         q, qd, sensors = x.q, x.qd, self.plant.sensors
         if sensors is None:
             return q, qd, memory
+        q = self.plant.joint_positions(q)
         if sensors.side == "motor" and self.plant.elastic_joints is not None:
             q, qd = self.plant.elastic_joints.split(x.elastic_joints)
         drawn = {} if noise is None else dict(zip(sensors.noises, noise, strict=True))
         numbers = self.equations.values_of("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
         return q, qd, memory
+
+    def _closed(self, positions: Any, last: Any) -> Any:
+        """Configuration with measured independent joints; the others, near those of the last call, close the loops."""
+        if not self.closes_readings:
+            return last
+        q = np.array(last)
+        q[self.plant.joint_coordinates] = positions
+        return self.plant.robot.normalize(q)
 
     def _queue(self, t: Any, waiting: Any, tau: Any) -> list[Any]:
         """Torques on their way: before the first has arrived, it is in force."""

@@ -32,13 +32,14 @@ def initial_state(
     except ValueError:
         raise ArgumentError("the batch axes of q0, qd0, varied parameters and reference do not broadcast") from None
     described = {name: values[name] for name in loop.varied if name in robot.parameters}
-    needs_holding = robot.nq == robot.n and (motors is not None or elastic is not None)
+    needs_holding = motors is not None or elastic is not None
     holding = np.asarray(robot.gravity_torque(q, vary=described)) if needs_holding else np.zeros(robot.n)
-    springs, seen = np.zeros(0), q
+    springs, positions = np.zeros(0), plant.joint_positions(q)
+    seen = positions
     if elastic is not None:
-        angles = q + holding / equations.elastic_values(values)["stiffness"]
+        angles = positions + holding / equations.elastic_values(values)["stiffness"]
         springs = elastic.state_layout.join({"angle": angles, "speed": qd})
-        seen = angles if sensors is not None and sensors.side == "motor" else q
+        seen = angles if sensors is not None and sensors.side == "motor" else positions
     read: Any = np.zeros(0)
     if sensors is not None:
         read = sensors.initial_memory(*np.broadcast_arrays(seen, qd), loop.period)
@@ -52,6 +53,7 @@ def initial_state(
                 "audit": {} if loop.accounts is None else dict.fromkeys(loop.accounts.shapes, 0.0),
             },
             "sensors": read,
+            "configuration": q if loop.closes_readings else np.zeros(0),
             "controller": loop.controller.initial_state,
             "torques": np.zeros((loop.late, robot.n)),
         }
