@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.oracles.closed_machines import FRICTION, MACHINES, at
+from tests.oracles.closed_machines import FRICTION, MACHINES, at, three_rrr
 
 import chasles as ch
 from chasles import algorithms as alg
@@ -317,3 +317,29 @@ def test_what_needs_independent_coordinates_refuses_loops() -> None:
     robot = ch.Robot(MACHINES["four-bar"]())
     with pytest.raises(ArgumentError, match="takes robots without loops, but loop 'pin' closes robot 'four-bar'"):
         ch.check(ch.PointToPoint(robot.home, robot.home, 1.0), robot)
+
+
+def test_redundant_motors_share_a_load_within_their_limits() -> None:
+    """Six motors on three freedoms, beside DAQP; some loads are beyond them."""
+    daqp = pytest.importorskip("daqp")
+    robot = ch.Robot(three_rrr(6))
+    rng = np.random.default_rng(4)
+    q = robot.integrate(robot.home, 0.1 * rng.normal(size=(40, 3)))
+    limits = rng.uniform(1.0, 3.0, 6)
+    assert set(robot.velocity_names) <= set(robot.description.actuated)
+    tau = robot.forces_of_actuators(q, limits * rng.uniform(-1.4, 1.4, (40, 6)))
+    forces = robot.bounded_actuator_forces(q, tau, limits)
+    B = robot.velocity_map(q)[:, list(robot.description.actuated_indices)]
+    kinds = np.array([0] * 6 + [5] * 3, dtype=np.int32)  # bounds, then equations
+    for k in range(40):
+        ends = np.concatenate([limits, tau[k]]), np.concatenate([-limits, tau[k]])
+        best, _, flag, _ = daqp.solve(np.eye(6), np.zeros(6), B[k].T.copy(), *ends, kinds)
+        assert (flag > 0) == np.isfinite(forces[k]).all()
+        if flag > 0:
+            assert forces[k] == pytest.approx(best, abs=1e-7)
+    able = np.isfinite(forces).all(axis=-1)
+    assert 5 < able.sum() < 40
+    assert robot.forces_of_actuators(q[able], forces[able]) == pytest.approx(tau[able], abs=1e-8)
+    assert robot.bounded_actuator_forces(q, tau, np.inf) == pytest.approx(robot.actuator_forces(q, tau), rel=1e-9)
+    with pytest.raises(ArgumentError, match="limits"):
+        robot.bounded_actuator_forces(q, tau, -1.0)

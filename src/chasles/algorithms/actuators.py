@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 NEGLIGIBLE_FORCE = 1e-9
 """Share of generalised forces that motors may miss by rounding."""
+ITERATIONS = 60
+"""Newton steps towards forces within bounds; a dozen usually suffice."""
+SHORTENED = 0.5 ** np.arange(24)
+"""Shares of a Newton step among which the best is taken."""
 
 
 def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
@@ -92,3 +96,61 @@ def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
     """
     tau: Array = velocity_map(tree, q)[list(tree.actuated)].T @ actuator_forces
     return tau
+
+
+def bounded_forces(B: Array, tau: Array, bounds: Array) -> Array:
+    """Return the smallest forces of motors within bounds that act like given generalised forces.
+
+    They are f = clip(B λ) with the multipliers λ of Bᵀ f = τ, which minimise a convex function by Newton's method.
+
+    Parameters
+    ----------
+    B
+        Velocities of the motors per unit of the independent ones, shape (..., motors, n).
+    tau
+        Generalised forces, shape (..., n).
+    bounds
+        Largest magnitudes, shape (motors,), infinite where there is none.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., motors); NaN where no forces within the bounds act like tau.
+
+    Notes
+    -----
+    Nocedal & Wright, *Numerical Optimization* (2nd ed. 2006), section 16.7, with the dual of the box constraints.
+
+    Examples
+    --------
+    Two motors share 10 N·m equally unless one is too weak:
+
+    >>> B = np.ones((2, 1))
+    >>> [bounded_forces(B, np.array([10.0]), np.array(bounds)) for bounds in ([20.0, 20.0], [3.0, 20.0], [3.0, 6.0])]
+    [array([5., 5.]), array([3., 7.]), array([nan, nan])]
+    """
+    batch = np.broadcast_shapes(B.shape[:-2], tau.shape[:-1])
+    B = np.broadcast_to(B, (*batch, *B.shape[-2:])).reshape(-1, *B.shape[-2:])
+    tau = np.broadcast_to(tau, (*batch, tau.shape[-1])).reshape(-1, tau.shape[-1])
+    multipliers = np.einsum("kij,kj->ki", np.linalg.pinv(np.einsum("kij,kil->kjl", B, B)), tau)
+    result = np.full(B.shape[:-1], np.nan)
+    left = np.arange(len(B))
+    for _ in range(ITERATIONS):
+        own = B[left]
+        wish = np.einsum("kij,kj->ki", own, multipliers[left])
+        forces = np.clip(wish, -bounds, bounds)
+        missing = tau[left] - np.einsum("kij,ki->kj", own, forces)
+        reached = np.linalg.norm(missing, axis=-1) <= NEGLIGIBLE_FORCE * np.linalg.norm(tau[left], axis=-1)
+        result[left[reached]] = forces[reached]
+        left, own, wish, missing = (values[~reached] for values in (left, own, wish, missing))
+        if not left.size:
+            break
+        H = np.einsum("kij,ki,kil->kjl", own, np.abs(wish) < bounds, own)
+        size = np.einsum("kij,kij->k", own, own)[:, None, None]
+        step = np.linalg.solve(H + 1e-12 * size * np.eye(H.shape[-1]), missing[..., None])[..., 0]
+        trials = multipliers[left, None] + SHORTENED[:, None] * step[:, None]
+        wishes = np.einsum("kij,ktj->kti", own, trials)
+        bounded = np.clip(wishes, -bounds, bounds)
+        cost = np.sum((wishes - 0.5 * bounded) * bounded, axis=-1) - np.einsum("ktj,kj->kt", trials, tau[left])
+        multipliers[left] = trials[np.arange(len(left)), np.argmin(cost, axis=-1)]
+    return result.reshape(*batch, B.shape[-2])

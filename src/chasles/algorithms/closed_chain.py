@@ -57,7 +57,9 @@ if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 NEWTON_STEPS = 3
-"""Steps by which the dependent joints follow in `normalize` and `integrate`; each about doubles the digits."""
+"""Steps by which the dependent joints follow in `normalize`; each about doubles the digits."""
+INTEGRATION_STEPS = 6
+"""Such steps in `integrate`, whose displacement may be large."""
 OPEN = 1e-9
 """Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
 
@@ -90,8 +92,12 @@ def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
 
 def normalize(tree: Tree, q: Array) -> Array:
     """The same independent coordinates, with unit quaternions and closed loops; NaN where the loops stay open."""
-    q = of_tree.normalize(tree, q)
-    for _ in range(NEWTON_STEPS):
+    return _closed(tree, of_tree.normalize(tree, q), NEWTON_STEPS)
+
+
+def _closed(tree: Tree, q: Array, steps: int) -> Array:
+    """Configuration that the dependent joints have closed in some steps of Newton's."""
+    for _ in range(steps):
         residual, J = loop_constraints(tree, q)
         q = of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
     residual = loop_constraints(tree, q).residual
@@ -103,7 +109,7 @@ def normalize(tree: Tree, q: Array) -> Array:
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
     """The independent coordinates after a displacement, and the others that close the loops."""
-    return normalize(tree, of_tree.integrate(tree, q, velocity_map(tree, q) @ v))
+    return _closed(tree, of_tree.integrate(tree, q, velocity_map(tree, q) @ v), INTEGRATION_STEPS)
 
 
 def difference(tree: Tree, q0: Array, q1: Array) -> Array:

@@ -213,9 +213,14 @@ def _independent(description: Description, motions: Sequence[Array]) -> list[int
         choice.take([index])
     groups = list(_groups(description))
     singles = [(index,) for index in range(len(description.joint_velocity_names))]
-    for group in groups:
-        if set(group) <= set(description.velocity_indices(description.actuated, "actuated")):
-            choice.take_if_stronger(group, WEAK)
+    motors = set(description.velocity_indices(description.actuated, "actuated"))
+    driven = [group for group in groups if set(group) <= motors]
+    while driven and len(motors) > len(choice.taken) + choice.missing:  # too many: those that add most
+        group = max(driven, key=lambda one: choice.strength(one) if choice.has_place(one) else 0.0)
+        driven.remove(group)
+        choice.take_if_stronger(group, WEAK)
+    for group in driven:
+        choice.take_if_stronger(group, WEAK)
     while choice.missing:
         strengths: dict[tuple[int, ...], float] = {
             group: choice.strength(group) for group in groups if choice.has_place(group)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
 from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities
+from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.singularities import ROWS, Part
 from chasles.arguments import choice, real, reals, whole_number
 from chasles.errors import ModelError
@@ -104,6 +105,47 @@ class Loops(Described):
     def forces_of_actuators(
         self, q: ArrayLike, actuator_forces: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
+
+    def bounded_actuator_forces(self, q: ArrayLike, tau: ArrayLike, limits: ArrayLike | None = None) -> Array:
+        """Return the smallest forces of the motors, within their limits, that act like given generalised forces.
+
+        Parameters
+        ----------
+        q
+            Configurations, shape (..., nq), with closed loops.
+        tau
+            Generalised forces, shape (..., n), as from `inverse_dynamics`.
+        limits
+            Largest magnitudes, N·m and N, one number or shape (motors,); default the motors' effort limits.
+
+        Returns
+        -------
+        ndarray
+            Shape (..., motors), in the order of `Description.actuated_indices`: those of `actuator_forces` where these
+            keep the limits, NaN where no forces within the limits act like tau.
+
+        Raises
+        ------
+        ArgumentError
+            Shapes do not fit, or a limit is negative.
+
+        Examples
+        --------
+        Both joints of an arm whose tip hangs on a rod have motors; the second is weak, so that the first does more:
+
+        >>> import chasles as ch
+        >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1", "joint2"]}
+        >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", independent=["joint1"], **rod)
+        >>> arm.actuator_forces([0.0, 0.0], [10.0]), arm.bounded_actuator_forces([0.0, 0.0], [10.0], [100.0, 2.0])
+        (array([ 1., -3.]), array([ 4., -2.]))
+        """
+        motors = list(self.description.actuated_indices)
+        own = self.description.replace(loops=(), independent=()).effort_limits[motors]
+        bounds = (
+            own if limits is None else reals(limits, "limits", own.shape, broadcast=True, at_least=0, infinite=True)
+        )
+        G = np.asarray(self.velocity_map(reals(q, "q", (..., self.nq))))
+        return bounded_forces(G[..., motors, :], reals(tau, "tau", (..., self.n)), bounds)
 
     def loop_forces(
         self,
