@@ -194,7 +194,7 @@ def test_weights_that_cannot_be_held_are_told() -> None:
 
 def test_friction_that_cannot_be_overcome_is_told() -> None:
     arm = slider(effort=10.0).with_friction(coulomb=12.0)
-    with pytest.raises(PlanningError, match=r"weight and friction alone take 120 % of the torque of joint 0"):
+    with pytest.raises(PlanningError, match=r"weight and friction alone take 120 % of the torque of joint 'rail'"):
         time_optimal([[0.0], [1.0]], arm)
 
 
@@ -210,7 +210,7 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
         ("path", {}, "waypoints must be an array of real numbers, not 'path'"),
         ([[0.0], [np.nan]], {}, r"waypoints\[1, 0\] is nan; it must be finite"),
         ([[0.0], [1.0], [1.0]], {}, "waypoints 1 and 2 coincide"),
-        ([[0.0, 0.0], [1.0, 1.0]], {}, "the path moves 2 joints, but robot 'slider' has 1"),
+        ([[0.0, 0.0], [1.0, 1.0]], {}, "waypoints have 2 coordinates, but robot 'slider' has 1"),
         (CORNER, {}, r"the path has a corner at s = 1 \(joint 0\)"),
         (GAP, {}, r"the path has a gap at s = 1 \(joint 0\)"),
         (PiecewisePolynomial([0.0, 1.0], np.zeros((3, 1, 2, 1))), {}, r"this batch has shape \(3,\)"),

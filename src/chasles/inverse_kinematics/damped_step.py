@@ -23,8 +23,17 @@ from chasles.geometry.elementary import Array
 DAMPING = 0.05
 
 
-def free_joints(q: Array, lower: Array, upper: Array, descent: Array) -> Array:
-    """1 for each joint that may move in the direction ``descent``, 0 for those at a limit that it points beyond."""
+def free_joints(q: Array, lower: Array, upper: Array, descent: Array, places: NDArray[np.intp] | None = None) -> Array:
+    """1 for each joint that may move in the direction ``descent``, 0 for those at a limit that it points beyond.
+
+    Where q has more elements than the direction, `places` says which of them each degree of freedom is the rate of; -1
+    for those that move quaternions and have no limits.
+    """
+    if places is not None:
+        free = np.ones(len(places), dtype=object)
+        own, at = places >= 0, places[places >= 0]
+        free[own] = free_joints(q[at], lower[at], upper[at], descent[own])
+        return free
     stopped = [
         ((position <= low) & (push < 0.0)) | ((position >= high) & (push > 0.0))
         for position, low, high, push in zip(q, lower, upper, descent, strict=True)
@@ -56,18 +65,8 @@ def limited_step(
     secondary: Array | None = None,
     places: NDArray[np.intp] | None = None,
 ) -> Array:
-    """`damped_step` (n,) from q without the joints that it would push beyond their limits.
-
-    Where q has more elements than the step, `places` says which of them each degree of freedom is the rate of; -1 for
-    those that move quaternions and have no limits.
-    """
-    descent = J.T @ e
-    if places is None:
-        free = free_joints(q, lower, upper, descent)
-    else:
-        free = np.ones(len(places), dtype=object)
-        own, at = places >= 0, places[places >= 0]
-        free[own] = free_joints(q[at], lower[at], upper[at], descent[own])
+    """`damped_step` (n,) from q without the joints that it would push beyond their limits; see `free_joints`."""
+    free = free_joints(q, lower, upper, J.T @ e, places)
     return damped_step(J * free, e, damping, None if secondary is None else free * secondary)
 
 

@@ -32,18 +32,23 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of freedom;
     lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
     """
-    if robot.description.loops:
-        loop = robot.description.loops[0].name
-        raise ArgumentError(
-            f"{what} takes robots without loops, but loop '{loop}' closes robot '{robot.name}': its {robot.nq} "
-            f"coordinates are not independent"
-        )
+    require_no_loops(robot, what)
     names = [f"'{joint.name}'" for joint in robot.description.coordinates if joint.has_quaternion]
     if names:
         joints = f"joint {names[0]}" if len(names) == 1 else f"joints {', '.join(names)}"
         raise ArgumentError(
             f"{what} takes robots whose joints have one coordinate for each degree of freedom; lock {joints} of robot "
             f"'{robot.name}' first (robot.lock_joints)"
+        )
+
+
+def require_no_loops(robot: Described, what: str) -> None:
+    """Refuse a robot with loops, whose coordinates depend on each other; see `require_plain_coordinates`."""
+    if robot.description.loops:
+        loop = robot.description.loops[0].name
+        raise ArgumentError(
+            f"{what} takes robots without loops, but loop '{loop}' closes robot '{robot.name}': its {robot.nq} "
+            f"coordinates are not independent"
         )
 
 
@@ -55,11 +60,25 @@ def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
     ArgumentError
         The robot has another number of joints, or joints with quaternions.
     """
+    if robot is not None:
+        require_plain_coordinates(robot, "a trajectory of joints")
+    return position_units(robot, n)
+
+
+def position_units(robot: Described | None, nq: int) -> tuple[str, ...]:
+    """Return the unit of each coordinate, "rad", "m" or "" in a quaternion; without a robot all joints are revolute.
+
+    Raises
+    ------
+    ArgumentError
+        The robot has another number of coordinates, or loops.
+    """
     if robot is None:
-        return ("rad",) * n
-    require_plain_coordinates(robot, "a trajectory of joints")
-    if robot.n != n:
-        raise ArgumentError(f"the trajectory moves {n} joints, but robot '{robot.name}' has {robot.n}")
+        return ("rad",) * nq
+    require_no_loops(robot, "a trajectory of joints")
+    if robot.nq != nq:
+        what = "joints" if robot.nq == robot.n else "coordinates"
+        raise ArgumentError(f"the trajectory moves {nq} {what}, but robot '{robot.name}' has {robot.nq}")
     return robot.coordinate_units
 
 

@@ -79,7 +79,7 @@ def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
         reference = reference.curve
     if isinstance(reference, TracedReference):
         return _frozen(reference.reference, kept), start
-    return type(reference), reference.n, start
+    return type(reference), _frozen(reference.shapes, kept), start
 
 
 def _frozen(value: Any, kept: list[Any]) -> Hashable:

@@ -194,7 +194,7 @@ class SampledReference(_Sampled):
     @property
     def shapes(self) -> Mapping[str, Shapes]:
         """Time and motion."""
-        return {"t": (), "motion": Motion((self.n,), (self.n,), (self.n,))}
+        return {"t": (), "motion": Motion((self.n,), (self.trajectory.nv,), (self.trajectory.nv,))}
 
     def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
         """Motion that is given."""

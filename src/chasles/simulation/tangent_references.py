@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
-from chasles.engine import Function, trace
 from chasles.engine.records import Shapes
 from chasles.robot import Robot
 from chasles.simulation.references import LoopReference
+from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.trajectories.motion import Motion
 
 
@@ -86,40 +85,4 @@ class TangentReference:
     def _motion(self, curve: Any) -> Motion:
         """Motion of a curve; one whose velocities are in the tangent space already stays what it is."""
         given = Motion(*curve)
-        return given if np.shape(given.qd)[-1] == self.robot.n else Motion(*self._tangent(*given))
-
-    @cached_property
-    def _tangent(self) -> Function:
-        """Motion in the tangent space from the curve's coordinates and their derivatives."""
-        if not self.robot.description.loops:
-            return self._tangent_of_tree(self.robot)
-        of_tree, nq = self._tangent_of_tree(self.robot.without_loops()), self.robot.nq
-        free, close = list(self.robot.description.independent_indices), self.robot.normalize.specialize()
-
-        def motion(c: Any, dc: Any, ddc: Any) -> Motion:
-            q, qd, qdd = of_tree(c, dc, ddc)
-            return Motion(close(q), qd[free], qdd[free])
-
-        return Function(trace(motion, {"c": (nq,), "dc": (nq,), "ddc": (nq,)}, name="closed_reference"))
-
-    @staticmethod
-    def _tangent_of_tree(robot: Robot) -> Function:
-        n, nq = robot.n, robot.nq
-        normalize, rate = robot.normalize.specialize(), robot.configuration_rate.specialize()
-        at_neutral = np.array([rate(robot.neutral, unit) for unit in np.eye(n)]).T
-        squares = (at_neutral**2).sum(axis=0)  # GᵀG is diagonal and the same everywhere: 1/4 for quaternions, else 1
-
-        def unit(c: Any, dc: Any) -> Any:
-            return normalize(c), normalize.jvp("q")(c, dc)
-
-        first = Function(trace(unit, {"c": (nq,), "dc": (nq,)}, outputs=["q", "dq"]))
-
-        def motion(c: Any, dc: Any, ddc: Any) -> Motion:
-            q, dq = first(c, dc)
-            ddq = first.jvp(["c", "dc"])(c, dc, dc, ddc)[1]
-            G = np.array([rate(q, unit) for unit in np.eye(n)]).T
-            v = (G.T @ dq) / squares
-            drift = rate.jvp("q")(q, v, dq)  # of q' = G(q) v as q changes: G' v
-            return Motion(q, v, (G.T @ (ddq - drift)) / squares)
-
-        return Function(trace(motion, {"c": (nq,), "dc": (nq,), "ddc": (nq,)}, name="tangent_reference"))
+        return given if np.shape(given.qd)[-1] == self.robot.n else Motion(*tangent_motion(self.robot)(*given))

@@ -17,14 +17,17 @@ from chasles.trajectories.files import (
     write_quaternion_file,
 )
 from chasles.trajectories.following.follow import follow
+from chasles.trajectories.following.free_base import FreeBaseTrajectory
 from chasles.trajectories.joint.bsplines import BSpline
 from chasles.trajectories.joint.following_report import Finding, FollowingReport, FollowingTrajectory
+from chasles.trajectories.joint.geodesic import GeodesicMotion
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.point_to_point import PointToPoint
 from chasles.trajectories.joint.profiles import Profile, fastest_profile
 from chasles.trajectories.joint.recorded import SmoothingSpline
 from chasles.trajectories.joint.scalings import Scaling, TimeScaling, time_scaling
 from chasles.trajectories.joint.splines import CubicSpline, HermiteSpline, QuinticSpline
+from chasles.trajectories.joint.tangent import TangentTrajectory
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
 from chasles.trajectories.planning.online import OnlineTrajectory, online_trajectory
@@ -45,6 +48,8 @@ __all__ = [
     "Finding",
     "FollowingReport",
     "FollowingTrajectory",
+    "FreeBaseTrajectory",
+    "GeodesicMotion",
     "HermiteSpline",
     "JointTrajectory",
     "LimitWarning",
@@ -70,6 +75,7 @@ __all__ = [
     "ScrewMotion",
     "SmoothingSpline",
     "StraightLine",
+    "TangentTrajectory",
     "TimeOptimalTrajectory",
     "TimeScaling",
     "Trajectory",

@@ -47,21 +47,29 @@ class PeakReport:
     jerk: Peak
 
     def to_dataset(self) -> xarray.Dataset:
-        """Magnitudes and times as an `xarray.Dataset` over (trajectory, quantity, joint)."""
+        """Magnitudes and times as an `xarray.Dataset` over (trajectory, quantity, joint).
+
+        Where positions hold quaternions, the rates have fewer elements, and NaN fills their rows.
+        """
         parts = [getattr(self, name) for name in QUANTITIES[:4]]
         dims = [*batch_dims(parts[0].largest.shape[:-1]), "quantity", "joint"]
-        stacked = {field: np.stack([getattr(part, field) for part in parts], axis=-2) for field in Peak._fields}
+        count = max(part.largest.shape[-1] for part in parts)
+        stacked = {
+            field: np.stack([_widened(getattr(part, field), count) for part in parts], axis=-2)
+            for field in Peak._fields
+        }
         table: xarray.Dataset = import_extra("xarray", "data", "a table of peaks").Dataset(
             {
                 "largest": (dims, stacked["largest"], {"long_name": "largest magnitude"}),
                 "time": (dims, stacked["time"], {"units": "s", "long_name": "time of the largest magnitude"}),
             },
-            coords={"quantity": list(QUANTITIES[:4]), "joint": np.arange(parts[0].largest.shape[-1])},
+            coords={"quantity": list(QUANTITIES[:4]), "joint": np.arange(count)},
         )
         return table
 
     def __str__(self) -> str:
         *batch, n = self.position.largest.shape
+        widened = {name: [_widened(part, n) for part in getattr(self, name)] for name in QUANTITIES[:4]}
         which = f", the largest of {int(np.prod(batch))} trajectories" if batch else ""
         lines = [f"largest magnitudes{which}, with their times in s"]
         names = QUANTITIES[:4]
@@ -69,7 +77,7 @@ class PeakReport:
         for joint in range(n):
             cells = []
             for name in names:
-                largest, time = (np.ravel(part[..., joint]) for part in getattr(self, name))
+                largest, time = (np.ravel(part[..., joint]) for part in widened[name])
                 k = int(np.argmax(largest))
                 cells.append(f"{largest[k]:14.5g} at {time[k]:8.4g}")
             lines.append(f"{joint:5}" + "".join(cells))
@@ -270,6 +278,12 @@ class CheckReport:
         which = f" of trajectory {', '.join(str(int(i)) for i in place[:-1])}" if len(place) > 1 else ""
         left, time = max(float(margin[place]), 0.0), self.time[..., k, :][place]
         return f"{QUANTITIES[k]}: {size}{left:.4g} {unit} left, {self.joint_names[joint]}{which} at {time:.6g} s"
+
+
+def _widened(values: Floats, count: int) -> Floats:
+    """Values (..., n) as (..., count), NaN at the end."""
+    missing = np.full((*values.shape[:-1], count - values.shape[-1]), np.nan)
+    return np.concatenate([values, missing], axis=-1)
 
 
 def _unit(quantity: str, unit: str) -> str:

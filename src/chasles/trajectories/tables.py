@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from chasles import verbs
 from chasles.errors import import_extra
 from chasles.geometry import quaternion_from_rotation
-from chasles.mechanics.plain_coordinates import common_unit, joint_units
+from chasles.mechanics.plain_coordinates import common_unit, position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.tangent import on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.trajectory import batch_dims
 
@@ -56,14 +57,19 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
     >>> table.qd.sel(joint="joint2").values + 0.0, table.qd.units
     (array([ 0.  , -3.75,  0.  ]), 'rad/s')
     """
-    units = joint_units(robot, trajectory.n)
-    times = trajectory.sample_times(dt)
-    names = list(robot.coordinate_names) if robot is not None else np.arange(trajectory.n)
-    dims = [*batch_dims(trajectory.batch), "time", "joint"]
+    own = trajectory if robot is None else on_manifold(trajectory, robot)
+    units, times = position_units(robot, own.n), own.sample_times(dt)
+    rate_units = units if robot is None else tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
+    axis = "joint" if own.n == own.nv else "coordinate"
     data = {}
-    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(trajectory, times), strict=True):
-        data[name] = (dims, values, {"units": common_unit([unit + suffix for unit in units]), "long_name": long_name})
-    coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(units))}
+    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(own, times), strict=True):
+        unit = common_unit([unit + suffix for unit in (rate_units if suffix else units)])
+        dims = [*batch_dims(own.batch), "time", "joint" if suffix else axis]
+        data[name] = (dims, values, {"units": unit, "long_name": long_name})
+    names = list(robot.velocity_names) if robot is not None else np.arange(own.nv)
+    coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(rate_units))}
+    if robot is not None and axis == "coordinate":
+        coordinates["coordinate"] = ("coordinate", list(robot.coordinate_names))
     attributes = {"trajectory": repr(trajectory), **({"robot": robot.name} if robot is not None else {})}
     return _dataset(data, coordinates, attributes)
 
@@ -134,11 +140,11 @@ def continuous(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def along(trajectory: JointTrajectory, times: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Positions, velocities, accelerations and jerks of each trajectory at each of the times (k,), (*batch, k, n)."""
+    """Positions, velocities, accelerations and jerks of each trajectory at each of the times (k,), (*batch, k, …)."""
     axes = len(trajectory.batch)
     parts = trajectory.derivatives(times.reshape(-1, *(1,) * axes))
-    shape = (len(times), *trajectory.batch, trajectory.n)
-    return [np.moveaxis(np.broadcast_to(part, shape), 0, axes) for part in parts]
+    shape = (len(times), *trajectory.batch)
+    return [np.moveaxis(np.broadcast_to(part, (*shape, part.shape[-1])), 0, axes) for part in parts]
 
 
 def _time(times: NDArray[np.float64]) -> tuple[str, NDArray[np.float64], dict[str, str]]:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.geometry import quaternion_from_rotation
-from chasles.mechanics.plain_coordinates import joint_units
+from chasles.mechanics.plain_coordinates import position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.tangent import coordinates_of_velocities, on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.sampling import check_times
 from chasles.trajectories.tables import along, continuous
@@ -80,7 +81,8 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
 
 def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> dict[str, Any]:
     """Return the figure of `joint_plot` as Plotly's plain dictionaries."""
-    units = joint_units(robot, trajectory.n)
+    trajectory = trajectory if robot is None else on_manifold(trajectory, robot)
+    units = position_units(robot, trajectory.n)
     names = robot.coordinate_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
     times = _times(trajectory, dt)
     parts = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
@@ -92,7 +94,17 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
             "qd": (-robot.velocity_limits, robot.velocity_limits),
             "tau": (-robot.effort_limits, robot.effort_limits),
         }
-    panels = _joint_panels(units, list(parts), dashed=limits)
+    rate_units = units
+    if robot is not None and robot.nq != robot.n:  # rates are drawn in the colour of a coordinate
+        places = coordinates_of_velocities(robot)
+        own = {place: unit.removesuffix("/s") for place, unit in zip(places, robot.velocity_units, strict=True)}
+        rate_units = tuple(own.get(place, "") for place in range(robot.nq))
+        for name in parts.keys() - {"q"}:
+            parts[name] = _spread(parts[name], places, robot.nq)
+        for name in ("qd", "tau"):
+            lower, upper = (_spread(side, places, robot.nq) for side in limits[name])
+            limits[name] = lower, upper
+    panels = _joint_panels(units, rate_units, list(parts), dashed=limits)
     ends = times[[0, -1]]
     data: list[dict[str, Any]] = []
     for number, panel in enumerate(panels):
@@ -204,9 +216,18 @@ def _even_times(trajectory: Any, dt: float | None, count: int) -> Floats:
     return np.linspace(float(np.min(trajectory.start_time)), float(np.max(trajectory.end_time)), count + 1)
 
 
-def _joint_panels(units: tuple[str, ...], variables: list[str], dashed: Collection[str]) -> list[Panel]:
+def _spread(values: Floats, places: NDArray[np.intp], count: int) -> Floats:
+    """Values (..., n) at their places among (..., count); NaN elsewhere."""
+    found = np.full((*values.shape[:-1], count), np.nan)
+    found[..., places] = values
+    return found
+
+
+def _joint_panels(
+    units: tuple[str, ...], rate_units: tuple[str, ...], variables: list[str], dashed: Collection[str]
+) -> list[Panel]:
     titles = {
-        "q": ({"rad": "Angle", "m": "Travel"}, ""),
+        "q": ({"rad": "Angle", "m": "Travel", "": "Quaternion"}, ""),
         "qd": ({"rad": "Velocity", "m": "Velocity"}, "/s"),
         "qdd": ({"rad": "Acceleration", "m": "Acceleration"}, "/s²"),
         "jerk": ({"rad": "Jerk", "m": "Jerk"}, "/s³"),
@@ -216,7 +237,8 @@ def _joint_panels(units: tuple[str, ...], variables: list[str], dashed: Collecti
     for variable in variables:
         names, suffix = titles[variable]
         for unit, title in names.items():
-            joints = tuple(joint for joint, own in enumerate(units) if own == unit)
+            units_of_variable = units if variable == "q" else rate_units
+            joints = tuple(joint for joint, own in enumerate(units_of_variable) if own == unit)
             shown = ("N" if unit == "m" else "N·m") if suffix is None else unit + suffix
             if joints:
                 note = "limits dashed" if variable in dashed else ""

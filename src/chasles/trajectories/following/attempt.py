@@ -20,6 +20,7 @@ from chasles.trajectories.joint.following_report import (
 )
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.spline_pieces import hermite_pieces
+from chasles.trajectories.joint.tangent import on_manifold
 from chasles.trajectories.motion import Floats
 
 #: Pieces shorter than this share of the duration are not divided.
@@ -61,7 +62,7 @@ class Attempt:
         parts = times[:-1, None] + np.diff(times)[:, None] * np.arange(_PARTS) / _PARTS
         inspection = np.append(parts, times[-1])
         column = inspection.reshape(-1, *(1,) * len(motion.batch))
-        q, qd, _ = joints(column)
+        q, qd, _ = on_manifold(joints, tracker.robot)(column)
         angle, distance = tracker.remaining(q, motion(column).pose)
         return cls(tracker, tracked, joints, inspection, q, qd, np.asarray(angle), np.asarray(distance))
 
@@ -163,7 +164,7 @@ class Attempt:
         share = np.where(self.sound[..., None], np.abs(self.qd) / robot.velocity_limits, 0.0)
         return [
             *exceedings("position limit", self.inspection, self.beyond, _BEYOND, robot.coordinate_names),
-            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.coordinate_names),
+            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.velocity_names),
         ]
 
     def _singularities(self, conditioning: Floats, threshold: float) -> tuple[list[Finding], Floats, Floats]:

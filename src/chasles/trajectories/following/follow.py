@@ -61,8 +61,8 @@ def follow(
     motion
         Motion to follow; a batch of motions gives a batch of joint motions, which share their samples.
     q0
-        Configuration near which to start, (*batch, n). By default the robot's home; if it cannot follow from there, the
-        other configurations at the first pose are tried (of a single motion).
+        Configuration near which to start, (*batch, nq). By default the robot's home; if it cannot follow from there,
+        the other configurations at the first pose are tried (of a single motion).
     target
         Name of the link or frame that follows.
     mask
@@ -139,8 +139,8 @@ def _first_times(motion: CartesianTrajectory, dt: float | None) -> Floats:
 
 def _starts(tracker: Tracker, motion: CartesianTrajectory, start: float, q0: ArrayLike | None) -> Iterator[Floats]:
     """Configurations at the first pose, from the most wanted on."""
-    robot, n = tracker.robot, tracker.robot.n
-    shape = (*motion.batch, n)
+    robot = tracker.robot
+    shape = (*motion.batch, robot.nq)
     near = np.broadcast_to(robot.home, shape) if q0 is None else reals(q0, "q0", shape, broadcast=True)
     goal = motion(start).pose
     options: dict[str, Any] = {

@@ -14,9 +14,11 @@ from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.mechanics.plain_coordinates import require_no_loops
+from chasles.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.small_inverse import SmallInverse
+from chasles.trajectories.joint.tangent import continuous_quaternions
 from chasles.trajectories.motion import Floats, PoseMotion
 
 Flags = NDArray[np.bool_]
@@ -67,7 +69,7 @@ class TargetSamples(NamedTuple):
 
 
 class TrackedSamples(NamedTuple):
-    """Configurations at the samples, (k, *batch, n); which are solved, and to which the robot jumps, (k, *batch)."""
+    """Configurations at the samples, (k, *batch, nq); which are solved, and to which the robot jumps, (k, *batch)."""
 
     q: Floats
     solved: Flags
@@ -75,7 +77,7 @@ class TrackedSamples(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Joint velocities and accelerations (..., n)."""
+    """Rates of the elements of q and their rates, (..., nq)."""
 
     qd: Floats
     qdd: Floats
@@ -97,10 +99,11 @@ class Tracker:
     """
 
     def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
-        require_plain_coordinates(robot, "following a motion in space")
+        require_no_loops(robot, "following a motion in space")
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         frame = RobotFrame(robot, target, limits)
         self.length, self.ranges, self._kinematics = frame.length, frame.ranges, frame.motion
+        self._configurations = frame.steps
         self._descent = descent(frame.motion, task, frame.steps, frame.length)
         self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
@@ -108,7 +111,7 @@ class Tracker:
         self._units = np.array([self.length if unit == "m" else 1.0 for unit in robot.coordinate_units])
         self._integrable = tuple(float(weight > 0.0) for weight in self.task.weights) in _INTEGRABLE
         self._jacobian_derivative = robot.jacobian_derivative.specialize(frame="world-aligned", target=target)
-        at, ends = {"q": (robot.n,), "goal": (4, 4)}, {"lower": (robot.n,), "upper": (robot.n,)}
+        at, ends = {"q": (robot.nq,), "goal": (4, 4)}, {"lower": (robot.nq,), "upper": (robot.nq,)}
         self._step = _compiled(self._corrected, at | ends, ["q", "angle", "distance"])
         self._rates = _compiled(self._damped_rates, at | {"twist": (6,)} | ends, ["rates"])
         self._joint_motion = _compiled(
@@ -119,7 +122,7 @@ class Tracker:
         self.remaining = _compiled(
             lambda q, goal: self.task.remaining(goal, self._kinematics(q)[0]), at, ["angle", "distance"]
         )
-        self.conditioning = _compiled(self._conditioning_formula, {"q": (robot.n,)}, ["conditioning"])
+        self.conditioning = _compiled(self._conditioning_formula, {"q": (robot.nq,)}, ["conditioning"])
 
     def solve(self, goal: Floats, guess: Floats) -> tuple[Floats, Flags]:
         """Configurations (..., n) near guesses for targets (..., 4, 4), and whether they reach them within the limits.
@@ -173,7 +176,8 @@ class Tracker:
                 share = (times[k] - times[k - 1]) / (times[k - 1] - times[k - 2])
                 guess = last + share * (last - positions[k - 2])
             guess = np.where(solved[k - 1][..., None], self.ranges.inside(guess), last)
-            positions[k], solved[k] = self.solve(goals[k], guess)
+            found, solved[k] = self.solve(goals[k], guess)
+            positions[k] = continuous_quaternions(self.robot, np.stack([last, found]))[1]
             surprised = (np.abs(positions[k] - guess) / self._units).max(initial=0.0) > _SURPRISE
             smooth = smooth + 1 if solved[k].all() and not surprised else 0
         return TrackedSamples(positions, solved, solved & self._jumped(samples, positions))
@@ -223,15 +227,15 @@ class Tracker:
         """Formula of a step towards a target within limits; angle and distance are those before it."""
         error = self.task.error(goal, self._kinematics(q), self.length)
         damping = DAMPING * (error.twist @ error.twist) + _LEAST_DAMPING
-        step = limited_step(q, error.jacobian, error.twist, damping, lower, upper)
-        return clamped(q + step, lower, upper), error.angle, error.distance
+        step = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, self._configurations.places)
+        return clamped(self._configurations.after(q, step), lower, upper), error.angle, error.distance
 
     def _damped_rates(self, q: Array, goal: Array, twist: Array, lower: Array, upper: Array) -> Array:
-        """Formula of the smallest joint velocities for a twist, of joints that do not leave their limits."""
+        """Formula of the rates of q at the smallest velocities for a twist, which lead no joint beyond its limits."""
         J = self.task.error(goal, self._kinematics(q), self.length).jacobian
         V = self._wanted(goal, twist)
-        free = free_joints(q, lower, upper, damped_step(J, V, _RATE_DAMPING))
-        return free * damped_step(J * free, V, _RATE_DAMPING)
+        free = free_joints(q, lower, upper, damped_step(J, V, _RATE_DAMPING), self._configurations.places)
+        return self._coordinate_rates(q, free * damped_step(J * free, V, _RATE_DAMPING))
 
     def _wanted(self, goal: Array, twist: Array) -> Array:
         """Components of a twist that count, weighted as the rows of the task's Jacobian; a plain formula."""
@@ -248,12 +252,12 @@ class Tracker:
     def _joint_motion_formula(
         self, q: Array, goal: Array, V: Array, A: Array, lower: Array, upper: Array
     ) -> tuple[Any, Any, Any]:
-        """Formula of joint velocities and accelerations, and of the conditioning."""
+        """Formula of the rates of q and their rates, and of the conditioning."""
         J_world = self._kinematics(q)[1]
         inverse = SmallInverse.of(self._seen(goal, J_world))
         qd = inverse.solve(self._seen(goal, V))
         if self.redundant:  # joints at limits stay there, and the others make up for it
-            free = free_joints(q, lower, upper, qd)
+            free = free_joints(q, lower, upper, qd, self._configurations.places)
             inverse = SmallInverse.of(inverse.J * free)
             qd = inverse.solve(self._seen(goal, V))
         Jdot = np.asarray(self._jacobian_derivative(q, qd))
@@ -263,7 +267,17 @@ class Tracker:
             rate = free * self._seen(goal, Jdot - np.array([_crossed(V[:3], column) for column in J_world.T]).T)
             slack = rate.T @ inverse.transposed(qd)
             qdd = qdd + slack - inverse.solve(inverse.J @ slack)
-        return qd, qdd, inverse.conditioning
+        if self._configurations.integrate is None:
+            return qd, qdd, inverse.conditioning
+        rate = self._coordinate_rates(q, qd)
+        turning = self.robot.configuration_rate.specialize().jvp("q")(q, qd, rate)
+        return rate, self._coordinate_rates(q, qdd) + turning, inverse.conditioning
+
+    def _coordinate_rates(self, q: Array, qd: Array) -> Array:
+        """Rates (nq,) of the elements of q at velocities (n,); a plain formula."""
+        if self._configurations.integrate is None:
+            return qd
+        return np.asarray(self.robot.configuration_rate(q, qd))
 
     def _conditioning_formula(self, q: Array) -> Any:
         pose, J_world = self._kinematics(q)

@@ -30,12 +30,17 @@ class JointTrajectory(Trajectory[Motion]):
     def n(self) -> int:
         """Number of joints."""
 
+    @property
+    def nv(self) -> int:
+        """Number of velocities; it differs from that of positions where these hold quaternions."""
+        return self.n
+
     @abstractmethod
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
-        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
+        """Positions (..., n); velocities, accelerations and jerks at times (...), each (..., nv)."""
 
     def __call__(self, t: ArrayLike) -> Motion:
-        """Motion at times of any shape, s; each part has shape (..., n).
+        """Motion at times of any shape, s; each part has shape (..., n), rates (..., nv).
 
         NaN in a time gives NaN for that time alone.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.arguments import reals
 from chasles.errors import ArgumentError
-from chasles.mechanics.plain_coordinates import joint_units
+from chasles.inverse_kinematics.ranges import joint_limits
+from chasles.mechanics.plain_coordinates import require_no_loops
 from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
+from chasles.trajectories.joint.tangent import coordinates_of_velocities, on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.extremes import extremes, values_at
 from chasles.trajectories.limits.sampling import Jump, check_times, jumps
@@ -47,8 +49,8 @@ def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     Returns
     -------
     PeakReport
-        Magnitudes and times, shape (*batch, n). Where a velocity jumps, acceleration and jerk are infinite; where an
-        acceleration jumps, the jerk is.
+        Magnitudes and times, shape (*batch, n), those of rates (*batch, nv). Where a velocity jumps, acceleration and
+        jerk are infinite; where an acceleration jumps, the jerk is.
 
     Examples
     --------
@@ -57,18 +59,21 @@ def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     >>> found.velocity.largest.round(9), found.velocity.time  # 15/8 of the mean velocity, half way
     (array([0.9375, 1.875 ]), array([1., 1.]))
     """
-    n, batch = trajectory.n, trajectory.batch
+    batch, ends = trajectory.batch, np.cumsum([trajectory.n, *(3 * [trajectory.nv])])
     times = check_times(trajectory, batch, dt)
 
     def signal(t: Floats) -> Floats:
         own = t.reshape(len(t), *batch)
-        sizes = np.empty((*own.shape, 4, n))
-        for k, part in enumerate(trajectory.derivatives(own)):
-            np.abs(part, out=sizes[..., k, :])
-        return sizes.reshape(*t.shape, 4 * n)
+        sizes = np.empty((*own.shape, ends[-1]))
+        for part, out in zip(trajectory.derivatives(own), np.split(sizes, ends[:-1], axis=-1), strict=True):
+            np.abs(part, out=out)
+        return sizes.reshape(*t.shape, ends[-1])
 
     found = extremes(signal, times, intervals=False)
-    largest, time = (np.moveaxis(part.reshape(*batch, 4, n), -2, 0).copy() for part in (found.largest, found.time))
+    largest, time = (
+        [part.copy() for part in np.split(values.reshape(*batch, ends[-1]), ends[:-1], axis=-1)]
+        for values in (found.largest, found.time)
+    )
     report = {name: Peak(largest[k], time[k]) for k, name in enumerate(QUANTITIES[:4])}
     for jump in jumps(trajectory, batch):
         for name in QUANTITIES[jump.order + 1 : 4]:
@@ -140,7 +145,9 @@ def check(
     >>> report.ok, report.violations[0].quantity, report.violations[0].joint
     (False, 'velocity', 'panda_joint1')
     """
-    n, units = robot.n, joint_units(robot, trajectory.n)
+    require_no_loops(robot, "a check of a trajectory")
+    n, moved = robot.n, _Degrees(on_manifold(trajectory, robot), robot)
+    units = tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
     lower, upper = _limits(robot, velocity, acceleration, jerk, torque)
     parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
     forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}
@@ -153,9 +160,10 @@ def check(
     def motion(t: Floats) -> list[Floats]:
         """The watched quantities, each (m, *batch, n)."""
         own = t.reshape(len(t), *batch)
-        parts = list(trajectory.derivatives(own))
+        parts = list(moved.trajectory.derivatives(own))
         if QUANTITIES.index("torque") in watched:
             parts.append(_torques(robot, parts, parameters, forces))
+        parts[0] = moved.positions(parts[0])
         return [np.broadcast_to(parts[k], (*own.shape, n)) for k in watched]
 
     def excess(t: Floats) -> Floats:
@@ -176,7 +184,7 @@ def check(
     broken["side"] = np.where(broken["value"] > upper.ravel()[broken["row"]], 1, -1)
     for field in ("start", "end", "time"):
         broken[field] = above[field]
-    infinite = _infinite(jumps(trajectory, batch), batch, limited)
+    infinite = _infinite(jumps(moved, batch), batch, limited)
     broken = np.concatenate([broken, infinite])
 
     margin, time = np.full((times.shape[1], limited.size), np.inf), np.full((times.shape[1], limited.size), np.nan)
@@ -185,7 +193,7 @@ def check(
     margin[where], time[where] = -np.inf, infinite["time"]
     return CheckReport(
         robot.name,
-        robot.coordinate_names,
+        robot.velocity_names,
         units,
         lower,
         upper,
@@ -196,12 +204,38 @@ def check(
     )
 
 
+class _Degrees(JointTrajectory):
+    """A motion with one position for each degree of freedom.
+
+    The vector part of a quaternion takes the places of the rotation, which has no limits; it jumps where the
+    orientation does.
+    """
+
+    def __init__(self, trajectory: JointTrajectory, robot: Robot) -> None:
+        self.trajectory, self.knots, self.batch = trajectory, trajectory.knots, trajectory.batch
+        self._places = coordinates_of_velocities(robot)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self._places)
+
+    def positions(self, q: Floats) -> Floats:
+        """Positions (..., n) of configurations (..., nq)."""
+        return np.asarray(q[..., self._places])
+
+    def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
+        """Positions and rates, each (..., n)."""
+        q, *rates = self.trajectory.derivatives(t)
+        return (self.positions(q), *rates)
+
+
 def _torques(
     robot: Robot, motion: list[Floats], parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
 ) -> Floats:
     tau = np.asarray(robot.inverse_dynamics(*motion[:3], vary=parameters, wrenches=forces))
     if np.isnan(tau).any():
-        joint = robot.coordinate_names[int(np.argwhere(np.isnan(tau))[0, -1])]
+        joint = robot.velocity_names[int(np.argwhere(np.isnan(tau))[0, -1])]
         raise ArgumentError(f"the torque of joint '{joint}' is not a number")
     return tau
 
@@ -231,7 +265,11 @@ def _limits(robot: Robot, *given: ArrayLike | None) -> tuple[Floats, Floats]:
         own if limit is None else reals(limit, name, (robot.n,), broadcast=True, at_least=0, infinite=True)
         for name, limit, own in zip(QUANTITIES[1:], given, known, strict=True)
     ]
-    return np.stack([robot.lower_limits, *(-size for size in sizes)]), np.stack([robot.upper_limits, *sizes])
+    lower, upper = robot.lower_limits, robot.upper_limits
+    if robot.nq != robot.n:
+        places = joint_limits(robot).places
+        lower, upper = (np.where(places >= 0, side[places], end) for side, end in ((lower, -np.inf), (upper, np.inf)))
+    return np.stack([lower, *(-size for size in sizes)]), np.stack([upper, *sizes])
 
 
 def _batch(

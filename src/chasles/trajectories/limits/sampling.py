@@ -51,7 +51,10 @@ def check_times(trajectory: JointTrajectory, batch: tuple[int, ...], dt: float |
 
 
 class Jump(NamedTuple):
-    """Where a derivative of some order (0 for the position) jumps at a knot: indices into (*batch, n), and when."""
+    """Where a derivative of some order (0 for the position) jumps at a knot, and when.
+
+    The indices are those of an array (*batch, n), or of rates (*batch, nv).
+    """
 
     order: int
     where: tuple[NDArray[np.intp], ...]
@@ -70,9 +73,13 @@ def jumps(trajectory: JointTrajectory, batch: tuple[int, ...]) -> list[Jump]:
     within = trajectory.derivatives(np.concatenate([knots[:-1] + part * length for part in (0.1, 0.3, 0.5, 0.7, 0.9)]))
     found, position = [], np.zeros(trajectory.n)
     for order in range(3):
-        sides = [np.broadcast_to(side[order], (*inner.shape, trajectory.n)) for side in (left, right)]
+        count = trajectory.nv if order else trajectory.n
+        sides = [np.broadcast_to(side[order], (*inner.shape, count)) for side in (left, right)]
         size = np.maximum.reduce([np.abs(side).max(axis=0, initial=0.0) for side in (*sides, within[order])])
-        position = size if order == 0 else position
+        if order == 0:
+            position = size
+        elif count != position.shape[-1]:  # no coordinate belongs to a rate: the largest stands for all
+            position = position.max(axis=-1, keepdims=True)
         rounding = 64.0 * np.finfo(float).eps * position / shortest**order
         knot, *where = np.nonzero(np.abs(sides[1] - sides[0]) > _JUMP * size + rounding)
         found.append(Jump(order, tuple(where), inner[(knot, *where[:-1])]))

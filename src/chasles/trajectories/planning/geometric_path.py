@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.errors import ArgumentError
-from chasles.mechanics import require_plain_coordinates
+from chasles.mechanics.plain_coordinates import require_no_loops
 from chasles.trajectories.joint.durations import INSTANTS, SHORTEST
 from chasles.trajectories.joint.splines import CubicSpline
+from chasles.trajectories.joint.tangent import continuous_quaternions, on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.sampling import jumps
 from chasles.trajectories.motion import Floats
@@ -44,12 +45,11 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     ArgumentError
         If it cannot be planned along with this robot; the message says why.
     """
-    require_plain_coordinates(robot, "planning along a path")
-    own = path if isinstance(path, JointTrajectory) else _through(path)
-    if own.batch:
-        raise ArgumentError(f"plan for one path at a time; this batch has shape {own.batch}")
-    if own.n != robot.n:
-        raise ArgumentError(f"the path moves {own.n} joints, but robot '{robot.name}' has {robot.n}")
+    require_no_loops(robot, "planning along a path")
+    given = path if isinstance(path, JointTrajectory) else _through(path, robot)
+    if given.batch:
+        raise ArgumentError(f"plan for one path at a time; this batch has shape {given.batch}")
+    own = on_manifold(given, robot)
     if not float(own.duration) > 0.0:
         raise ArgumentError("the path has no length: start and end are the same")
     for jump, what in zip(jumps(own, ()), ("a gap", "a corner"), strict=False):
@@ -63,7 +63,7 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     rests = min(speed[0], speed[-1]) < _RESTS * speed.max()
     edge = _SAMPLES // 20
     if rests and speed[edge:-edge].min() > _MOVES * speed.max():
-        return _without_rest(own)
+        return _without_rest(own, robot)
     return GeometricPath(own, 0.0)
 
 
@@ -78,9 +78,12 @@ def places(path: JointTrajectory, points: int) -> Floats:
     return np.union1d(bends, even[np.abs(even[:, None] - bends).min(axis=1) > close])
 
 
-def _through(waypoints: ArrayLike) -> CubicSpline:
-    """Natural cubic spline through waypoints, over the length of the way between them."""
-    q = reals(waypoints, "waypoints", ("k", "n"))
+def _through(waypoints: ArrayLike, robot: Robot) -> CubicSpline:
+    """Natural cubic spline of the coordinates through waypoints, over the length of the way between them."""
+    given = reals(waypoints, "waypoints", ("k", "n"))
+    if given.shape[1] != robot.nq:
+        raise ArgumentError(f"waypoints have {given.shape[1]} coordinates, but robot '{robot.name}' has {robot.nq}")
+    q = continuous_quaternions(robot, given)
     if len(q) < 2:
         raise ArgumentError("a path needs two waypoints at least")
     steps = np.linalg.norm(np.diff(q, axis=0), axis=1)
@@ -91,17 +94,18 @@ def _through(waypoints: ArrayLike) -> CubicSpline:
     return CubicSpline(np.append(0.0, np.cumsum(steps)), q, boundary="natural")
 
 
-def _without_rest(path: JointTrajectory) -> GeometricPath:
+def _without_rest(path: JointTrajectory, robot: Robot) -> GeometricPath:
     """Spline through configurations of a path, with as many of them as its deviation asks for."""
     s = _parameters(path, 20 * _MOST_POINTS + 1)
     way = _way(path, s)
     points = 200
     while True:
-        spline = _through(path(np.interp(np.linspace(0.0, way[-1], points + 1), way, s)).q)
+        waypoints = path(np.interp(np.linspace(0.0, way[-1], points + 1), way, s)).q
+        spline = on_manifold(_through(waypoints, robot), robot)
         between = np.interp(np.linspace(0.0, way[-1], 4 * points + 1), way, s)
         length = np.interp(np.linspace(0.0, points, 4 * points + 1), np.arange(points + 1), spline.knots)
         q, tangent, _, _ = spline.derivatives(length)
-        apart = q - path(between).q
+        apart = np.asarray(robot.difference(path(between).q, q))
         direction = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
         across = apart - np.sum(apart * direction, axis=-1, keepdims=True) * direction
         deviation = float(np.linalg.norm(across, axis=-1).max())

@@ -56,8 +56,13 @@ class RetimedTrajectory(JointTrajectory):
         """Number of joints."""
         return self.path.n
 
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.path.nv
+
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
-        """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
+        """Positions, velocities, accelerations and jerks at times (...), (..., n) and (..., nv)."""
         s, sd, sdd, sddd = self.progress.derivatives(t)
         place = np.clip(s[..., 0], float(self.path.start_time), float(self.path.end_time))
         q, first, second, third = self.path.derivatives(place)

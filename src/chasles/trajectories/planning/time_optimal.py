@@ -69,13 +69,15 @@ def time_optimal(
 ) -> TimeOptimalTrajectory:
     """Plan the fastest motion along a path, from rest to rest, within limits of velocity, acceleration and torque.
 
-    The torques are those of the robot's equation of motion, with gravity, friction, motor inertia and payload.
+    The torques are those of the robot's equation of motion, with gravity, friction, motor inertia and payload. The path
+    of a robot with spherical or free joints lies on the manifold of its configurations. A free base has no limits but
+    those that are given: the wrench that moves it, of the ground or of thrusters, is among the torques.
 
     Parameters
     ----------
     path
         A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, n), to be
-        joined by a natural cubic spline. It must have no corners, and rest at its ends at most.
+        joined by a natural cubic spline of the coordinates. It must have no corners, and rest at its ends at most.
     robot
         The robot that moves; one with a payload is ``robot.with_payload(...)``.
     velocity, acceleration, torque
@@ -211,7 +213,7 @@ class _Problem(NamedTuple):
         if excess[place, joint] > 0.0:
             raise PlanningError(
                 f"robot '{robot.name}' cannot hold its weight at s = {self.grid[place]:.6g} of the path: joint "
-                f"'{robot.coordinate_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
+                f"'{robot.velocity_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
                 f"{robot.effort_units[joint]}"
             )
 
@@ -221,14 +223,14 @@ class _Problem(NamedTuple):
         speed = np.zeros(len(self.grid))
         frictionless = not np.any(robot.friction_torque(np.ones(robot.n)))
         for _ in range(1 if frictionless else _FRICTION_ROUNDS):
-            speed = self._solve(limits, friction)
+            speed = self._solve(robot, limits, friction)
             found = np.asarray(robot.friction_torque(self.tangent * speed[:, None]))
             if np.abs((found - friction) / limits["torque"]).max() < _SETTLED:
                 break
             friction = 0.5 * (friction + found) if friction.any() else found
         return speed
 
-    def _solve(self, limits: dict[str, Floats], friction: Floats) -> Floats:
+    def _solve(self, robot: Robot, limits: dict[str, Floats], friction: Floats) -> Floats:
         """Speeds for a friction that does not depend on them."""
         accelerating, loading = (np.isfinite(limits[name]) for name in ("acceleration", "torque"))
         size = np.concatenate([limits["acceleration"][accelerating], limits["torque"][loading]])
@@ -250,15 +252,16 @@ class _Problem(NamedTuple):
         )
         speed = fastest_speeds(constraints, self.grid * unit)
         if speed is None:
-            raise PlanningError(self._reason(limits, friction))
+            raise PlanningError(self._reason(robot, limits, friction))
         return np.asarray(speed / unit)
 
-    def _reason(self, limits: dict[str, Floats], friction: Floats) -> str:
+    def _reason(self, robot: Robot, limits: dict[str, Floats], friction: Floats) -> str:
         torque = np.abs(self.weight + friction) / limits["torque"]
         place, joint = np.unravel_index(np.argmax(torque), torque.shape)
         return (
             "no motion from rest to rest along the path keeps the limits; weight and friction alone take "
-            f"{100.0 * torque[place, joint]:.0f} % of the torque of joint {joint} at s = {self.grid[place]:.6g}"
+            f"{100.0 * torque[place, joint]:.0f} % of the torque of joint '{robot.velocity_names[joint]}' at "
+            f"s = {self.grid[place]:.6g}"
         )
 
 
