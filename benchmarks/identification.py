@@ -21,7 +21,7 @@ import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_most, ratio, seconds
 from chasles.identification import FourierMotion, Identification, filtered_signals, shipped_log
-from chasles.identification.excitation import _Problem
+from chasles.identification.excitation_problem import ExcitationProblem
 
 FOLDER = "CHASLES_ROBOT_LOGS"
 REPEATS = 3
@@ -124,7 +124,7 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
         start = perf_counter()
         plan = ch.excite(log.robot, period=10.0)
         took = perf_counter() - start
-        problem = _Problem(log.robot, 10.0, 5, None, None, (), ())
+        problem = ExcitationProblem(log.robot, 10.0, 5, None, None, (), ())
         rng = np.random.default_rng(0)
         at_random = float(np.median([problem.condition(problem.random_start(rng)) for _ in range(RANDOM_STARTS)]))
         signals = filtered_signals(log)

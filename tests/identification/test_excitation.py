@@ -10,21 +10,21 @@ from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.cli.application import application
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, UnknownNameError
 from chasles.identification import FourierMotion, HalfSpace
-from chasles.identification.excitation import _Problem
+from chasles.identification.excitation_problem import ExcitationProblem
+from chasles.identification.motion_shapes import SplineShape
 
 ARM = ch.load("planar2r")
 
 
-def problem(arm: ch.Robot, regions: tuple[HalfSpace, ...] = ()) -> _Problem:
-    return _Problem(arm, 10.0, 5, 4.0, 200.0, regions, ())
-
-
-@pytest.mark.parametrize("stage", ["determinant", "condition"])
-def test_gradients_agree_with_differences(stage: str) -> None:
+@pytest.mark.parametrize("shape", [None, SplineShape(10.0, 8)])
+@pytest.mark.parametrize("stage", ["determinant", "condition", "parameters"])
+def test_gradients_agree_with_differences(stage: str, shape: SplineShape | None) -> None:
     """Beyond the limits, so that every penalty acts."""
-    own = problem(ARM, (HalfSpace("tool", (0.0, -1.0, 0.0), -0.1),))
+    region = HalfSpace("tool", (0.0, -1.0, 0.0), -0.1, point=(0.1, 0.2, 0.3))
+    own = ExcitationProblem(ARM, 10.0, 5, 4.0, 200.0, (region,), (), shape)
+    own.wanted = np.array([0, 3])
     rng = np.random.default_rng(0)
     x = 2.0 * own.random_start(rng).ravel()
     d = rng.normal(size=x.size)
@@ -57,9 +57,36 @@ def test_motions_stay_within_all_limits_and_regions() -> None:
     assert np.asarray(ARM.forward_kinematics(q))[:, 1, 3].min() >= -0.2
 
 
+def test_splines_repeat_rest_at_their_ends_and_stay_within_all_limits() -> None:
+    region = HalfSpace.box("tool", [-3.0, -0.3, -1.0], [3.0, np.inf, 1.0], point=(0.1, 0.0, 0.0))
+    own = {"acceleration_limits": 4.0, "jerk_limits": 60.0, "regions": region, "starts": 1, "iterations": 80}
+    plan = ch.excite(ARM, shape="spline", repetitions=2, **own)
+    assert plan.motion.check(ARM, acceleration=4.0, jerk=60.0).ok
+    assert plan.condition < 100.0
+    t = np.linspace(0.0, 9.99, 500)
+    for part, again in zip(plan.motion(t), plan.motion(t + 10.0), strict=True):
+        assert np.allclose(part, again, atol=1e-9)
+    rest = plan.motion([0.0, 10.0, 20.0])
+    assert np.abs(rest.qd).max() < 1e-9
+    assert np.abs(rest.qdd).max() < 1e-9
+    T = np.asarray(ARM.forward_kinematics(plan.motion(t).q))
+    assert (T[:, 1, 3] + 0.1 * T[:, 1, 0]).min() >= -0.3
+
+
+def test_parameters_that_matter_are_measured_better() -> None:
+    plans = [ch.excite(ARM, parameters=wanted, starts=1, iterations=100) for wanted in ((), ["link2"])]
+    own = [k for k, name in enumerate(plans[0].base.names) if name.startswith("link2.")]
+    general, special = (np.log(plan.accuracy[own]).mean() for plan in plans)
+    assert special < general
+    with pytest.raises(UnknownNameError, match="link2"):
+        ch.excite(ARM, parameters=["link22"])
+    with pytest.raises(ArgumentError, match="belong together"):
+        ch.excite(ARM, criterion="parameters")
+
+
 def test_panda_is_excited_three_times_better_than_at_random() -> None:
     arm = ch.load("panda")
-    own = _Problem(arm, 10.0, 5, None, None, (), ())
+    own = ExcitationProblem(arm, 10.0, 5, None, None, (), ())
     rng = np.random.default_rng(1)
     at_random = np.median([own.condition(own.random_start(rng)) for _ in range(100)])
     plan = ch.excite(arm, period=10.0, starts=1, iterations=150)

@@ -3,7 +3,7 @@
 from chasles.identification.calibration import Calibration, calibrate
 from chasles.identification.columns import Columns
 from chasles.identification.comparison import Prediction
-from chasles.identification.excitation import Excitation, HalfSpace, excite
+from chasles.identification.excitation import Excitation, excite
 from chasles.identification.filtering import Cutoff, Signals, choose_cutoff, filtered_signals
 from chasles.identification.fourier import FourierMotion
 from chasles.identification.identification import Identification, Parameter
@@ -12,6 +12,7 @@ from chasles.identification.log import Log
 from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
 from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
 from chasles.identification.refinement import Refinement, refine
+from chasles.identification.regions import HalfSpace
 from chasles.identification.shipped import shipped_log
 
 __all__ = [

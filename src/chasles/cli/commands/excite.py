@@ -30,6 +30,11 @@ def excite_command(
     floor: Annotated[
         float | None, typer.Option("--floor", help="Lowest height of the tool and of all link origins, m.")
     ] = None,
+    shape: Annotated[str, typer.Option("--shape", help="Shape of the motion: fourier or spline.")] = "fourier",
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", help="Base parameter, or link, that matters most; may be repeated."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random initial guesses.")] = 0,
 ) -> None:
     """Plan a motion for `chasles identify`: periodic, within all limits, at rest at both ends.
@@ -49,6 +54,8 @@ def excite_command(
         harmonics=harmonics,
         acceleration_limits=limits,
         regions=regions,
+        shape=shape,
+        parameters=parameters or (),
         seed=seed,
     )
     times, motion = plan.motion.sample(1.0 / rate)

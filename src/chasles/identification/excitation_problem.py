@@ -1,0 +1,259 @@
+"""The optimisation behind `chasles.excite`: criteria of the observation matrix, penalties beyond limits, gradients.
+
+The coefficients of the motion minimise first -log det WᵀW of the observation matrix W (Calafiore, Indri & Bona, "Robot
+dynamic calibration: optimal excitation trajectories and experimental parameter estimation", J. Robotic Systems 18(2),
+2001), then log cond W (Gautier & Khalil, "Exciting trajectories for the identification of base inertial parameters of
+robots", Int. J. Robotics Research 11(4), 1992) or the standard errors of wanted parameters, with smooth penalties
+beyond the limits. Gradients are exact: the derivative of the criterion by W, carried through the traced regressor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from chasles.arguments import reals
+from chasles.engine.function import function
+from chasles.identification.motion_shapes import FourierShape, MotionShape
+from chasles.identification.regions import HalfSpace
+from chasles.mechanics.base_parameters import BaseParameters
+from chasles.robot import Robot, require_plain_coordinates
+from chasles.trajectories.joint.trajectory import JointTrajectory
+
+FloatArray = NDArray[np.float64]
+
+SAMPLES_PER_HARMONIC = 10
+"""Samples of the motion in a period of its highest harmonic."""
+MARGIN = 0.95
+"""Share of the limits that the optimisation uses."""
+PENALTY = 300.0
+DEFAULT_ACCELERATION_TIME = 0.25
+"""Without acceleration limits, joints may reach their speed limit in this time, s."""
+DEFAULT_SPEED = 2.0
+"""Speed limit of joints without one, rad/s."""
+DEFAULT_RANGE = np.pi
+"""Largest way from home of joints without limits, rad."""
+STRICTER = (10.0, 100.0)
+"""Factors on the penalties, one after another, while the optimum is beyond a limit."""
+SHRINKING, LONGEST_SHRINKING = 0.93, 60
+"""Factor on the amplitudes while the motion is still beyond a limit, and its largest number of repetitions."""
+CENTERS = 1000
+"""Configurations that are tried as centres of a motion that regions bound."""
+CLEARANCE = 0.01
+"""Distance from the boundaries of regions at which the penalty begins, m."""
+SMOOTH_SIGN = 0.05
+"""Rate, relative to the speed limit, at which Coulomb friction turns in the observation matrix."""
+
+
+class ExcitationProblem:
+    """Variables, observation matrix, criteria and penalties of one planning problem.
+
+    Parameters
+    ----------
+    robot, period, harmonics, acceleration, jerk, regions, complement
+        As for `chasles.excite`.
+    shape
+        Shape of the motions.
+    wanted
+        Indices of the base parameters that the criterion ``"parameters"`` is about.
+    """
+
+    def __init__(
+        self, robot: Robot, period: float, harmonics: int, acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None, regions: Sequence[HalfSpace] = (), complement: Sequence[JointTrajectory] = (),
+        shape: MotionShape | None = None,
+    ) -> None:  # fmt: skip
+        n = robot.n
+        require_plain_coordinates(robot, "excite")
+        self.robot, self.period, self.harmonics, self.regions = robot, period, harmonics, tuple(regions)
+        self.shape = FourierShape(period, harmonics) if shape is None else shape
+        self.wanted: NDArray[np.intp] = np.arange(0)
+        lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - DEFAULT_RANGE)
+        upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + DEFAULT_RANGE)
+        self.middle, self.half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        self.speed = np.where(np.isfinite(robot.velocity_limits), robot.velocity_limits, DEFAULT_SPEED)
+        self.acceleration = self.speed / DEFAULT_ACCELERATION_TIME
+        if acceleration is not None:
+            self.acceleration = reals(acceleration, "acceleration_limits", (n,), broadcast=True, above=0.0)
+        self.jerk = np.full(n, np.inf)
+        if jerk is not None:
+            self.jerk = reals(jerk, "jerk_limits", (n,), broadcast=True, above=0.0)
+        self.effort = robot.effort_limits
+        self.weight = 1.0
+        self.smooth = robot.with_friction(coulomb_velocity=np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
+        self.base = self.smooth.base_parameters()
+        time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
+        self.bases = self.shape.matrices(time)
+        self.fixed = [self._matrix(*_at(motion, time)) for motion in complement]
+        self._gradient = _regressor_gradient(self.smooth, self.base)
+
+    def random_start(self, rng: np.random.Generator) -> FloatArray:
+        """Random coefficients, shape (n, 1 + variables), within the limits of the joints."""
+        x = rng.normal(size=(self.robot.n, 1 + self.bases[0].shape[1]))
+        x[:, 0] = 0.0
+        limits = (self.half, self.speed, self.acceleration, self.jerk)
+        room = np.min(
+            [limit / np.abs(basis @ x[:, 1:].T).max(axis=0) for basis, limit in zip(self.bases, limits, strict=True)],
+            axis=0,
+        )
+        x[:, 1:] *= (MARGIN * rng.uniform(0.3, 0.9) * room)[:, None]
+        share = 1.0 - np.abs(self.bases[0] @ x[:, 1:].T).max(axis=0) / self.half
+        room = np.maximum(share, 0.0) * self.half
+        for _ in range(CENTERS):
+            x[:, 0] = rng.uniform(-1.0, 1.0, self.robot.n) * room
+            if self._stays_inside((self.middle + x[:, 0])[None]):
+                break
+        return x
+
+    def motion(self, x: FloatArray, repetitions: int = 1) -> JointTrajectory:
+        """Motion of coefficients."""
+        return self.shape.motion(self.middle + x[:, 0], x[:, 1:], repetitions)
+
+    def observation(self, x: FloatArray) -> FloatArray:
+        """Observation matrix, shape (rows, base), with the motions that it complements."""
+        W = self._matrix(*self._states(x)[:3])
+        return np.concatenate([W, *self.fixed]).reshape(-1, len(self.base))
+
+    def score(self, x: FloatArray, criterion: str) -> float:
+        """Value of a criterion, less is better."""
+        if criterion == "determinant":
+            return -self.log_determinant(x)
+        if criterion == "parameters":
+            return float(np.sum(np.log(self.accuracy(x)[self.wanted])))
+        return self.condition(x)
+
+    def accuracy(self, x: FloatArray) -> FloatArray:
+        """Standard error of each base parameter for torque noise of 1 N·m at each sample, shape (base,)."""
+        W = self.observation(x)
+        return np.asarray(np.sqrt(np.diag(np.linalg.inv(W.T @ W))))
+
+    def condition(self, x: FloatArray) -> float:
+        """Condition number of the observation matrix."""
+        return float(np.linalg.cond(self.observation(x)))
+
+    def log_determinant(self, x: FloatArray) -> float:
+        """Half the logarithm of det WᵀW."""
+        return float(np.sum(np.log(np.linalg.svd(self.observation(x), compute_uv=False))))
+
+    def optimized(self, x: FloatArray, criterion: str, iterations: int) -> FloatArray | None:
+        """Coefficients of a local optimum within all limits, or None."""
+        stages = ("determinant",) if criterion == "determinant" else ("determinant", criterion)
+        for stage in stages:
+            x = self._descended(x, stage, iterations)
+        for self.weight in STRICTER:
+            if self._is_allowed(x):
+                break
+            x = self._descended(x, stages[-1], iterations // 3)
+        self.weight = 1.0
+        for _ in range(LONGEST_SHRINKING):
+            if self._is_allowed(x):
+                return x
+            x = np.concatenate([x[:, :1], SHRINKING * x[:, 1:]], axis=1)
+        return None
+
+    def _descended(self, x: FloatArray, stage: str, iterations: int) -> FloatArray:
+        options = {"maxiter": max(iterations, 1)}
+        result = minimize(self._cost, x.ravel(), (stage,), method="L-BFGS-B", jac=True, options=options)
+        return np.asarray(result.x.reshape(x.shape), dtype=np.float64)
+
+    def _states(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        q, qd, qdd, jerk = (basis @ x[:, 1:].T for basis in self.bases)
+        return self.middle + x[:, 0] + q, qd, qdd, jerk
+
+    def _matrix(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+        return np.asarray(self.base.columns(self.smooth.torque_regressor(q, qd, qdd)))
+
+    def _cost(self, flat: FloatArray, stage: str) -> tuple[float, FloatArray]:
+        """Criterion plus penalties, and its gradient."""
+        n = self.robot.n
+        x = flat.reshape(n, -1)
+        q, qd, qdd, jerk = self._states(x)
+        Y = self._matrix(q, qd, qdd)
+        W = np.concatenate([Y, *self.fixed]).reshape(-1, len(self.base))
+        Q, R = np.linalg.qr(W)
+        if stage == "determinant":
+            diagonal = np.maximum(np.abs(np.diag(R)), 1e-12)
+            cost = -float(np.sum(np.log(diagonal)))
+            by_W = -Q @ np.linalg.inv(R + 1e-12 * np.eye(len(R))).T
+        elif stage == "parameters":
+            root = np.linalg.inv(R + 1e-12 * np.eye(len(R)))
+            own = root[self.wanted]  # rows of the wanted parameters: their variances are the rows' squares
+            variances = np.sum(own**2, axis=1)
+            cost = 0.5 * float(np.sum(np.log(variances)))
+            by_W = -Q @ own.T @ ((own / variances[:, None]) @ root.T)
+        else:
+            U, sizes, Vt = np.linalg.svd(R)
+            least = max(float(sizes[-1]), 1e-12)
+            cost = 10.0 * float(np.log(sizes[0] / least))
+            by_W = 10.0 * Q @ (np.outer(U[:, 0], Vt[0]) / sizes[0] - np.outer(U[:, -1], Vt[-1]) / least)
+        G = by_W.reshape(-1, n, len(self.base))[: len(q)].copy()
+        by_state = [np.zeros_like(q) for _ in range(4)]
+        limits = ((q - self.middle, self.half), (qd, self.speed), (qdd, self.acceleration), (jerk, self.jerk))
+        for order, (values, limit) in enumerate(limits):
+            amount, slope = _beyond(values, limit)
+            cost += self.weight * amount
+            by_state[order] += self.weight * slope
+        tau = Y @ self.base.values
+        amount, slope = _beyond(tau, self.effort)
+        cost += self.weight * amount
+        G += self.weight * slope[:, :, None] * self.base.values
+        for region in self.regions:
+            amount, slope = self._outside(q, region)
+            cost += self.weight * amount
+            by_state[0] += self.weight * slope
+        through = np.asarray(self._gradient(np.hstack([q, qd, qdd]), G))
+        for order in range(3):
+            by_state[order] += through[:, order * n : (order + 1) * n]
+        gradient = np.empty_like(x)
+        gradient[:, 0] = by_state[0].sum(axis=0)
+        gradient[:, 1:] = sum(by_state[order].T @ self.bases[order] for order in range(4))
+        return cost, gradient.ravel()
+
+    def _outside(self, q: FloatArray, region: HalfSpace) -> tuple[float, FloatArray]:
+        over = np.maximum(region.excess(self.robot, q) + CLEARANCE, 0.0)
+        slopes = region.slopes(self.robot, q)
+        return PENALTY * 10.0 * float(np.sum(over**2)), 2.0 * PENALTY * 10.0 * over[:, None] * slopes
+
+    def _is_allowed(self, x: FloatArray) -> bool:
+        motion = self.motion(x)
+        torque = np.where(np.isfinite(self.effort), self.effort, 1e300)
+        report = motion.check(
+            self.robot, self.period / (60.0 * self.harmonics), velocity=self.speed, acceleration=self.acceleration,
+            jerk=None if np.isinf(self.jerk).all() else self.jerk, torque=torque,
+        )  # fmt: skip
+        if not report.ok or (np.abs(self._states(x)[0] - self.middle) > self.half).any():
+            return False
+        return self._stays_inside(np.asarray(motion(np.linspace(0.0, self.period, 40 * self.harmonics)).q))
+
+    def _stays_inside(self, q: FloatArray) -> bool:
+        return all((region.excess(self.robot, q) <= 0.0).all() for region in self.regions)
+
+
+def _beyond(values: FloatArray, limit: FloatArray) -> tuple[float, FloatArray]:
+    """Penalty of values beyond ±limit, and its slope by the values."""
+    finite = np.isfinite(limit) & (limit > 0.0)
+    size = np.where(finite, MARGIN * limit, np.inf)
+    over = np.maximum(np.abs(values) / size - 1.0, 0.0)
+    slope = 2.0 * PENALTY * over * np.sign(values) / np.where(finite, size, 1.0)
+    return PENALTY * float(np.sum(over**2)), slope
+
+
+def _at(motion: JointTrajectory, time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    own = motion(time / time[-1] * motion.knots[-1])
+    return own.q, own.qd, own.qdd
+
+
+def _regressor_gradient(robot: Robot, base: BaseParameters) -> Any:
+    """Compiled gradient of Σ G ∘ Y by (q, qd, qdd): (3n,), (n, base) -> (3n,)."""
+    n = robot.n
+
+    @function(x=(3 * n,), G=(n, len(base)))
+    def weighed(x: Any, G: Any) -> Any:
+        Y = robot.torque_regressor(x[:n], x[n : 2 * n], x[2 * n :])
+        return (G * Y[:, base.independent]).sum()
+
+    return weighed.jacobian(wrt="x")
