@@ -11,7 +11,7 @@ from tests.identification.synthetic_logs import Motion, coloured_noise, fourier_
 
 import chasles as ch
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
-from chasles.identification import Identification, choose_cutoff, filtered_signals, shipped_log
+from chasles.identification import Identification, choose_cutoff, filtered_signals, gains_from_payload, shipped_log
 from chasles.identification.equations import Equations, unknowns
 from chasles.identification.estimation import estimate
 from chasles.identification.friction import ALWAYS
@@ -257,3 +257,38 @@ def test_filtered_signals_have_no_lag() -> None:
     exact = [np.stack([np.interp(signals.time, MOTION.t, x) for x in part.T], axis=1) for part in MOTION[2:]]
     for found, wanted, share in ((signals.qd, exact[0], 0.005), (signals.qdd, exact[1], 0.05)):
         assert np.abs(found - wanted)[inner].max() < share * np.abs(wanted).max()
+
+
+def test_friction_that_warms_up_is_found_in_long_logs() -> None:
+    """Viscous friction falls from 6 to 2 N·m·s/rad in 20 min; the model has that of the end of the fitted part."""
+    motion = fourier_motion(2, 20.0, 20.0, seed=1)
+    t = np.arange(0.0, 1200.0, 0.05)
+    q, qd, qdd = (np.tile(part, (60, 1)) for part in motion[1:])
+    falling = 4.0 * (1.0 - t / 1200.0)[:, None] * qd * [1.0, 0.0]
+    tau = np.asarray(REAL.inverse_dynamics(q, qd, qdd)) + falling + coloured_noise(q.shape, 0.3, 0.9, 0)
+    found = ch.identify(ARM, {"t": t, "q": q, "tau": tau}, cutoff=2.0)
+    assert found.unknowns.terms["joint1"] == (*ALWAYS, "drift")
+    assert found.unknowns.terms["joint2"] == ALWAYS
+    drift, viscous = found["joint1.drift"], found["joint1.viscous"]
+    assert abs(drift.value + 12.0) < 4.0 * drift.error < 2.5
+    assert abs(viscous.value - (2.0 + 4.0 * 0.5)) < 4.0 * viscous.error < 0.5
+    rates = np.ones((1, 2))
+    assert np.allclose(found.friction_torque(rates, hours=0.1) - found.friction_torque(rates), [[-1.2, 0.0]], atol=0.1)
+
+
+def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
+    gains, noise = np.array([7.0, -3.0]), coloured_noise(TAU.shape, 0.02, 0.9, 0)
+    carrying = (ARM.with_payload(mass, [0.0, 0.1, 0.0]) for mass in (4.0, 0.0))
+    with_it, without_it = (np.asarray(robot.inverse_dynamics(*MOTION[1:])) for robot in carrying)
+    torques = TAU, TAU + with_it - without_it
+    logs = [{"t": MOTION.t, "q": MOTION.q, "current": tau / gains + noise} for tau in torques]
+    wrong = ARM.perturbed({"mass": 0.5, "inertia": 0.5}, seed=1)
+    found = gains_from_payload(wrong, *logs, mass=4.0, center_of_mass=[0.0, 0.1, 0.0])
+    assert found.known.all()
+    assert (np.abs(found.values - gains) < 4.0 * found.errors).all()
+    assert (found.errors < 0.05 * np.abs(gains)).all()
+    assert not ch.Log(logs[0], ARM, drive_gains=found.values).currents
+    with pytest.raises(ArgumentError, match="positive mass"):
+        gains_from_payload(wrong, *logs, mass=0.0)
+    with pytest.raises(IdentificationError, match="heavier payload"):
+        gains_from_payload(wrong, logs[0], logs[0], mass=1e-3)

@@ -3,6 +3,7 @@
 from chasles.identification.calibration import Calibration, calibrate
 from chasles.identification.columns import Columns
 from chasles.identification.comparison import Prediction
+from chasles.identification.drive_gains import DriveGains, gains_from_payload
 from chasles.identification.excitation import Excitation, excite
 from chasles.identification.filtering import Cutoff, Signals, choose_cutoff, filtered_signals
 from chasles.identification.fourier import FourierMotion
@@ -20,6 +21,7 @@ __all__ = [
     "CollisionAlarm",
     "Columns",
     "Cutoff",
+    "DriveGains",
     "Excitation",
     "FourierMotion",
     "HalfSpace",
@@ -36,6 +38,7 @@ __all__ = [
     "choose_cutoff",
     "excite",
     "filtered_signals",
+    "gains_from_payload",
     "identify",
     "identify_payload",
     "payload_from_poses",

@@ -10,14 +10,23 @@ of robots" (ASME J. Dynamic Systems 136(5), 2014).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from chasles.identification.equations import Equations, Unknowns
+from chasles.errors import ArgumentError, IdentificationError
+from chasles.identification.equations import Equations, Unknowns, unknowns
+from chasles.identification.filtering import Cutoff, filtered_signals
+from chasles.identification.friction import ALWAYS
+from chasles.identification.log import Log
 from chasles.identification.regression import Prior, coloured_covariance, weighted_fit
+from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
+
+V0 = 0.05
+"""Velocity of the transition of friction, relative to the joint's largest rate."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +69,115 @@ def gains_from_model(
     values, errors = np.full(n, np.nan), np.full(n, np.nan)
     for joint in np.flatnonzero(measured):
         own = [k for k, (of, _) in enumerate(unknowns.friction) if of == joint]
-        A = np.concatenate([torque[:, joint, None], friction[:, joint, own]], axis=1)[:, None, :]
-        y = equations.effort[:, joint, None]
-        sizes = 100.0 * (np.abs(y).max() + 1e-12) / (np.abs(A[:, 0]).max(axis=0) + 1e-12)
-        prior = Prior(np.zeros(A.shape[2]), sizes)
-        fit = weighted_fit(A, y, equations.moving[:, joint, None], prior, np.ones(1) * (y.std() + 1e-12))
-        covariance = coloured_covariance(A, fit, prior, equations.segments)
-        slope = fit.values[0]
-        values[joint] = 1.0 / slope if slope else np.inf
-        errors[joint] = np.sqrt(covariance[0, 0]) / slope**2 if slope else np.inf
+        A = np.concatenate([torque[:, joint, None], friction[:, joint, own]], axis=1)
+        y, moving = equations.effort[:, joint], equations.moving[:, joint]
+        values[joint], errors[joint] = _gain(A, y, moving, equations.segments)
     return DriveGains(values, errors)
+
+
+def gains_from_payload(
+    robot: Robot,
+    log: Any,
+    loaded: Any,
+    *,
+    mass: float,
+    center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+    frame: str | None = None,
+    cutoff: float | None = None,
+) -> DriveGains:
+    """Find absolute drive gains from two logs of motor currents, one with a known payload.
+
+    The masses of the robot's model need not be right: in each joint's equation, the base parameters and the friction
+    are unknown in units of current, and the payload's torque in the second log alone has a known size.
+
+    Parameters
+    ----------
+    robot
+        Robot without the payload; its geometry counts.
+    log, loaded
+        Logs without and with the payload, `chasles.Log` or what it reads. The motion may be the same.
+    mass, center_of_mass, inertia, frame
+        The payload, as for `Robot.with_payload`.
+    cutoff
+        Cut-off frequency of the filters, Hz. Default: chosen from the first log.
+
+    Returns
+    -------
+    DriveGains
+        For ``Log(..., drive_gains=gains.values)``. A joint that does not feel the payload has a large error: see
+        ``known``.
+
+    Raises
+    ------
+    ArgumentError
+        If a log cannot be read, or the mass is not positive.
+    IdentificationError
+        If no joint feels the payload.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm, t = ch.load("planar2r"), np.arange(0.0, 20.0, 0.02)[:, None]
+    >>> w = np.array([[1.0, 1.7]])
+    >>> q, qd, qdd = np.sin(w * t) + 0.3 * np.sin(2.6 * w * t), None, None
+    >>> qd = w * np.cos(w * t) + 0.78 * w * np.cos(2.6 * w * t)
+    >>> qdd = -(w**2) * np.sin(w * t) - 2.028 * w**2 * np.sin(2.6 * w * t)
+    >>> heavy = arm.with_payload(2.0)
+    >>> currents = [robot.inverse_dynamics(q, qd, qdd) / [8.0, 3.0] for robot in (arm, heavy)]
+    >>> logs = [{"t": t[:, 0], "q": q, "current": current} for current in currents]
+    >>> gains_from_payload(arm.perturbed({"mass": 0.5}, seed=0), *logs, mass=2.0).values.round(1)
+    array([8., 3.])
+    """
+    if not mass > 0.0:
+        raise ArgumentError(f"the known payload needs a positive mass, not {mass!r}")
+    without, carrying = (one if isinstance(one, Log) else Log(one, robot) for one in (log, loaded))
+    first = filtered_signals(without, cutoff)
+    second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
+    own = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
+    loads = robot.with_payload(mass, center_of_mass, inertia, frame=frame)
+    bare = robot.with_payload(0.0) if frame is None else robot  # at the tool a payload replaces that of the model
+    columns, payload, efforts, moving, segments = [], [], [], [], []
+    start = 0
+    for signals, is_loaded in ((first, 0.0), (second, 1.0)):
+        equations = Equations(robot, own, signals, without.coupling)
+        v0 = V0 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
+        friction = equations.friction(own, v0, np.zeros_like(equations.motor_rates))
+        columns.append(np.concatenate([equations.columns, friction], axis=2))
+        state = signals.q, signals.qd, signals.qdd
+        torque = np.asarray(loads.inverse_dynamics(*state)) - np.asarray(bare.inverse_dynamics(*state))
+        payload.append(is_loaded * signals.filter(torque)[equations.kept])
+        efforts.append(equations.effort)
+        moving.append(equations.moving)
+        segments += [slice(part.start + start, part.stop + start) for part in equations.segments]
+        start += len(equations.effort)
+    A, torques, y, used = (np.concatenate(parts) for parts in (columns, payload, efforts, moving))
+    n = robot.n
+    values, errors = np.full(n, np.nan), np.full(n, np.nan)
+    for joint in np.flatnonzero(without.measured & carrying.measured):
+        if np.abs(torques[:, joint]).max() < 1e-9 * np.abs(torques).max():
+            continue
+        acting = np.abs(A[:, joint]).max(axis=0) > 0.0
+        rows = np.concatenate([torques[:, joint, None], A[:, joint][:, acting]], axis=1)
+        values[joint], errors[joint] = _gain(rows, y[:, joint], used[:, joint], tuple(segments))
+    found = DriveGains(values, errors)
+    if not found.known.any():
+        raise IdentificationError(
+            "no joint's current tells the payload apart from friction and the robot's own weight: use a heavier "
+            "payload, or a motion that lifts and accelerates it"
+        )
+    return found
+
+
+def _gain(A: FloatArray, y: FloatArray, used: NDArray[np.bool_], segments: tuple[slice, ...]) -> tuple[float, float]:
+    """Reciprocal of the first coefficient in a fit of currents y (k,) by columns A (k, p), and its standard error."""
+    rows, currents = A[:, None, :], y[:, None]
+    sizes = 100.0 * (np.abs(y).max() + 1e-12) / (np.abs(A).max(axis=0) + 1e-12)
+    prior = Prior(np.zeros(A.shape[1]), sizes)
+    fit = weighted_fit(rows, currents, used[:, None], prior, np.ones(1) * (y.std() + 1e-12))
+    covariance = coloured_covariance(rows, fit, prior, segments)
+    slope = float(fit.values[0])
+    if not slope:
+        return np.inf, np.inf
+    return 1.0 / slope, float(np.sqrt(covariance[0, 0])) / slope**2

@@ -80,6 +80,8 @@ class Equations:
         Filtered log.
     coupling
         Motor rates from joint rates, shape (n, n); friction acts at the motors. See `chasles.Log`.
+    end
+        Time at which the fitted part of the log ends, s; default: the end of the signals.
 
     Attributes
     ----------
@@ -91,9 +93,14 @@ class Equations:
         Shape (k, n).
     segments
         Slices of the kept samples without gaps.
+    hours
+        Time of all samples of the signals after `end`, shape (samples,), h.
     """
 
-    def __init__(self, robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray) -> None:
+    def __init__(
+        self, robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, end: float | None = None
+    ) -> None:
+        self.hours = (signals.time - (signals.time[-1] if end is None else end)) / 3600.0
         self.signals = signals
         self.coupling = coupling
         self.motor_rates = signals.qd @ coupling.T
@@ -119,7 +126,7 @@ class Equations:
             if term == "rotor":
                 raw[:, :, k] = self._coupled_rotor(joint)
             else:
-                column = friction_column(term, self.motor_rates[:, joint], v0[joint], load[:, joint])
+                column = friction_column(term, self.motor_rates[:, joint], v0[joint], load[:, joint], self.hours)
                 raw[:, :, k] = column[:, None] * self.coupling[joint]
         return self.signals.filter(raw)[self.kept]
 

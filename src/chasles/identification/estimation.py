@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.identification.equations import Equations, Terms, Unknowns, plausible_sizes, unknowns
-from chasles.identification.friction import ALWAYS, OPTIONAL
+from chasles.identification.friction import ALWAYS, LONG, OPTIONAL
 from chasles.identification.regression import Fit, Prior, coloured_covariance, weighted_fit
 from chasles.robot import Robot
 
@@ -140,7 +140,8 @@ def _iterate(
 def _chosen_terms(equations: Equations, measured: NDArray[np.bool_], first: Estimate, always: Terms) -> Terms:
     """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
     joints = list(always)
-    everything: Terms = {name: (*own, *OPTIONAL) for name, own in always.items()}
+    candidates = [term for term in OPTIONAL if term != "drift" or 3600.0 * np.ptp(equations.hours) > LONG]
+    everything: Terms = {name: (*own, *candidates) for name, own in always.items()}
     own = Unknowns(first.unknowns.base, first.unknowns.inertial, everything)
     load = equations.load(first.values[: len(own.inertial)])
     A = np.concatenate([equations.columns, equations.friction(own, first.v0, load)], axis=2)

@@ -2,12 +2,16 @@
 
 The friction torque of a joint at the rate v is
 
-    offset + viscous v + coulomb d(v) + stribeck exp(-(v/vs)²) d(v) + asymmetry |v| + load |τ| d(v),
+    offset + viscous v + coulomb d(v) + stribeck exp(-(v/vs)²) d(v) + asymmetry |v| + load |τ| d(v) + drift t v,
 
 with the direction d(v) = tanh(v / v0). `offset` is also a bias of the torque sensor, and Coulomb friction that differs
 by direction; `asymmetry` is viscous friction that does; `load` grows with the torque τ that the joint transmits, as
-that of gears does. Sources: Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30(7), 1994; P. Hamon, M. Gautier &
-P. Garrec, "Dynamic identification of robots with a dry friction model depending on load and velocity" (IROS 2010).
+that of gears does; `drift` is viscous friction that changes while the lubricant warms up, with the time t in hours
+before (negative) and after the end of the fitted part of the log, so that the other terms hold for the warm robot.
+Sources: Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30(7), 1994; P. Hamon, M. Gautier &
+P. Garrec, "Dynamic identification of robots with a dry friction model depending on load and velocity" (IROS 2010);
+A. Bittencourt & P. Axelsson, "Modeling and experiment design for identification of wear in a robot joint under load and
+temperature uncertainties based on friction data" (IEEE/ASME Trans. Mechatronics 19(5), 2014).
 """
 
 from __future__ import annotations
@@ -20,14 +24,19 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 ALWAYS = ("viscous", "coulomb", "offset")
-OPTIONAL = ("stribeck", "asymmetry", "load")
+OPTIONAL = ("stribeck", "asymmetry", "load", "drift")
 TERMS = (*ALWAYS, *OPTIONAL)
+
+LONG = 300.0
+"""Duration of a log, s, from which friction may drift with temperature."""
 
 STRIBECK_RATIO = 4.0
 """Stribeck velocity vs in multiples of v0."""
 
 
-def friction_column(term: str, rate: FloatArray, v0: float, load: FloatArray) -> FloatArray:
+def friction_column(
+    term: str, rate: FloatArray, v0: float, load: FloatArray, hours: FloatArray | float = 0.0
+) -> FloatArray:
     """Torque of a unit of one term.
 
     Parameters
@@ -40,6 +49,8 @@ def friction_column(term: str, rate: FloatArray, v0: float, load: FloatArray) ->
         Velocity of the direction's transition, rad/s.
     load
         Torques that the joint transmits without friction, N·m, of the rates' shape.
+    hours
+        Time after the end of the fitted part of the log, h.
 
     Examples
     --------
@@ -53,6 +64,8 @@ def friction_column(term: str, rate: FloatArray, v0: float, load: FloatArray) ->
         return rate
     if term == "asymmetry":
         return np.abs(rate)
+    if term == "drift":
+        return np.asarray(hours * rate)
     factor = {"coulomb": 1.0, "load": np.abs(load), "stribeck": np.exp(-((rate / (STRIBECK_RATIO * v0)) ** 2))}[term]
     return np.asarray(factor * direction)
 

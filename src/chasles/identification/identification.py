@@ -131,7 +131,7 @@ class Identification:
         values = self.model_values[self.unknowns.of_joint(place)]
         return dict(zip(self.unknowns.terms[joint], values.tolist(), strict=True)) | {"v0": float(self.v0[place])}
 
-    def friction_torque(self, qd: ArrayLike, load: ArrayLike = 0.0) -> FloatArray:
+    def friction_torque(self, qd: ArrayLike, load: ArrayLike = 0.0, hours: float = 0.0) -> FloatArray:
         """Friction torques at joint rates, shape (..., n), N·m.
 
         Parameters
@@ -140,13 +140,15 @@ class Identification:
             Shape (..., n), rad/s (m/s).
         load
             Torques that the joints transmit without friction, for joints with a ``load`` term.
+        hours
+            Time after the end of the fitted part of the log, h, for joints with a ``drift`` term.
         """
         rates = np.asarray(qd, dtype=np.float64) @ self.log.coupling.T
         loads = np.broadcast_to(np.asarray(load, dtype=np.float64), rates.shape)
         total = np.zeros(rates.shape)
         for k, (joint, term) in enumerate(self.unknowns.friction, len(self.unknowns.inertial)):
             if term != "rotor":
-                column = friction_column(term, rates[..., joint], float(self.v0[joint]), loads[..., joint])
+                column = friction_column(term, rates[..., joint], float(self.v0[joint]), loads[..., joint], hours)
                 total += self.model_values[k] * column[..., None] * self.log.coupling[joint]
         return total
 

@@ -61,8 +61,8 @@ def identify(
         Cut-off frequency of the filters, Hz. Default: chosen from the spectra of the positions.
     friction
         Terms of the friction: ``"auto"`` adds to viscous and Coulomb friction and an offset what predicts left-out
-        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``). Or the terms of all joints, or a mapping
-        from joint names to terms.
+        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``; in logs beyond 5 min
+        ``"drift"``, with temperature). Or the terms of all joints, or a mapping from joint names to terms.
     check
         Whether to refuse a log that does not fit the robot. With False it becomes a warning.
 
@@ -139,7 +139,8 @@ def identify(
         )
     found = estimate(robot, equations, own.measured, terms)
     model, model_values = _consistent(robot, found)
-    other = Equations(robot, found.unknowns, test, own.coupling)
+    end = float(train.time[-1]) if second is None else None  # a second log is taken to end as warm
+    other = Equations(robot, found.unknowns, test, own.coupling, end)
     predictions = {
         **_predictions("training", robot, found, model_values, equations),
         **_predictions("unseen", robot, found, model_values, other),

@@ -64,7 +64,8 @@ def remarks_and_warnings(
             if np.isfinite(value)
         )
         remarks.append(
-            f"Drive gains relative to the masses of the prior model (absolute only if these are right): {text}."
+            f"Drive gains relative to the masses of the prior model (absolute only if these are right; "
+            f"chasles.identification.gains_from_payload finds absolute ones): {text}."
         )
         unknown = [
             n
