@@ -28,6 +28,7 @@ from chasles.control.operational_space import OperationalSpace
 from chasles.control.pd import PD
 from chasles.control.pd_gravity import PDGravity
 from chasles.control.pid import PID
+from chasles.control.pole_design import PoleDesign
 from chasles.control.pose_reference import pose_reference
 from chasles.control.resolved_acceleration import ResolvedAcceleration
 from chasles.control.robot_controller import RobotController
@@ -60,6 +61,7 @@ __all__ = [
     "NominalTorque",
     "OperationalSpace",
     "PDGravity",
+    "PoleDesign",
     "PythonLaw",
     "ResolvedAcceleration",
     "RobotController",

@@ -9,7 +9,7 @@ from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
 from chasles.studies.origin import WorkerError
 from chasles.studies.running import DamagedResultsWarning, run
-from chasles.studies.settings import Design, Execution, Factors
+from chasles.studies.settings import Design, Execution, Factors, Tuning
 from chasles.studies.study import Study
 from chasles.verbs import report
 
@@ -21,6 +21,7 @@ __all__ = [
     "Study",
     "StudyController",
     "StudyRobot",
+    "Tuning",
     "WorkerError",
     "kinds",
     "load",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -26,7 +27,15 @@ BANDWIDTH = ("frequency", "damping", "damping_times_period")
 INTEGRAL = "integral"
 #: Setting of kinds that can design for the delay.
 KNOWS_DELAY = "knows_delay"
-_DEFAULTS = {"frequency": 20.0, "damping": 1.0, "damping_times_period": 1.0}
+_PID_INTEGRAL = 0.25  # default of the integral of PID
+#: Further settings of the rules of single kinds.
+FURTHER = {
+    "disturbance-observer": ("observer",),
+    "linear-quadratic-gaussian": ("disturbance",),
+    "lee-chung": ("reaching",),
+    "slotine-li": ("learning",),
+    "composite-adaptive": ("learning",),
+}
 _NOT_SETTINGS = ("robot", "period", "delay", "supports")
 
 
@@ -166,13 +175,31 @@ def make_controller(
     return _maker(kind)(model, **given)
 
 
-def pole_design(
-    kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float
-) -> gains.PoleDesign:
+def pole_design(kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float) -> gains.LawDesign:
     """Return the poles that the settings of a kind ask for."""
-    defaults = _DEFAULTS | {INTEGRAL: 0.25 if kind == "pid" else 0.0}
-    chosen = {name: float(settings.get(name, default)) for name, default in defaults.items()}
-    return gains.PoleDesign(model, motion, period, **chosen)
+    default = {INTEGRAL: _PID_INTEGRAL} if kind == "pid" else {}
+    names = [field.name for field in fields(gains.LawDesign) if field.name not in ("model", "motion", "period")]
+    return gains.LawDesign(model, motion, period, **(default | {k: settings[k] for k in names if k in settings}))
+
+
+def follows_rule(kind: str | Callable[..., Any], settings: Settings) -> bool:
+    """Whether the gains of a controller follow from poles, rather than being given."""
+    return not (callable(kind) or _KINDS[kind][1] is None or set(settings) & {"kp", "kd", "ki", "Q", "R"})
+
+
+def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]:
+    """Settings of the rule that a search may change: integral action only where the controller has any.
+
+    Examples
+    --------
+    >>> knobs("computed-torque", {"integral": 1.0}), knobs("computed-torque", {"kp": 400.0, "kd": 40.0})
+    (('frequency', 'damping', 'integral'), ())
+    """
+    if callable(kind) or not follows_rule(kind, settings):
+        return ()
+    has_integral = settings.get(INTEGRAL, _PID_INTEGRAL if kind == "pid" else 0.0) > 0.0
+    found = [name for name in _rule_settings(kind) if name != "damping_times_period"]
+    return tuple(name for name in found if name != INTEGRAL or has_integral)
 
 
 def attained_poles(
@@ -187,10 +214,10 @@ def attained_poles(
     >>> attained_poles("computed-torque", {"frequency": 20.0}, ch.load("planar2r"), motion, 1 / 30).is_lowered
     True
     """
-    if callable(kind) or _KINDS[kind][1] is None or set(settings) & {"kp", "kd", "ki", "Q", "R"}:
+    rule = None if callable(kind) else _KINDS[kind][1]
+    if callable(kind) or rule is None or not follows_rule(kind, settings):
         return None
-    rule = _KINDS[kind][1]
-    return gains.attained(rule, pole_design(kind, settings, model, motion, period)) if rule is not None else None
+    return gains.attained(rule, pole_design(kind, settings, model, motion, period))
 
 
 def _maker(kind: str) -> Callable[..., Any]:
@@ -203,7 +230,8 @@ def _maker(kind: str) -> Callable[..., Any]:
 def _rule_settings(kind: str) -> tuple[str, ...]:
     if _KINDS[kind][1] is None:
         return ()
-    return (*BANDWIDTH, INTEGRAL) if {"ki", "integral_error"} & set(_keywords(kind)) else BANDWIDTH
+    integral = (INTEGRAL,) if {"ki", "integral_error"} & set(_keywords(kind)) else ()
+    return (*BANDWIDTH, *integral, *FURTHER.get(kind, ()))
 
 
 @cache

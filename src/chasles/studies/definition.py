@@ -10,7 +10,7 @@ from typing import Any, Self
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import check_distinct, line_of_text
 from chasles.studies.choices import StudyController, StudyRobot
-from chasles.studies.settings import Design, Execution, Factors, set_fields
+from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fields
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Definition:
         How the runs are drawn.
     execution
         How they are simulated.
+    tuning
+        Search for the gains of each controller on training draws; None for the controllers' own settings.
     title, description
         Text for people.
     source
@@ -38,6 +40,7 @@ class Definition:
     factors: Factors = field(default_factory=Factors)
     design: Design = field(default_factory=Design)
     execution: Execution = field(default_factory=Execution)
+    tuning: Tuning | None = None
     title: str = "Study"
     description: str = ""
     source: str | None = field(default=None, compare=False)
@@ -58,6 +61,11 @@ class Definition:
             )
         if self.design.runs < cells and self.design.method != "grid":
             raise ArgumentError(f"{self.design.runs} runs are too few for {cells} pairs of sample rate and delay")
+        if self.tuning is not None and self.tuning.seed == self.design.seed:
+            raise ArgumentError(
+                f"[tuning] and [design] have the same seed, {self.design.seed}: gains must be judged by other draws "
+                "than those that they were found with"
+            )
         titles = [robot.title for robot in self.robots]
         check_distinct(titles, "two robots have the title")
         for choice in self.controllers:
@@ -86,6 +94,10 @@ class Definition:
             if name not in own:
                 raise UnknownNameError("attribute of a study", name, sorted(own))
         return replace(self, **{"source": None} | changes)
+
+    def factors_at(self, rate: float, delay: float) -> Factors:
+        """Return the factors with one sample rate, Hz, and one delay, in sample periods."""
+        return replace(self.factors, rates=(rate,), delays=(delay,))
 
     def only(self, robots: Sequence[str]) -> Self:
         """Make a copy with some of the robots, by their titles, and the controllers that drive them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -68,8 +69,9 @@ def parts(study: Definition) -> list[Part]:
                 continue
             for rate, delay in study.factors.cells:
                 count = len(runs.at(rate, delay))
-                for first in range(0, count, study.execution.chunk):
-                    last = min(first + study.execution.chunk, count)
+                chunk = study.execution.chunk if study.tuning is None else count  # a search is made once
+                for first in range(0, count, chunk):
+                    last = min(first + chunk, count)
                     made.append(Part(robot, controller, rate, delay, first, last))
     return made
 
@@ -114,8 +116,8 @@ def lowered_frequencies(study: Definition) -> list[str]:
     return said
 
 
-def controller_of(study: Definition, part: Part) -> Any:
-    """Make the controller of a part.
+def controller_of(study: Definition, part: Part, changed: Mapping[str, float] | None = None) -> Any:
+    """Make the controller of a part, with some settings changed.
 
     Raises
     ------
@@ -125,7 +127,8 @@ def controller_of(study: Definition, part: Part) -> Any:
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
     made = bench(robot, study.factors.coulomb_velocity)
     with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
-        return make_controller(choice.kind, choice.settings, made.model, made.motion, 1.0 / part.rate, delay=part.delay)
+        settings = {**choice.settings, **(changed or {})}
+        return make_controller(choice.kind, settings, made.model, made.motion, 1.0 / part.rate, delay=part.delay)
 
 
 @lru_cache(maxsize=16)

@@ -32,6 +32,12 @@ def _overall(results: StudyResults, robots: Sequence[str]) -> str:
         f"{_first_upper(_count(len(names), 'controller'))} made the same {_count(len(results.runs), 'run')} "
         f"on {_listed(robots)}, with {_count(results.runs.distinct, 'different combination')} of unknowns."
     ]
+    tuning = results.study.tuning
+    if tuning is not None:
+        said.append(
+            f"The gains of each are the best of {_count(tuning.evaluations, 'candidate')} on "
+            f"{_count(tuning.draws, 'other draw')}, for each robot, rate and delay."
+        )
     best: dict[tuple[str, ...], list[str]] = {}
     for robot in robots:
         ranked = results.ranks(robot)

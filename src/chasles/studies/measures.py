@@ -20,6 +20,7 @@ MEASURES = {
     "rms_tool_error": ("RMS distance of the tool from its reference", "m"),
     "peak_tool_error": ("largest distance of the tool from its reference", "m"),
     "effort": ("RMS of the torques, relative to the planned motion's", ""),
+    "torque_rate": ("RMS rate of the torques between samples, relative to the planned motion's", ""),
     "work": ("integral of the absolute power of the torques", "J"),
     "lost_at": ("time at which the run was lost, NaN if it was not", "s"),
 }
@@ -63,6 +64,7 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
         joint = error[..., shown]
         tool = _tool_distance(robot, np.where(lost[:, None, None], 0.0, q), reference)
         scale = _torque_scale(robot, peak_torque)
+        planned = _planned_torque(robot, run, time) / scale
         effort = np.sqrt(_mean(time, np.where(lost[:, None], 0.0, ((tau / scale) ** 2).sum(axis=-1))))
         power = np.abs(np.where(lost[:, None, None], 0.0, tau * qd)).sum(axis=-1)
         measures = {
@@ -71,7 +73,8 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
             "final_error": joint[:, -1].max(axis=-1),
             "rms_tool_error": np.sqrt(_mean(time, tool**2)),
             "peak_tool_error": tool.max(axis=-1),
-            "effort": effort / _planned_effort(robot, run, time, scale),
+            "effort": effort / _size(np.sqrt(_mean(time, (planned**2).sum(axis=-1)))),
+            "torque_rate": _rate(time, np.where(lost[:, None, None], 0.0, tau / scale)) / _size(_rate(time, planned)),
             "work": _mean(time, power) * (time[-1] - time[0]),
         }
     measures = {name: np.where(lost, np.inf, value) for name, value in measures.items()}
@@ -108,9 +111,18 @@ def _torque_scale(robot: Robot, peak_torque: Floats) -> Floats:
     return scale
 
 
-def _planned_effort(robot: Robot, run: Any, time: Floats, scale: Floats) -> float:
+def _planned_torque(robot: Robot, run: Any, time: Floats) -> Floats:
     reference, rates = (np.asarray(run[name].values)[0] for name in ("q_reference", "qd_reference"))
-    accelerations = np.gradient(rates, time, axis=0)
-    tau = robot.inverse_dynamics(reference, rates, accelerations)
-    planned = float(np.sqrt(_mean(time, ((tau / scale) ** 2).sum(axis=-1))))
-    return planned if planned > 0.0 else 1.0
+    torque: Floats = robot.inverse_dynamics(reference, rates, np.gradient(rates, time, axis=0))
+    return torque
+
+
+def _rate(time: Floats, torque: Floats) -> Floats:
+    """RMS over time of the rate at which torques (..., times, n) change from sample to sample."""
+    rates = np.diff(torque, axis=-2) / np.diff(time)[:, None]
+    return np.asarray(np.sqrt((rates**2).sum(axis=-1).mean(axis=-1)))
+
+
+def _size(value: Floats) -> float:
+    """A size to divide by: 1 for a motion that takes nothing."""
+    return float(value) if value > 0.0 else 1.0

@@ -14,7 +14,7 @@ from chasles.studies.experiment import Part, controller_of
 from chasles.studies.identity import digest_of, environment
 
 #: Changes with what follows, so that no results of another format are taken for these.
-_FORMAT = 3
+_FORMAT = 4
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -64,6 +64,7 @@ def origin_of(study: Definition, part: Part, controller: Any) -> Origin:
         "controller": told,
         "part": (part.rate, part.delay, part.first, part.last),
         **{name: _fields(getattr(study, name)) for name in ("factors", "design", "execution")},
+        "tuning": None if study.tuning is None else _fields(study.tuning),
     }
     return Origin(tuple(sorted(environment().items())), json.dumps(content, sort_keys=True))
 

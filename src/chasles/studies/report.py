@@ -13,6 +13,7 @@ from chasles.studies.experiment import bench
 from chasles.studies.figures import robot_figure
 from chasles.studies.results import Cell, Spread, StudyResults, Summary
 from chasles.studies.settings import shown_unknown
+from chasles.studies.tuning_report import tuning_figure, tuning_table
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import write_page
 
@@ -87,6 +88,7 @@ def _robot(results: StudyResults, robot: str, text: str) -> str:
 <div class="table">{_cells(results, robot)}</div>
 <p class="quiet">Median of the RMS joint error [m{results.unit(robot)}] and share of lost runs, each with its 95 %
 interval.</p>
+{_tuning(results, robot)}
 <h3>Poles of the design</h3>
 <div class="table">{_poles(results, robot)}</div>
 <p class="quiet">Natural frequency [rad/s], damping ratio, third pole [rad/s], stiffness [1/s²] that each law was
@@ -102,6 +104,22 @@ errors alone, 0 has no monotonic effect. Grey: not significant.</p>
 lies half of the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
 {1e3 * results.study.execution.lost_beyond:g} m{results.unit(robot)}. A click on a name hides its curves.</p>
 </section>"""
+
+
+def _tuning(results: StudyResults, robot: str) -> str:
+    """Gains that the search found, and its Pareto fronts."""
+    tuning = results.study.tuning
+    if tuning is None:
+        return ""
+    return f"""<h3>Each controller at its best</h3>
+<div class="table">{tuning_table(results, robot)}</div>
+<p class="quiet">Settings with the least mean error of {tuning.evaluations} candidates on {tuning.draws} training draws
+that are not among the runs above; a lost run counts as {results.study.execution.lost_beyond:g}. "Least" and "most" mark
+ends of the ranges. All controllers have the same number of candidates, draws and ranges.</p>
+<div class="plots"><div class="plot"></div>
+<script type="application/json">{embedded_json(tuning_figure(results, robot))}</script></div>
+<p class="quiet">Pareto fronts of all candidates on the training draws: median of the RMS joint error, lost runs as
+infinite, against the torque rate, the effort and the share of lost runs.</p>"""
 
 
 def _cells(results: StudyResults, robot: str) -> str:
@@ -223,6 +241,7 @@ def _how(results: StudyResults) -> str:
         f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz and delays of "
         f"{', '.join(f'{delay:g}' for delay in factors.delays)} sample periods; torques are held between samples.",
         *_torque_limits(results),
+        *_search(study),
         "A controller is better than another if, in the same runs, it loses significantly fewer or, where neither "
         "does, errs significantly more often less: sign tests whose joint error probability is 5 %. The rank counts "
         "the controllers that are better.",
@@ -238,6 +257,20 @@ def _how(results: StudyResults) -> str:
             f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
         )
     return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
+
+
+def _search(study: Definition) -> list[str]:
+    """Say how the gains were found."""
+    tuning = study.tuning
+    if tuning is None:
+        return ["Gains follow from the settings of each controller, by the same rule for all."]
+    return [
+        f"Gains were searched for each controller, robot, sample rate and delay: {tuning.evaluations} candidates (the "
+        "study's settings, a Sobol sequence, two searches by Nelder and Mead) on the same "
+        f"{tuning.draws} training draws of the unknowns, with seed {tuning.seed}. Frequencies of "
+        f"{_from_to(tuning.frequency, 1.0, 'rad/s')}, at most the Nyquist frequency; damping ratios of "
+        f"{_from_to(tuning.damping, 1.0, '')}."
+    ]
 
 
 def _further_unknowns(study: Definition) -> list[str]:

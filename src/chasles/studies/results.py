@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +23,7 @@ from chasles.studies.experiment import Part, bench, controller_of
 from chasles.studies.gains import Attained
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
+from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 
 if TYPE_CHECKING:
     import xarray
@@ -98,6 +99,8 @@ class Summary:
         m.
     effort
         RMS of the torques, relative to the planned motion's.
+    torque_rate
+        RMS of the rate of the torques, relative to the planned motion's.
     work
         Integral of the absolute power, J.
     """
@@ -112,6 +115,7 @@ class Summary:
     rms_tool_error: Spread
     peak_tool_error: Spread
     effort: Spread
+    torque_rate: Spread
     work: Spread
 
 
@@ -178,19 +182,27 @@ class StudyResults:
         By the numbers of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
     computed
         Parts that were simulated; the others came from the disk.
+    candidates
+        By the numbers of robot and controller, rate and delay: the candidates of the search for gains, see
+        `chasles.studies.tuning.tune`; empty without one.
     """
 
     study: Definition
     runs: Runs
     values: Mapping[tuple[int, int], Mapping[str, Floats]]
     computed: int
+    candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, study: Definition, parts: Mapping[Part, Arrays], computed: int) -> Self:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
-        for part, arrays in parts.items():
+        candidates = {}
+        for part, given in parts.items():
+            arrays = {name: array for name, array in given.items() if name != CANDIDATES}
+            if CANDIDATES in given:
+                candidates[part.robot, part.controller, part.rate, part.delay] = given[CANDIDATES]
             own = values.setdefault(
                 (part.robot, part.controller),
                 {name: np.full((len(runs), *array.shape[1:]), np.nan) for name, array in arrays.items()},
@@ -198,15 +210,52 @@ class StudyResults:
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name, array in arrays.items():
                 own[name][chosen] = array
-        return cls(study, runs, values, computed)
+        return cls(study, runs, values, computed, candidates)
 
     def of_pair(self, robot: str, controller: str) -> Mapping[str, Floats]:
         """Measures of each run of a controller on a robot, by their titles."""
-        for (r, c), values in self.values.items():
-            if (self.study.robots[r].title, self.study.controllers[c].title) == (robot, controller):
-                return values
-        known = [f"{self.study.robots[r].title} / {self.study.controllers[c].title}" for r, c in self.values]
-        raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", known)
+        return self.values[self._numbers(robot, controller)]
+
+    def _numbers(self, robot: str, controller: str) -> tuple[int, int]:
+        """Indices of a robot and a controller into those of the study, by their titles."""
+        titles = {(self.study.robots[r].title, self.study.controllers[c].title): (r, c) for r, c in self.values}
+        if (robot, controller) not in titles:
+            known = [" / ".join(pair) for pair in titles]
+            raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", known)
+        return titles[robot, controller]
+
+    def tuned(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, float]:
+        """Return the settings with which a controller did best on the training draws, by name.
+
+        Empty where nothing was searched, or where the study's own settings did best.
+        """
+        candidates = self.candidates.get((*self._numbers(robot, controller), rate, delay))
+        return {} if candidates is None else best(candidates)
+
+    def front(self, robot: str, controller: str, rate: float, delay: float, against: str = "torque_rate") -> Front:
+        """Return the Pareto front of a controller's median error against another score, on the training draws.
+
+        Parameters
+        ----------
+        robot, controller
+            Titles.
+        rate, delay
+            Sample rate, Hz, and delay, in sample periods.
+        against
+            ``"effort"`` or ``"torque_rate"``, relative to the planned motion's, or ``"lost"``, the share of lost runs.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such score, or the study did not search gains there.
+        """
+        if against not in SCORES[2:]:
+            raise UnknownNameError("score", against, SCORES[2:])
+        key = (*self._numbers(robot, controller), rate, delay)
+        if key not in self.candidates:
+            known = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
+            raise UnknownNameError("search for gains at", f"{rate:g} Hz, delay {delay:g}", known)
+        return front(self.candidates[key], against)
 
     def unit(self, robot: str) -> str:
         """Unit of a robot's joint errors: rad, or m for a robot that only slides."""
@@ -267,14 +316,15 @@ class StudyResults:
     def cells(self, robot: str, controller: str) -> list[Cell]:
         """Return what a controller did on a robot at each sample rate and delay."""
         values = self.of_pair(robot, controller)
-        place, made = next((k, known) for k, known in enumerate(self.study.robots) if known.title == robot)
-        choice = self.study.controllers[next(c for r, c in self.values if r == place and self._title(c) == controller)]
+        place, number = self._numbers(robot, controller)
+        choice, made = self.study.controllers[number], self.study.robots[place]
         known = bench(made, self.study.factors.coulomb_velocity)
         found = []
         for rate, delay in self.study.factors.cells:
             chosen = self.runs.at(rate, delay)
             lost = int(np.isfinite(values["lost_at"][chosen]).sum())
-            poles = attained_poles(choice.kind, choice.settings, known.model, known.motion, 1.0 / rate)
+            settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
+            poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate)
             error = median(values["rms_error"][chosen])
             found.append(Cell(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
         return found
@@ -296,18 +346,15 @@ class StudyResults:
         dict
             Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`.
         """
-        place = next(k for k, known in enumerate(self.study.robots) if known.title == robot)
-        number = next(c for r, c in self.values if r == place and self._title(c) == controller)
+        place, number = self._numbers(robot, controller)
         made = bench(self.study.robots[place], self.study.factors.coulomb_velocity)
         plant = made.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
         found = {}
         for rate, delay in self.study.factors.cells:
-            law = controller_of(self.study, Part(place, number, rate, delay, 0, 0))
+            changed = self.tuned(robot, controller, rate, delay)
+            law = controller_of(self.study, Part(place, number, rate, delay, 0, 0), changed)
             found[rate, delay] = loop_margins(plant, law, made.motion, period=1.0 / rate, delay=delay)
         return found
-
-    def _title(self, controller: int) -> str:
-        return self.study.controllers[controller].title
 
     def curve(self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10) -> Curve:
         """A measure against a factor, over all values of the other factors.

@@ -89,7 +89,7 @@ def _performed(
     if not missing:
         return
     prepare(study)
-    lowered = lowered_frequencies(study)
+    lowered = lowered_frequencies(study) if study.tuning is None else []
     if lowered:
         warn(
             f"the frequency was lowered where the sample period is too long for it: {'; '.join(lowered)}. Equal poles "

@@ -245,6 +245,60 @@ class Execution:
         )
 
 
+#: Settings of a controller's rule that a search may change, in the order of its tables.
+KNOBS = ("frequency", "damping", "integral", "observer", "reaching", "learning", "disturbance")
+#: Bound on damping times period that leaves a search free.
+UNBOUNDED = 1e6
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Search for the gains of each controller, for each robot, rate and delay; see `chasles.studies.tuning`.
+
+    All controllers have the same budget, the same training draws and the same ranges. The draws of the search are not
+    those of the study.
+
+    Attributes
+    ----------
+    evaluations
+        Candidates for each controller, robot, rate and delay.
+    draws
+        Runs on which each candidate is tried.
+    seed
+        Seed of the training draws; it must differ from the design's.
+    frequency
+        Range of the natural frequency, rad/s; it ends at the Nyquist frequency of each rate.
+    damping
+        Range of the damping ratio; at least 1/√2, which regulators have.
+    integral
+        Range of the third pole as a share of the frequency, for controllers with integral action.
+    observer, reaching, learning, disturbance
+        Ranges of what single kinds have besides, see `chasles.studies.gains.LawDesign`.
+    """
+
+    evaluations: int = 40
+    draws: int = 40
+    seed: int = 1
+    frequency: Range = (2.0, 300.0)
+    damping: Range = (0.71, 2.0)
+    integral: Range = (0.1, 2.0)
+    observer: Range = (0.1, 10.0)
+    reaching: Range = (1.0, 100.0)
+    learning: Range = (0.01, 100.0)
+    disturbance: Range = (0.02, 5.0)
+
+    def __post_init__(self) -> None:
+        check_whole(self.evaluations, "evaluations", 8, 10_000)
+        check_whole(self.draws, "draws", 4, 10_000)
+        check_whole(self.seed, "seed", 0, 2**63 - 1)
+        set_fields(self, **{name: positive_ends(getattr(self, name), name) for name in KNOBS})
+
+    @property
+    def design(self) -> Design:
+        """Design of the training draws."""
+        return Design(runs=self.draws, seed=self.seed)
+
+
 def set_fields(record: Any, **values: Any) -> None:
     """Set fields of a frozen dataclass while it is made."""
     for name, value in values.items():

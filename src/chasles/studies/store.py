@@ -21,6 +21,7 @@ from chasles.studies.experiment import Part
 from chasles.studies.identity import UnidentifiedError
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
+from chasles.studies.tuning import CANDIDATES, COLUMNS
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -97,7 +98,7 @@ class Store:
         if not path.is_file():
             return None
         try:
-            return _checked(path, part, self.origin(part).digest)
+            return _checked(path, self._shapes(part), self.origin(part).digest)
         except Exception:  # a damaged archive can fail in any way
             self.damaged.append(path)
             return None
@@ -117,6 +118,14 @@ class Store:
             file.seek(0)
             _write(path, file.read())
 
+    def _shapes(self, part: Part) -> dict[str, tuple[int, ...]]:
+        """Shapes of a part's arrays by name."""
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
+        shapes["profile"] = (part.runs, len(PROFILE))
+        if self.study.tuning is not None:
+            shapes[CANDIDATES] = (self.study.tuning.evaluations, len(COLUMNS))
+        return shapes
+
     def _remove_abandoned(self) -> None:
         """Remove what processes that were killed while they wrote have left."""
         for path in self.folder.glob(f".*{_UNFINISHED}"):
@@ -125,9 +134,7 @@ class Store:
                     path.unlink()
 
 
-def _checked(path: Path, part: Part, wanted: str) -> Arrays:
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
-    shapes["profile"] = (part.runs, len(PROFILE))
+def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], wanted: str) -> Arrays:
     most = 64 * 1024 + 16 * sum(int(np.prod(shape)) for shape in shapes.values())
     if path.stat().st_size > most:
         raise ValueError("too long")

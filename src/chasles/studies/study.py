@@ -27,6 +27,8 @@ class Study(Definition):
         How the runs are drawn.
     execution
         How they are simulated.
+    tuning
+        Search for the gains of each controller on training draws; None for the controllers' own settings.
     title, description
         Text for people.
     source

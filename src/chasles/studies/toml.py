@@ -12,13 +12,13 @@ from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.studies.checks import placed, shortened
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.definition import Definition
-from chasles.studies.settings import Design, Execution, Factors
+from chasles.studies.settings import Design, Execution, Factors, Tuning
 
 S = TypeVar("S", bound=Definition)
 
 MAX_BYTES = 500_000
 MAX_TABLES = 200
-TABLES = ("study", "design", "factors", "execution", "robots", "controllers")
+TABLES = ("study", "design", "factors", "execution", "tuning", "robots", "controllers")
 STUDY_KEYS = ("title", "description")
 ROBOT_KEYS = ("robot", "title", "start", "goal", "duration", "waypoints", "times")
 CONTROLLER_KEYS = ("kind", "title", "robots")
@@ -71,6 +71,9 @@ def parse_study(cls: type[S], text: str, folder: Path) -> S:
             if name == "design":
                 _runs_or_levels(table)
             parts[name] = part(**table)
+    if "tuning" in data:
+        with placed("[tuning]"):
+            parts["tuning"] = Tuning(**_table(data["tuning"], [field.name for field in fields(Tuning)]))
     with placed("[study]"):
         about = _table(data.get("study", {}), STUDY_KEYS)
         if not isinstance(about.get("description", ""), str):

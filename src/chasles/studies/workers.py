@@ -23,6 +23,7 @@ from chasles.studies.experiment import Part, controller_of, perform
 from chasles.studies.identity import UnidentifiedError
 from chasles.studies.origin import Origin, WorkerError, origin_of
 from chasles.studies.store import Arrays
+from chasles.studies.tuning import CANDIDATES, best, tune
 
 #: A part is tried again when its worker died, this often.
 RETRIES = 3
@@ -39,7 +40,7 @@ class Performed(NamedTuple):
 
 
 def perform_part(study: Definition, part: Part) -> Performed:
-    """Make the controller of a part, and simulate and measure its runs."""
+    """Make the controller of a part, tune it if the study does, and simulate and measure its runs."""
     controller = controller_of(study, part)
     try:
         origin = origin_of(study, part, controller)
@@ -47,7 +48,11 @@ def perform_part(study: Definition, part: Part) -> Performed:
         origin = None
     with warnings.catch_warnings():
         _quiet()
-        return Performed(part, perform(study, part, controller), origin)
+        if study.tuning is None:
+            return Performed(part, perform(study, part, controller), origin)
+        candidates = tune(study, part)
+        tuned = controller_of(study, part, best(candidates))
+        return Performed(part, perform(study, part, tuned) | {CANDIDATES: candidates}, origin)
 
 
 def on_this_machine(study: Definition, missing: list[Part], workers: int | None) -> Generator[Performed]:

@@ -38,6 +38,12 @@ def study(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler, whose workers run the study.")
     ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune", help="Search each controller's gains on training draws first, as a [tuning] table does."
+        ),
+    ] = False,
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Copy the study's TOML file to FILE for editing, and exit.")
     ] = None,
@@ -58,6 +64,8 @@ def study(
 
         chasles study mazure --runs 120 --robot Panda --open
 
+        chasles study mazure --tune --robot "Mazure's arm"
+
         chasles study mazure --copy my-study.toml
 
         chasles study my-study.toml --scheduler tcp://192.168.0.10:8786
@@ -66,6 +74,8 @@ def study(
         _copy(name, copy)
         return
     chosen = _chosen(studies.load(name), runs, robots)
+    if tune and chosen.tuning is None:
+        chosen = chosen.replace(tuning=studies.Tuning())
     place = folder if folder is not None else Path(f"{Path(name).stem}-results")
     report = out if out is not None else place / "report.html"
     require_writable(out)

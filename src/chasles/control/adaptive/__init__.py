@@ -6,6 +6,7 @@ from chasles.control.adaptive.model_reference import ModelReferenceAdaptive
 from chasles.control.adaptive.natural import NaturalAdaptive
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.adaptive.tuning import adaptation_gains, perturbation_gains
 
 __all__ = [
     "CompositeAdaptive",
@@ -13,5 +14,7 @@ __all__ = [
     "ModelReferenceAdaptive",
     "NaturalAdaptive",
     "SlotineLi",
+    "adaptation_gains",
+    "perturbation_gains",
     "recursive_least_squares",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,12 @@ from chasles.control.adaptive.bounds import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
 from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import sliding
 from chasles.engine import Record, exp, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class CompositeAdaptive(SlotineLi):
@@ -95,6 +96,34 @@ class CompositeAdaptive(SlotineLi):
         if forgetting is not None:
             start["gain"] = packed(np.eye(m))
         self.initial_state = start
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        learning: float = 1.0,
+        unknown: str | Sequence[str] = "base",
+        **further: Any,
+    ) -> Self:
+        """Return the law with gains for a motion and a sample period; its filter has the designed frequency.
+
+        Parameters are those of `SlotineLi.tuned`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> float(ch.control.CompositeAdaptive.tuned(arm, motion, period=0.001).parameters["bandwidth"])
+        20.0
+        """
+        attainable = PoleDesign(robot, motion, period, frequency, damping).attainable
+        own: dict[str, Any] = {"frequency": frequency, "damping": damping, "learning": learning, "unknown": unknown}
+        return super().tuned(robot, motion, period, **(own | {"bandwidth": attainable} | further))
 
     @property
     def memory_names(self) -> tuple[str, ...]:

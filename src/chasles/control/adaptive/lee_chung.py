@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import real, reals
 from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
 from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.adaptive.tuning import perturbation_gains
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
 from chasles.engine.linear_solve import factor, solve
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class LeeChung(RobotController):
@@ -102,6 +104,47 @@ class LeeChung(RobotController):
             "last": np.zeros(size),
         }
         super().__init__(robot, parameters, start)
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        reaching: float = 10.0,
+        **further: Any,
+    ) -> Self:
+        """Return the law with weights for a motion and a sample period, by `perturbation_gains`.
+
+        Parameters
+        ----------
+        robot
+            The model that the controller believes in.
+        motion
+            The planned motion.
+        period
+            Sample period, s.
+        frequency, damping
+            Rate at which errors decay, rad/s, and damping ratio by which the period bounds it.
+        reaching
+            Rate at which s = 0 is reached, as a multiple of ``frequency``.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.LeeChung.tuned(arm, motion, period=0.001)
+        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
+        >>> bool(abs(run["error"]).mean() < 0.05)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        return cls(robot, **(perturbation_gains(design, reaching) | further))
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.control.adaptive.bounds import bounds, projected, projected_rate
 from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class SlotineLi(ContinuousLaw):
@@ -82,6 +84,53 @@ class SlotineLi(ContinuousLaw):
         start = reals(first, "initial", (count,), broadcast=True)
         own = gains(robot.n, rate=rate, damping=damping) | gains(count, adaptation=adaptation)
         super().__init__(robot, own | bounds(lower, upper, start), start)
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        learning: float = 1.0,
+        unknown: str | Sequence[str] = "base",
+        **further: Any,
+    ) -> Self:
+        """Return the law with gains for a motion and a sample period.
+
+        The gains follow from `chasles.control.adaptive.adaptation_gains`: errors decay at ``frequency``, lowered where
+        the period is too long for it, and the estimates follow as fast as the held torques can damp.
+
+        Parameters
+        ----------
+        robot
+            The model that the controller believes in.
+        motion
+            The planned motion, from whose accelerations the size of each parameter's torques follows.
+        period
+            Sample period, s.
+        frequency, damping
+            Rate at which errors decay, rad/s, and damping ratio by which the period bounds it.
+        learning
+            Factor of all adaptation gains: below 1 where torques saturate or the delay is long.
+        unknown
+            Unknown parameters, as for the class.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.SlotineLi.tuned(arm, motion, period=0.001)
+        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
+        >>> bool(abs(run["error"]).max() < 0.04)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        return cls(robot, **(adaptation_gains(design, learning, unknown) | {"unknown": unknown} | further))
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -1,0 +1,99 @@
+"""Closed-loop poles that laws of every kind can be designed for, as far as the sample period allows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real
+from chasles.cached import cached_property
+from chasles.robot import Robot
+from chasles.trajectories import JointTrajectory
+
+Floats = NDArray[np.float64]
+
+_MOMENTS = 50  # of the motion that are looked at
+
+
+@dataclass(frozen=True)
+class PoleDesign:
+    """Closed-loop poles for a model, a motion and a sample period, from which the gains of a law follow.
+
+    Attributes
+    ----------
+    model, motion
+        Model that the controller believes in, and the reference.
+    period
+        Sample period, s.
+    frequency, damping
+        Natural frequency, rad/s, and damping ratio of the error.
+    damping_times_period
+        Upper bound on the rate at which the damping acts, times the period: a sampled loop cannot damp errors much
+        faster than it samples.
+    integral
+        Third pole of laws with integral action, as a share of the frequency; 0 for no integral action.
+
+    Examples
+    --------
+    Gains of a computed-torque law with three poles at 20 rad/s, and the frequency that 30 Hz allow:
+
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> design = ch.control.PoleDesign(arm, motion, period=0.001, frequency=20.0, integral=1.0)
+    >>> design.polynomial(design.attainable)
+    (8000.0, 1200.0, 60.0)
+    >>> ch.control.PoleDesign(arm, motion, period=1 / 30, frequency=20.0).attainable
+    15.0
+    """
+
+    model: Robot
+    motion: JointTrajectory
+    period: float
+    frequency: float = 20.0
+    damping: float = 1.0
+    damping_times_period: float = 1.0
+    integral: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("period", "frequency", "damping", "damping_times_period"):
+            real(getattr(self, name), name, above=0.0)
+        real(self.integral, "integral", at_least=0.0)
+
+    @cached_property
+    def times(self) -> Floats:
+        """Some moments of the motion, s."""
+        return np.linspace(0.0, self.motion.duration, _MOMENTS)
+
+    @cached_property
+    def mass_matrices(self) -> Floats:
+        """Mass matrices along the motion, shape (k, n, n)."""
+        matrices: Floats = self.model.mass_matrix(self.motion(self.times).q)
+        return matrices
+
+    @cached_property
+    def inertia(self) -> Floats:
+        """Mean inertia of each joint along the motion, the other joints locked, shape (n,)."""
+        inertia: Floats = np.diagonal(self.mass_matrices, axis1=-2, axis2=-1).mean(axis=0)
+        return inertia
+
+    @property
+    def attainable(self) -> float:
+        """Natural frequency, rad/s, lowered as far as the sample period asks for."""
+        return min(self.frequency, self._limit)
+
+    @cached_property
+    def attainable_alone(self) -> float:
+        """Natural frequency, rad/s, of gains of single joints: coupling by the mass matrix makes their modes faster."""
+        coupling = np.linalg.eigvals(np.linalg.solve(self.mass_matrices, np.diag(self.inertia))).real.max()
+        return min(self.frequency, self._limit / float(coupling))
+
+    @property
+    def _limit(self) -> float:
+        return self.damping_times_period / ((2.0 * self.damping + self.integral) * self.period)
+
+    def polynomial(self, frequency: float) -> tuple[float, float, float]:
+        """Coefficients ki, kp, kd of the error's polynomial (s² + 2 ζ ω s + ω²)(s + κ ω)."""
+        zeta, kappa = self.damping, self.integral
+        return kappa * frequency**3, (1.0 + 2.0 * zeta * kappa) * frequency**2, (2.0 * zeta + kappa) * frequency

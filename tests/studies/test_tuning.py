@@ -1,0 +1,130 @@
+"""Each controller at its best: found on some draws, judged on others."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.studies.tiny_studies import TOML, tiny
+
+from chasles import studies
+from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.studies.results import StudyResults
+from chasles.studies.settings import KNOBS
+from chasles.studies.tuning import COLUMNS, best, front, ranges_of
+
+COST = COLUMNS.index("cost")
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, StudyResults, Path]:
+    """Results with and without search, and the folder of the former."""
+    study = tiny(runs=20, rates=[125.0], delays=[0.0, 1.0])
+    folder = tmp_path_factory.mktemp("tuned")
+    search = studies.Tuning(evaluations=20, draws=8)
+    return study.replace(tuning=search).run(folder), study.run(), folder
+
+
+def test_gains_found_on_training_draws_are_better_on_others(
+    tuned: tuple[StudyResults, StudyResults, Path],
+) -> None:
+    found, given, _ = tuned
+    table = found.candidates[0, 0, 125.0, 0.0]
+    assert table.shape == (20, len(COLUMNS))
+    assert np.isnan(table[0, : len(KNOBS)]).all()  # the study's own settings are the first candidate
+    assert np.nanmin(table[:, COST]) < table[0, COST]
+    pair = "arm", "computed torque"
+    assert (found.of_pair(*pair)["rms_error"] < given.of_pair(*pair)["rms_error"]).mean() >= 0.9
+    chosen = found.tuned(*pair, 125.0, 0.0)
+    low, high = ranges_of(studies.Tuning(), 125.0)["frequency"]
+    assert low <= chosen["frequency"] <= high
+    assert high == 300.0
+    assert ranges_of(studies.Tuning(), 10.0)["frequency"][1] == pytest.approx(np.pi * 10.0)
+    poles = found.cells(*pair)[0].poles
+    assert poles is not None
+    assert poles.frequency == pytest.approx(chosen["frequency"])
+
+
+def test_gains_that_are_given_are_not_searched(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
+    found, given, _ = tuned
+    assert found.tuned("arm", "PD", 125.0, 1.0) == {}
+    assert np.array_equal(found.of_pair("arm", "PD")["rms_error"], given.of_pair("arm", "PD")["rms_error"])
+
+
+def test_a_searched_study_goes_on_where_it_was(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
+    found, _, folder = tuned
+    assert found.study.run(folder).computed == 0
+    next(folder.glob("arm-computed-torque-*.npz")).unlink()
+    again = found.study.run(folder)
+    assert again.computed == 1
+    for key, table in found.candidates.items():
+        assert np.array_equal(again.candidates[key], table, equal_nan=True)
+    assert found.study.replace(tuning=studies.Tuning(evaluations=21, draws=8)) != found.study
+
+
+@pytest.mark.slow
+def test_processes_find_the_same_gains(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
+    found, _, _ = tuned
+    again = found.study.run(workers=2)
+    for key, table in found.candidates.items():
+        assert np.array_equal(again.candidates[key], table, equal_nan=True)
+    for pair, values in found.values.items():
+        assert np.array_equal(again.values[pair]["rms_error"], values["rms_error"])
+
+
+def test_no_candidate_beats_one_of_the_front() -> None:
+    generator = np.random.default_rng(5)
+    table = np.full((60, len(COLUMNS)), np.nan)
+    table[:, 0] = generator.uniform(2.0, 300.0, 60)
+    table[:, len(KNOBS) :] = generator.uniform(0.1, 1.0, (60, 5))
+    table[::7, COLUMNS.index("error")] = np.inf
+    x, error, settings = front(table, "torque_rate")
+    candidates = table[:, [COLUMNS.index("torque_rate"), COLUMNS.index("error")]]
+    for place in zip(x, error, strict=True):
+        assert not ((candidates < place).all(axis=1)).any()
+    beaten = [((candidates <= own).all(axis=1) & (candidates < own).any(axis=1)).any() for own in candidates]
+    assert len(x) == 60 - sum(beaten) - int(np.isinf(candidates[~np.array(beaten), 1]).sum())
+    assert len(settings) == len(x)
+    assert best(table)["frequency"] == table[np.argmin(table[:, COST]), 0]
+
+
+def test_the_report_shows_gains_and_fronts(tuned: tuple[StudyResults, StudyResults, Path], tmp_path: Path) -> None:
+    found, given, _ = tuned
+    text = found.report(tmp_path / "report.html").read_text()
+    assert "Each controller at its best" in text
+    assert "Each controller at its best" not in given.report(tmp_path / "given.html").read_text()
+    chosen = found.tuned("arm", "computed torque", 125.0, 1.0)
+    assert f"frequency {chosen['frequency']:.3g}" in text
+    figures = [json.loads(part) for part in re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)]
+    assert len(figures) == 2
+    assert sum(trace["type"] == "scatter" for trace in figures[0]["data"]) == 2 * 2 * 3
+    assert "best of 20 candidates" in found.findings().overall
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("evaluations = 3", "'evaluations' must be a whole number from 8"),
+        ("seed = 1987", "same seed, 1987"),
+        ("frequency = [0, 10]", "'frequency' must be above 0"),
+        ("frequenzy = 3", "frequenzy"),
+    ],
+)
+def test_mistakes_in_the_table_are_named(tmp_path: Path, table: str, message: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(f"{TOML}\n[tuning]\n{table}\n")
+    with pytest.raises(ChaslesError, match=re.escape(message)):
+        studies.load(path)
+
+
+def test_an_unknown_score_is_refused(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
+    found, given, _ = tuned
+    with pytest.raises(UnknownNameError, match="torque_rate"):
+        found.front("arm", "computed torque", 125.0, 0.0, "speed")
+    with pytest.raises(UnknownNameError, match="search for gains"):
+        given.front("arm", "computed torque", 125.0, 0.0)
+    with pytest.raises(ArgumentError, match="'draws'"):
+        studies.Tuning(draws=0)
