@@ -140,10 +140,10 @@ layout(location=0) in vec3 p; uniform mat4 view; uniform float size, now; out fl
 void main() { past = float(gl_VertexID) <= now ? 1.0 : 0.0; gl_Position = view * vec4(p, 1); gl_PointSize = size; }`;
 const TRACE_FRAGMENT = `#version 300 es
 precision highp float;
-in float past; out vec4 pixel;
+in float past; uniform vec3 color; out vec4 pixel;
 void main() {
   float r = length(gl_PointCoord - 0.5) * 2.0;
-  pixel = vec4(0.06, 0.44, 0.71, (1.0 - smoothstep(0.7, 1.0, r)) * mix(0.28, 0.9, past));
+  pixel = vec4(color, (1.0 - smoothstep(0.7, 1.0, r)) * mix(0.28, 0.9, past));
 }`;
 
 const COLORS = { link: [0.93, 0.935, 0.94], joint: [0.23, 0.47, 0.66], sleeve: [0.23, 0.47, 0.66], slide: [0.62, 0.66, 0.7], base: [0.5, 0.55, 0.6] };
@@ -152,6 +152,7 @@ const THEMES = {
   dark: { background: [0.075, 0.09, 0.105], plane: [0.1, 0.118, 0.136], ink: [0.26, 0.3, 0.34], shade: [0.0, 0.0, 0.0, 0.34] },
 };
 const AXES = [[[1, 0, 0], [0.85, 0.2, 0.2]], [[0, 1, 0], [0.15, 0.62, 0.3]], [[0, 0, 1], [0.15, 0.4, 0.9]]];
+const TRACE_COLOR = [0.06, 0.44, 0.71];
 const HOME_VIEW = { azimuth: -0.85, elevation: 0.42 };
 const SHADOW_LIGHT = Vector.unit([0.35, -0.3, 0.9]);
 
@@ -168,6 +169,8 @@ class RobotScene {
     this.target = [0, 0, 0];
     /** @type {{ array: WebGLVertexArrayObject, count: number } | null} Points on the path of the tool. */
     this.trace = null;
+    /** @type {{ array: WebGLVertexArrayObject, count: number, color: number[] }[]} */
+    this.otherTraces = [];
     this.frame = 0;
     this.wheelNeedsFocus = true;  // else the page cannot be scrolled past the view
     /** @type {Tool[]} What a press of the pointer may take hold of, before it turns the view. */
@@ -348,8 +351,12 @@ class RobotScene {
     this.drawParts(this.marks.filter(part => part.alpha !== undefined), places, lit);
     gl.disable(gl.CULL_FACE);
     if (this.trace) {
-      this.use("trace", { view, size: 3.2 * ratio, now: this.frame });
+      this.use("trace", { view, size: 3.2 * ratio, now: this.frame, color: TRACE_COLOR });
       this.drawMesh(this.trace, gl.POINTS);
+    }
+    for (const other of this.otherTraces) {
+      this.use("trace", { view, size: 2.4 * ratio, now: -1, color: other.color });
+      this.drawMesh(other, gl.POINTS);
     }
     gl.depthMask(true);
     if (this.overlay.length) {

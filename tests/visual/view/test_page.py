@@ -174,7 +174,7 @@ def test_robots_of_any_size_are_shown(opened: Any, joints: int, length: float) -
     tab = opened(robot)
     q, T, *_ = _shown(tab)
     np.testing.assert_allclose(T.reshape(4, 4), robot.forward_kinematics(q), atol=1e-12 * max(joints, 1))
-    assert tab.ask("document.querySelectorAll('.panels .row:not(.payload)').length") == joints
+    assert tab.ask("document.querySelectorAll('.panels .row:not(.wide)').length") == joints
     assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 20
     assert tab.ask("find('.notice').textContent") == ""
     assert tab.complaints() == []
@@ -193,7 +193,7 @@ def test_free_bases_and_balls_have_angles(opened: Any) -> None:
     np.testing.assert_allclose(T.reshape(4, 4), robot.forward_kinematics(q), atol=1e-12)
     expected = ch.geometry.rotation_z(np.pi / 2) @ ch.geometry.rotation_x(np.pi / 6)
     np.testing.assert_allclose(T.reshape(4, 4)[:3, :3], expected, atol=1e-12)
-    assert "cannot be dragged" in tab.ask("find('.panels').textContent")
+    assert tab.ask("page.mechanism.dragged")  # see test_dragging
     assert tab.complaints() == []
 
 

@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from chasles.engine import Function
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.wasm import lower
-from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.inverse_kinematics.task import Task
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot import Robot
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
 _SIZES = 1.0
 #: Masks of the tasks that dragging knows, by the name of their kernel.
 _TASKS = {"reach_pose": "pose", "reach_position": "position"}
+#: Robots of more degrees of freedom are not simulated: their equations of motion would make the page too large.
+_MOST_SIMULATED = 64
 
 
 def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
@@ -39,11 +40,13 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate`` and, if
-        the robot has inverse kinematics, ``reach_pose`` and ``reach_position``; coordinates with limits and the ranges
-        of their sliders; velocities with effort and speed limits; the payload's range, kg; constants of the inverse
-        kinematics, or the reason why there is none.
+        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if the
+        robot has inverse kinematics of its own, ``reach_pose`` and ``reach_position``; if it can be simulated,
+        ``acceleration``; if its coordinates are not independent, ``rate``, ``unit`` and ``difference``. Coordinates
+        with limits and the ranges of their sliders; velocities with effort and speed limits; the payload's range, kg;
+        constants of the inverse kinematics; reasons for what is missing.
     """
+    passive = _why_not_simulated(robot)
     functions: dict[str, Function] = {
         "frames": robot.frame_poses,
         "tool": robot.pose_and_jacobian.specialize(frame="world-aligned"),
@@ -51,10 +54,15 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "torque": robot.inverse_dynamics.specialize(vary=["payload.mass"]),
         "integrate": robot.integrate,
     }
+    if not passive:
+        functions["acceleration"] = robot.forward_dynamics.specialize(vary=["payload.mass"])
+        functions["mass"] = robot.mass_matrix.specialize(vary=["payload.mass"])
+    if not _is_plain(robot):
+        functions |= {"rate": robot.configuration_rate, "unit": robot.normalize, "difference": robot.difference}
     solvers, refusal = _solvers(robot)
     functions |= {name: solver.search for name, solver in solvers.items()}
     module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
-    lower_limits, upper_limits = position_limits(robot) if not refusal else (robot.lower_limits, robot.upper_limits)
+    lower_limits, upper_limits = position_limits(robot) if solvers else (robot.lower_limits, robot.upper_limits)
     reach = None
     if solvers:
         solver = solvers["reach_pose"]
@@ -65,6 +73,15 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
             "span": np.where(solver.ranges.moving, solver.ranges.span, 0.0).tolist(),
         }
     most = _largest_payload(robot)
+    places = {
+        name: robot.coordinate_names.index(name)
+        for joint in robot.description.coordinates
+        if not joint.has_quaternion
+        for name in joint.coordinate_names
+    }
+    floating = {
+        name for joint in robot.description.coordinates if joint.kind == "free" for name in joint.velocity_names
+    }
     return {
         "module": base64.b64encode(gzip.compress(module.binary, mtime=0)).decode("ascii"),
         "coordinates": _coordinates(robot, lower_limits, upper_limits, size),
@@ -74,26 +91,50 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
                 "unit": unit.replace("N m", "N·m"),
                 "effort": _number_or_none(robot.effort_limits[k]),
                 "speed": _number_or_none(robot.velocity_limits[k]),
+                "free": name in floating,
+                "coordinate": places.get(name),
             }
             for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.effort_units, strict=True))
         ],
         "payload": {"mass": robot.description.payload.mass, "most": most},
-        "massless": not any(link.inertia.mass for link in robot.description.links),
+        "massless": not _has_masses(robot),
         "reach": reach,
         "refusal": refusal,
+        "passive": passive,
+        "size": size,
+        "loops": len(robot.description.loops),
         "neutral": robot.neutral.tolist(),
         "home": robot.home.tolist(),
     }
+
+
+def _is_plain(robot: Robot) -> bool:
+    """Whether velocities are the rates of the coordinates."""
+    return not robot.description.loops and not any(joint.has_quaternion for joint in robot.description.coordinates)
+
+
+def _why_not_simulated(robot: Robot) -> str:
+    """Return the reason why the page cannot simulate a robot, or nothing."""
+    if robot.n == 0:
+        return "Nothing moves: this robot has no joints that move."
+    if robot.n > _MOST_SIMULATED:
+        return f"Robots of more than {_MOST_SIMULATED} degrees of freedom are not simulated on a page."
+    masses = np.asarray(robot.mass_matrix(robot.home)) if _has_masses(robot) else np.zeros((robot.n, robot.n))
+    if not np.isfinite(masses).all() or np.linalg.cond(masses) > 1e12:
+        return "The motion cannot be simulated: some joints move no mass."
+    return ""
+
+
+def _has_masses(robot: Robot) -> bool:
+    return any(link.inertia.mass for link in robot.description.links)
 
 
 def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
     """Return the inverse kinematics kernels for poses and positions, or the reason why there are none."""
     if robot.n == 0:
         return {}, "The tool cannot be dragged: this robot has no moving joints."
-    try:
-        require_plain_coordinates(robot, "inverse kinematics")
-    except ArgumentError:
-        return {}, "The tool cannot be dragged: inverse kinematics here does not support free or spherical joints."
+    if not _is_plain(robot):
+        return {}, ""  # the page takes steps of its own
     frame = RobotFrame(robot, robot.description.tool, True)
     return {name: NumericSolver(frame, Task.of(mask), None) for name, mask in _TASKS.items()}, ""
 
@@ -102,8 +143,14 @@ def _coordinates(
     robot: Robot, lower: NDArray[np.float64], upper: NDArray[np.float64], size: float
 ) -> list[dict[str, Any]]:
     """Describe each element of q; those of a quaternion have no unit, and their range is that of a unit vector."""
-    described = []
+    described: list[dict[str, Any]] = []
     units = robot.coordinate_units
+    dependent = {
+        name
+        for joint in robot.description.coordinates
+        if not set(joint.velocity_names) <= set(robot.velocity_names)
+        for name in joint.coordinate_names
+    }
     for k, (name, unit) in enumerate(zip(robot.coordinate_names, units, strict=True)):
         reach = {"rad": _HALF_TURN, "m": _SIZES * size, "": 1.0}[unit]
         low, high = float(lower[k]), float(upper[k])
@@ -111,7 +158,7 @@ def _coordinates(
         last = high if np.isfinite(high) else max(reach, low + 2 * reach if np.isfinite(low) else reach)
         described.append(
             {"name": name, "unit": unit, "low": _number_or_none(low), "high": _number_or_none(high)}
-            | {"first": first, "last": last}
+            | {"first": first, "last": last, "follows": name in dependent}
         )
     return described
 

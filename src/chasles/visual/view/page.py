@@ -25,8 +25,9 @@ _POLICY = (
     "img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
 )
 _SCRIPTS = (
-    "numbers.js", "mechanism.js", "gizmo.js", "panels.js", "player.js", "motion.js", "pendant.js", "link.js", "view.js",
-)  # fmt: skip
+    *("numbers.js", "mechanism.js", "gizmo.js", "panels.js", "player.js", "motion.js", "simulation.js"),
+    *("pendant.js", "link.js", "view.js"),
+)
 
 
 def view_page(

@@ -19,7 +19,8 @@ class Gizmo {
     this.released = released;
     this.shown = true;
     this.turns = true;
-    this.inTool = false;
+    /** @type {(k: number) => number[]} Axes along which the handles stand. */
+    this.axes = k => [0, 1, 2].map(j => Number(j === k));
     /** @type {number[]} */
     this.T = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
     /** @type {{ kind: string, axis: number } | null} */
@@ -29,10 +30,7 @@ class Gizmo {
   get origin() { return [this.T[3], this.T[7], this.T[11]]; }
 
   /** Direction of a handle's axis in the world. @param {number} k */
-  axis(k) {
-    const T = this.held ? this.start : this.T;
-    return this.inTool ? [T[k], T[4 + k], T[8 + k]] : [0, 1, 2].map(j => Number(j === k));
-  }
+  axis(k) { return this.held ? this.heldAxes[k] : this.axes(k); }
 
   get length() { return GIZMO_PIXELS * 2 * Math.tan(0.3) * this.scene.distance / (this.scene.canvas.clientHeight || 1); }
 
@@ -79,12 +77,14 @@ class Gizmo {
   begin(event) {
     if (!this.shown) return false;
     const [x, y] = this.place(event), within = event.pointerType === "touch" ? 24 : 11;
-    let nearest = within;
+    let nearest = within, found = null;
     for (const { kind, axis, points } of this.handles()) {
       const distance = Math.min(...points.map(p => Math.hypot(p[0] - x, p[1] - y))) - (kind === "ball" ? 4 : 0);
-      if (distance < nearest) { nearest = distance; this.held = { kind, axis }; }
+      if (distance < nearest) { nearest = distance; found = { kind, axis }; }
     }
-    if (!this.held) return false;
+    if (!found) return false;
+    this.heldAxes = [0, 1, 2].map(k => this.axes(k));
+    this.held = found;
     this.start = [...this.T];
     /** @type {any} Where the handle was taken: a number or a point. */
     this.grip = this.held.kind === "ball" ? this.inPlane(x, y) : this.held.kind === "arrow" ? this.along(x, y) : this.around(x, y);

@@ -2,13 +2,15 @@
 "use strict";
 
 /**
- * @typedef {{ name: string, unit: string, low: number | null, high: number | null, first: number, last: number }} Coordinate
+ * @typedef {{ name: string, unit: string, low: number | null, high: number | null, first: number, last: number, follows: boolean }} Coordinate
  * @typedef {{ q: Float64Array, reached: boolean, distance: number, angle: number }} Reached
  */
 
 const FAR = 1e9;  // squared error before the first step; see State.at in chasles.inverse_kinematics.iteration
 const TOLERANCE = [1e-9, 1e-9];
 const DRAG_STEPS = 60;
+const LONGEST_STEP = 0.3;  // rad or m, of one step of dragging
+const CLOSING_STEP = 0.05;  // rad or m, between configurations whose loops are closed one after the other
 
 class Mechanism {
   /** @param {any} data @param {ChaslesProgram} program */
@@ -18,6 +20,10 @@ class Mechanism {
     /** @type {Coordinate[]} */
     this.coordinates = data.coordinates;
     this.n = data.velocities.length;
+    /** Whether velocities are the rates of the coordinates. */
+    this.plain = !program.kernels.has("unit");
+    /** Whether dragging leaves a floating base where it is. */
+    this.pinned = true;
     /** Where quaternions begin among the coordinates. @type {number[]} */
     this.quaternions = [];
     for (let k = 0; k < this.coordinates.length; k++) if (this.coordinates[k].unit === "") { this.quaternions.push(k); k += 3; }
@@ -49,7 +55,7 @@ class Mechanism {
    * @returns {Float64Array | null}
    */
   torque(motion, mass) {
-    if (this.quaternions.length) return null;
+    if (!this.plain) return null;
     return this.program.run("torque", { ...motion, "payload.mass": mass }).tau;
   }
 
@@ -70,19 +76,52 @@ class Mechanism {
 
   /** The nearest configuration within the limits. @param {ArrayLike<number>} q */
   clamped(q) {
-    return Float64Array.from(q, (x, k) => Math.min(this.coordinates[k].high ?? Infinity, Math.max(this.coordinates[k].low ?? -Infinity, x)));
+    const inside = Float64Array.from(q, (x, k) => this.coordinates[k].follows ? x :
+      Math.min(this.coordinates[k].high ?? Infinity, Math.max(this.coordinates[k].low ?? -Infinity, x)));
+    return this.data.loops && inside.some((x, k) => x !== q[k]) ? this.normalized(inside) : inside;
   }
 
-  /** The same with quaternions of unit length. @param {Float64Array} q */
-  normalized(q) {
-    for (const k of this.quaternions) {
-      const size = Math.hypot(q[k], q[k + 1], q[k + 2], q[k + 3]) || 1;
-      for (let j = 0; j < 4; j++) q[k + j] /= size;
+  /** The same with quaternions of unit length and closed loops. @param {Float64Array} q @returns {Float64Array} */
+  normalized(q) { return this.plain ? q : this.program.run("unit", { q }).q_unit; }
+
+  /**
+   * The configuration on the way to another one whose independent coordinates are as near to it as its loops let them.
+   * @param {Float64Array} from closed @param {Float64Array} to
+   */
+  closed(from, to) {
+    if (!this.data.loops) return to;
+    const way = to.map((x, k) => this.coordinates[k].follows ? 0 : x - from[k]);
+    const steps = Math.max(1, Math.ceil(Math.max(...way.map(Math.abs)) / CLOSING_STEP));
+    let q = from;
+    for (let k = 1; k <= steps; k++) {
+      const next = this.normalized(q.map((x, j) => this.coordinates[j].follows ? x : from[j] + way[j] * k / steps));
+      if (!next.every(Number.isFinite)) break;
+      q = next;
     }
     return q;
   }
 
-  get dragged() { return Boolean(this.data.reach); }
+  /** Displacement from one configuration to another, in velocities. @param {ArrayLike<number>} q0 @param {ArrayLike<number>} q1 @returns {Float64Array} */
+  difference(q0, q1) {
+    return this.plain ? Float64Array.from(q0, (x, k) => q1[k] - x) : this.program.run("difference", { q0, q1 }).v;
+  }
+
+  /** Rates of the coordinates. @param {ArrayLike<number>} q @param {Float64Array} qd @returns {Float64Array} */
+  rate(q, qd) { return this.plain ? qd : this.program.run("rate", { q, qd }).q_rate; }
+
+  /** Accelerations under torques. @param {ArrayLike<number>} q @param {ArrayLike<number>} qd @param {ArrayLike<number>} tau @param {number} mass @returns {Float64Array} */
+  acceleration(q, qd, tau, mass) { return this.program.run("acceleration", { q, qd, tau, "payload.mass": mass }).qdd; }
+
+  /** Diagonal of the mass matrix. @param {ArrayLike<number>} q @param {number} mass */
+  inertia(q, mass) {
+    const M = this.program.run("mass", { q, "payload.mass": mass }).M;
+    return Float64Array.from({ length: this.n }, (_, k) => M[k * this.n + k]);
+  }
+
+  get dragged() { return this.n > 0; }
+
+  /** Joints that dragging moves. */
+  get draggedJoints() { return this.data.velocities.filter(({ free }) => !(free && this.pinned)).length; }
 
   /**
    * Configuration near q that brings the tool to a pose, or as near to it as steps from q lead.
@@ -90,6 +129,7 @@ class Mechanism {
    * @returns {Reached}
    */
   reach(q, goal, turns) {
+    if (!this.data.reach) return this.reachBySteps(q, goal, turns);
     // No joint range to start anew in: a search that is stuck starts again from q, and does not jump elsewhere.
     return this.search(q, goal, turns, DRAG_STEPS, Array.from(q), Array.from(q, () => 0));
   }
@@ -109,9 +149,87 @@ class Mechanism {
       shift: start.map(() => 0.5), posture: start, max_iterations: steps,
     });
     const done = found.done > 0, next = found.state_next.slice(done ? 0 : n, done ? n : 2 * n);
-    const T = this.tool(next).T, R = [0, 1, 2].flatMap(i => [0, 1, 2].map(j => [0, 1, 2].reduce((s, k) => s + T[4 * k + i] * goal[4 * k + j], 0)));
-    const sine = 0.5 * Math.hypot(R[7] - R[5], R[2] - R[6], R[3] - R[1]);
-    return { q: next, reached: done, distance: Math.hypot(T[3] - goal[3], T[7] - goal[7], T[11] - goal[11]),
-      angle: Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1)) };
+    const { distance, angle } = poseError(this.tool(next).T, goal);
+    return { q: next, reached: done, distance, angle };
   }
+
+  /**
+   * The same for joints with quaternions and for closed loops: damped steps along the tool's Jacobian (Levenberg-Marquardt).
+   * @param {ArrayLike<number>} q @param {ArrayLike<number>} goal @param {boolean} turns
+   * @returns {Reached}
+   */
+  reachBySteps(q, goal, turns) {
+    const arm = 0.3 * this.data.size;
+    const at = configuration => {
+      const { T, J } = this.tool(configuration), { turn, shift, distance, angle } = poseError(T, goal);
+      const error = turns ? [...turn.map(x => arm * x), ...shift] : shift;
+      return { q: configuration, J, error, size: Math.hypot(...error), distance, angle, excess: this.excess(configuration) };
+    };
+    let now = at(Float64Array.from(q)), damping = 1e-4;
+    for (let k = 0; k < DRAG_STEPS && now.size > 1e-9 * this.data.size && damping < 1e6; k++) {
+      const next = this.moved(now.q, this.dampedStep(now.q, now.J, now.error, damping, turns, arm));
+      const there = next.every(Number.isFinite) ? at(next) : now;
+      if (there.size < now.size && there.excess <= now.excess + 1e-9) {
+        now = there;
+        damping = Math.max(1e-9, damping / 8);
+      } else damping *= 6;
+    }
+    return { q: now.q, reached: now.distance < 1e-6 * this.data.size && (!turns || now.angle < 1e-6), distance: now.distance, angle: now.angle };
+  }
+
+  /** Amount by which coordinates that follow others pass their limits. @param {ArrayLike<number>} q */
+  excess(q) {
+    return this.coordinates.reduce((sum, { low, high, follows }, k) =>
+      follows ? sum + Math.max(0, q[k] - (high ?? Infinity), (low ?? -Infinity) - q[k]) : sum, 0);
+  }
+
+  /** Displacement v that makes (J v − e)² + damping v² least, with joints that a limit stops left out. */
+  dampedStep(q, J, error, damping, turns, arm) {
+    const { n } = this, rows = error.length, { velocities } = this.data;
+    const row = (i, k) => turns ? J[i * n + k] * (i < 3 ? arm : 1) : J[(i + 3) * n + k];
+    const moves = velocities.map(({ free }) => !(free && this.pinned));
+    const v = new Float64Array(n);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const A = Array.from({ length: rows }, (_, i) => Array.from({ length: rows }, (_, j) => {
+        let sum = i === j ? damping * this.data.size ** 2 : 0;
+        for (let k = 0; k < n; k++) if (moves[k]) sum += row(i, k) * row(j, k);
+        return sum;
+      }));
+      const y = solved(A, error);
+      for (let k = 0; k < n; k++) v[k] = moves[k] ? y.reduce((sum, x, i) => sum + x * row(i, k), 0) : 0;
+      const largest = Math.max(...v.map(Math.abs), 1e-300);
+      if (largest > LONGEST_STEP) for (let k = 0; k < n; k++) v[k] *= LONGEST_STEP / largest;
+      let stopped = false;
+      velocities.forEach(({ coordinate }, k) => {
+        if (coordinate === null || !moves[k]) return;
+        const { low, high } = this.coordinates[coordinate];
+        if ((v[k] > 0 && q[coordinate] >= (high ?? Infinity)) || (v[k] < 0 && q[coordinate] <= (low ?? -Infinity))) { moves[k] = false; stopped = true; }
+      });
+      if (!stopped) break;
+    }
+    return v;
+  }
+}
+
+/** Rotation vector and shift in the world that lead from a pose to another, both row by row, and their sizes. @param {ArrayLike<number>} T @param {ArrayLike<number>} goal */
+function poseError(T, goal) {
+  const R = [0, 1, 2].flatMap(i => [0, 1, 2].map(j => [0, 1, 2].reduce((s, k) => s + goal[4 * i + k] * T[4 * j + k], 0)));
+  const axis = [R[7] - R[5], R[2] - R[6], R[3] - R[1]], sine = 0.5 * Math.hypot(...axis), angle = Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1));
+  const shift = [3, 7, 11].map(k => goal[k] - T[k]);
+  // Half a turn has no axis here; any will do to leave it.
+  const turn = sine > 1e-12 ? axis.map(x => 0.5 * x * angle / sine) : angle > 1 ? [angle, 0, 0] : [0, 0, 0];
+  return { turn, shift, distance: Math.hypot(...shift), angle };
+}
+
+/** Solution of A y = b for a symmetric positive definite A, by Cholesky's factors. @param {number[][]} A @param {number[]} b */
+function solved(A, b) {
+  const n = b.length, L = A.map(() => new Array(n).fill(0)), y = [...b];
+  for (let j = 0; j < n; j++) for (let i = j; i < n; i++) {
+    let sum = A[i][j];
+    for (let k = 0; k < j; k++) sum -= L[i][k] * L[j][k];
+    L[i][j] = i === j ? Math.sqrt(Math.max(sum, 1e-300)) : sum / L[j][j];
+  }
+  for (let i = 0; i < n; i++) { for (let k = 0; k < i; k++) y[i] -= L[i][k] * y[k]; y[i] /= L[i][i]; }
+  for (let i = n - 1; i >= 0; i--) { for (let k = i + 1; k < n; k++) y[i] -= L[k][i] * y[k]; y[i] /= L[i][i]; }
+  return y;
 }

@@ -50,7 +50,7 @@ function shortNames(names) {
 class Control {
   /**
    * @param {string} name @param {string} unit @param {number} first @param {number} last
-   * @param {{ low: number, high: number }} limits
+   * @param {{ low: number, high: number, follows: boolean }} limits Limits, and whether loops move it.
    * @param {(q: Float64Array) => number} get @param {(q: Float64Array, value: number) => void} set
    */
   constructor(name, unit, first, last, limits, get, set) {
@@ -74,15 +74,15 @@ class Control {
   static all(coordinates) {
     const controls = [];
     for (let k = 0; k < coordinates.length; k++) {
-      const { name, unit, first, last, low, high } = coordinates[k], index = k;
+      const { name, unit, first, last, low, high, follows } = coordinates[k], index = k;
       if (unit !== "") {
-        controls.push(new Control(name, unit === "rad" ? "°" : "mm", first, last, { low: low ?? -Infinity, high: high ?? Infinity },
+        controls.push(new Control(name, unit === "rad" ? "°" : "mm", first, last, { low: low ?? -Infinity, high: high ?? Infinity, follows },
           q => q[index], (q, value) => { q[index] = value; }));
         continue;
       }
       const joint = name.replace(/\.?qw$/, "");
       ["roll", "pitch", "yaw"].forEach((turn, j) => controls.push(new Control(`${joint} ${turn}`, "°", j === 1 ? -Math.PI / 2 : -Math.PI,
-        j === 1 ? Math.PI / 2 : Math.PI, { low: -Infinity, high: Infinity },
+        j === 1 ? Math.PI / 2 : Math.PI, { low: -Infinity, high: Infinity, follows },
         q => Rotation.toRollPitchYaw(Rotation.fromQuaternion([...q.slice(index, index + 4)]))[j],
         (q, value) => {
           const angles = Rotation.toRollPitchYaw(Rotation.fromQuaternion([...q.slice(index, index + 4)]));
@@ -99,7 +99,7 @@ class JointPanel {
   /** @param {Mechanism} mechanism @param {(q: Float64Array) => void} changed */
   constructor(mechanism, changed) {
     this.controls = Control.all(mechanism.coordinates);
-    this.changed = changed;
+    this.changed = q => changed(mechanism.closed(this.q, q));
     /** @type {Float64Array} */
     this.q = Float64Array.from(mechanism.data.q);
     const names = shortNames(this.controls.map(control => control.name));
@@ -116,7 +116,7 @@ class JointPanel {
       make("button", { type: "button", class: "go-zero", title: "All joints at zero", onclick: go(data.neutral) }, "Zero"),
       make("button", { type: "button", class: "go-random", title: "A random configuration within the limits", onclick: () => {
         const q = this.q.slice();
-        for (const control of this.controls) control.set(q, control.first + Math.random() * (control.last - control.first));
+        for (const control of this.controls.filter(({ limits }) => !limits.follows)) control.set(q, control.first + Math.random() * (control.last - control.first));
         this.changed(q);
       } }, "Random"));
   }
@@ -129,7 +129,7 @@ class JointPanel {
       control.set(q, Math.min(limits.high, Math.max(limits.low, value)));
       this.changed(q);
     };
-    const range = make("input", { type: "range", min: first * scale, max: last * scale, step: "any", "aria-label": name,
+    const range = make("input", { type: "range", min: first * scale, max: last * scale, step: "any", "aria-label": name, disabled: limits.follows,
       oninput: () => set(Number(range.value) / scale) });
     // Steps by keys, as the slider's own are too coarse.
     range.addEventListener("keydown", event => {
@@ -138,13 +138,13 @@ class JointPanel {
       event.preventDefault();
       set(control.get(this.q) + way * (event.shiftKey ? 50 : 10) * step / scale);
     });
-    const number = make("input", { type: "number", step, "aria-label": `${name} in ${unit}`, onchange: () => {
+    const number = make("input", { type: "number", step, "aria-label": `${name} in ${unit}`, disabled: limits.follows, onchange: () => {
       const value = Number(number.value);
       if (number.value.trim() !== "" && Number.isFinite(value)) set(value / scale);
       else this.show(this.q);
     } });
     const limit = x => Number.isFinite(x) ? fixedNumber(x * scale, control.decimals) : "none";
-    const title = `${name}: from ${limit(limits.low)} to ${limit(limits.high)} ${unit}`;
+    const title = limits.follows ? `${name} follows the joints that move it` : `${name}: from ${limit(limits.low)} to ${limit(limits.high)} ${unit}`;
     const element = make("div", { class: "row", title }, make("span", { class: "name" }, shown), number, make("span", { class: "unit" }, unit), range);
     return { element, range, number, control };
   }
@@ -162,6 +162,8 @@ class JointPanel {
   }
 }
 
+const MOST_FRAMES = 100;
+
 class ToolPanel {
   /** @param {ViewPage} page */
   constructor(page) {
@@ -175,16 +177,21 @@ class ToolPanel {
     this.status = make("p", { class: "status", role: "status" });
     const dragging = mechanism.dragged ? [
       choice("Drag", [["pose", "position and orientation"], ["position", "position only"]], value => { gizmo.turns = value === "pose"; redraw(); }),
-      choice("Handles", [["world", "along the world's axes"], ["tool", "along the tool's axes"]], value => { gizmo.inTool = value === "tool"; redraw(); }),
+      choice("Handles", [["world", "along the world's axes"], ["tool", "along the tool's axes"],
+        ...mechanism.data.frameNames.slice(0, MOST_FRAMES).map((name, k) => [String(k), `along the axes of ${name}`])],
+      value => { page.frame = value; redraw(); }),
     ] : [make("p", { class: "quiet" }, mechanism.data.refusal)];
     this.element = section("Tool", true, table, this.status, ...dragging,
       make("div", { class: "checks" },
         mechanism.dragged ? checkbox("handles", true, on => { gizmo.shown = on; redraw(); }) : "",
+        mechanism.data.velocities.some(({ free }) => free) && mechanism.data.velocities.some(({ free }) => !free) ?
+          checkbox("base stays", true, on => { mechanism.pinned = on; redraw(); }) : "",
         checkbox("frames", false, on => { page.options.frames = on; redraw(); }),
         checkbox("velocity ellipsoid", false, on => { page.options.ellipsoid = on; redraw(); })),
       this.dexterity);
     const drag = this.element.querySelector("select");
-    if (drag && mechanism.data.reach.span.filter(Boolean).length < 6) { drag.value = "position"; gizmo.turns = false; }
+    if (mechanism.data.velocities.every(({ free }) => free)) mechanism.pinned = false;
+    if (drag && (mechanism.data.reach ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints) < 6) { drag.value = "position"; gizmo.turns = false; }
   }
 
   /** @param {ArrayLike<number>} T @param {{ lengths: number[] }} ellipsoid */
@@ -215,9 +222,12 @@ class TorquePanel {
       oninput: () => changed(Number(range.value)) });
     this.range = range;
     const note = massless ? "The links have no masses: only the payload counts." : "";
-    this.element = section("Torques against gravity", true, make("div", { class: "row payload" }, make("span", { class: "name" }, "payload"), this.mass, make("span", { class: "unit" }, "kg"), range),
+    this.element = section("Torques against gravity", true, make("div", { class: "row wide" }, make("span", { class: "name" }, "payload"), this.mass, make("span", { class: "unit" }, "kg"), range),
       note ? make("p", { class: "quiet" }, note) : "", ...this.rows.map(row => row.element));
   }
+
+  /** @param {string} text */
+  title(text) { this.element.querySelector("summary").textContent = text; }
 
   /** @param {ArrayLike<number>} tau @param {number} mass */
   show(tau, mass) {

@@ -25,15 +25,19 @@ class Pendant {
     this.playButton = make("button", { type: "button", class: "play-waypoints", onclick: () => this.play() }, "Play");
     this.saveButtons = [["TOML", "toml"], ["CSV", "csv"], ["Python", "py"]].map(([text, suffix]) =>
       make("button", { type: "button", class: `save-${suffix}`, onclick: () => this.save(suffix) }, text));
+    this.simulateButton = make("button", { type: "button", class: "simulate", onclick: () => this.simulate() }, "Simulate");
+    /** @type {any} Options and result of the last simulation of the motion. */
+    this.simulated = null;
     const jog = page.mechanism.dragged ? [
       choice("Step", JOG_STEPS.map(([name, text]) => [String(name), String(text)]), value => { this.step = JOG_STEPS.find(([name]) => name === value); }),
       make("div", { class: "jog" }, ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, false))),
         ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, true)))),
-      make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
-      this.branch, this.found,
+      ...(page.data.reach ? [
+        make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
+        this.branch, this.found] : []),
     ] : [];
     this.element = section("Teach", true, ...jog, make("h3", {}, "Waypoints"),
-      make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton),
+      make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton, page.data.passive || !page.mechanism.plain ? "" : this.simulateButton),
       this.list,
       choice("Motion", [["stops", "stops at each waypoint (quintic)"], ["through", "passes through (cubic spline)"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
       make("label", { class: "choice" }, make("span", {}, "Speed"), this.speed),
@@ -52,7 +56,7 @@ class Pendant {
   /** Moves the tool by a step along or about an axis of the handles. */
   jog(axis, way, turns) {
     const { gizmo, mechanism, q } = this.page, goal = [...mechanism.tool(q).T];
-    const a = gizmo.inTool ? [goal[axis], goal[4 + axis], goal[8 + axis]] : [0, 1, 2].map(k => Number(k === axis));
+    const a = gizmo.axis(axis);
     if (turns) {
       const R = Rotation.times(Rotation.about(a, way * Number(this.step[3]) * DEGREE), [0, 1, 2].flatMap(i => goal.slice(4 * i, 4 * i + 3)));
       for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) goal[4 * i + j] = R[3 * i + j];
@@ -96,7 +100,8 @@ class Pendant {
         button("×", "Delete waypoint", () => { this.waypoints.splice(k, 1); this.changed(); }));
     }));
     const none = this.waypoints.length < 2;
-    for (const button of [this.playButton, ...this.saveButtons]) button.disabled = none;
+    this.simulated = null;
+    for (const button of [this.playButton, this.simulateButton, ...this.saveButtons]) button.disabled = none;
     this.report.textContent = "";
   }
 
@@ -121,6 +126,29 @@ class Pendant {
     page.player.play();
   }
 
+  /** Lets the robot follow the motion under the controller that is chosen, and plays what it did. */
+  simulate() {
+    const motion = this.motion(), { page } = this, { mechanism } = page;
+    page.simulation.stop();
+    const found = page.simulation.follow(motion), { error, joint, time } = found.worst, { coordinates } = mechanism;
+    this.simulated = { ...page.simulation.options, loop: found.loop };
+    const amount = coordinates[joint].unit === "rad" ? `${shortNumber(error / DEGREE)}°` : `${shortNumber(1000 * error)} mm`;
+    this.report.textContent = !found.finite ? `The simulation stopped at ${found.time.toFixed(2)} s: its numbers are not finite any more.` :
+      `Largest error: ${amount} of ${coordinates[joint].name} at ${time.toFixed(2)} s.` + (found.saturated ? ` A torque was at its limit for ${found.saturated.toFixed(2)} s.` : "");
+    page.playMotion({ times: found.times, runs: [{ label: "simulated", q: found.q }, { label: "planned", q: found.wanted }] });
+    page.player.play();
+  }
+
+  /** Lines of Python that repeat the last simulation of the motion. */
+  get simulationText() {
+    if (!this.simulated) return "";
+    const { law, bandwidth, mass, limited, loop } = this.simulated, list = values => `[${Array.from(values, String).join(", ")}]`;
+    const gains = law === "pd" ? `ch.PDGravity(loaded, kp=${list(loop.kp)}, kd=${list(loop.kd)})` : `ch.ComputedTorque(loaded, kp=${bandwidth ** 2}, kd=${2 * bandwidth})`;
+    return `    loaded = arm.with_payload(${mass})  # kg\n    law = ${gains}\n` +
+      (loop.viscous.some(Boolean) ? `    plant = ch.Plant(loaded, friction=ch.Friction(loaded, viscous=${list(loop.viscous)}))\n` : "    plant = loaded\n") +
+      `    run = ch.simulate(plant, law, motion, integrator="rk4", substeps=1, effort_limits=${limited ? "True" : "False"})\n    print(run.metrics())\n`;
+  }
+
   /** Text of a file that reproduces the motion. @param {string} suffix */
   text(suffix) {
     const { times, waypoints, kind } = this.motion(), { name, source, coordinates } = this.page.data;
@@ -134,13 +162,15 @@ class Pendant {
     if (suffix === "toml") {
       return `# Waypoints that were taught on a page of Chasles; s, rad and m.\nrobot = ${quoted(name)}\nmotion = ${quoted(kind)}\n` +
         `coordinates = [${names.map(x => quoted(x)).join(", ")}]\nunits = [${units.map(x => quoted(x)).join(", ")}]\n` +
-        `times = ${numbers(times)}\nwaypoints = [\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n`;
+        `times = ${numbers(times)}\nwaypoints = [\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n` +
+        (this.simulated ? `\n[simulation]\ncontroller = ${quoted(this.simulated.law)}\nbandwidth = ${numbers([this.simulated.bandwidth]).slice(1, -1)}\n` +
+          `friction = ${numbers([this.simulated.damping]).slice(1, -1)}\npayload = ${numbers([this.simulated.mass]).slice(1, -1)}\n` : "");
     }
     const call = kind === "stops" ? "ch.HermiteSpline(times, waypoints, 0.0, 0.0)  # rests at each waypoint" : "ch.CubicSpline(times, waypoints)  # rests at both ends";
     return `"""Motion of robot ${quoted(name).slice(1, -1).replaceAll('"', "'")}, taught on a page of Chasles."""\n\nimport chasles as ch\n\n` +
       `arm = ch.load(${quoted(source)})${source.endsWith(".toml") ? "  # the robot of the page, written by arm.to_toml" : ""}\n` +
       `times = ${numbers(times)}  # s\nwaypoints = [  # ${names.map(x => quoted(x).slice(1, -1)).join(", ")}; rad, m\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n` +
-      `motion = ${call}\n\nif __name__ == "__main__":\n    print(motion.check(arm))\n`;
+      `motion = ${call}\n\nif __name__ == "__main__":\n    print(motion.check(arm))\n${this.simulationText}`;
   }
 
   /** @param {string} suffix */

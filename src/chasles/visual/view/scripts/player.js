@@ -2,6 +2,7 @@
 "use strict";
 
 const TRACE_POINTS = 600;
+const MOST_TOGETHER = 8;
 
 class Player {
   /** @param {ViewPage} page @param {{ times: number[], runs: { label: string, q: number[] }[] }} recording */
@@ -17,14 +18,22 @@ class Player {
     this.clock = make("output", { class: "clock" });
     this.speed = choice("Speed", [["1", "1 ×"], ["0.25", "¼ ×"], ["0.5", "½ ×"], ["2", "2 ×"]], () => {}).querySelector("select");
     const which = runs.length > 1 ? choice("Run", runs.map(({ label }, k) => [String(k), label]), value => this.select(Number(value))) : "";
-    this.element = section("Motion", true, which,
+    const together = runs.length > 1 ? make("div", { class: "checks" }, checkbox("all together", runs.length <= 3, on => { this.together = on; this.drawTrace(); this.seek(this.time); })) : "";
+    this.together = runs.length > 1 && runs.length <= 3;
+    this.element = section("Motion", true, which, together,
       make("div", { class: "player" }, this.button, this.slider, this.clock, this.speed));
     this.select(0, false);
   }
 
+  /** Configurations of the other runs. */
+  get ghosts() { return this.together && this.time !== undefined ? this.others.map(run => this.at(this.time, run)) : []; }
+
+  /** Numbers of the other runs that are shown. */
+  get others() { return this.runs.map((_, k) => k).filter(k => k !== this.run).slice(0, MOST_TOGETHER); }
+
   /** Configuration at a time. @param {number} time */
-  at(time) {
-    const { times } = this, n = this.page.q.length, { q } = this.runs[this.run];
+  at(time, run = this.run) {
+    const { times } = this, n = this.page.q.length, { q } = this.runs[run];
     let low = 0, high = times.length - 1;
     while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= time) low = middle; else high = middle; }
     const span = times[high] - times[low], f = span > 0 ? Math.min(1, Math.max(0, (time - times[low]) / span)) : 0;
@@ -43,13 +52,17 @@ class Player {
   drawTrace() {
     const { scene, mechanism } = this.page;
     if (!scene) return;
-    const { times } = this, count = Math.min(TRACE_POINTS, times.length * 20);
-    const points = new Float32Array(3 * count), first = times[0], last = times[times.length - 1];
-    for (let k = 0; k < count; k++) {
-      const { T } = mechanism.tool(this.at(first + (last - first) * k / Math.max(count - 1, 1)));
-      points.set([T[3], T[7], T[11]], 3 * k);
-    }
-    scene.setTrace(points);
+    const { times } = this, count = Math.min(TRACE_POINTS, times.length * 20), first = times[0], last = times[times.length - 1];
+    const path = run => {
+      const points = new Float32Array(3 * count);
+      for (let k = 0; k < count; k++) {
+        const { T } = mechanism.tool(this.at(first + (last - first) * k / Math.max(count - 1, 1), run));
+        points.set([T[3], T[7], T[11]], 3 * k);
+      }
+      return points;
+    };
+    scene.setTrace(path(this.run));
+    scene.setOtherTraces(this.together ? this.others.map((run, k) => ({ points: path(run), color: GHOST_COLORS[(k + 1) % GHOST_COLORS.length] })) : []);
   }
 
   /** @param {number} time */
@@ -64,6 +77,7 @@ class Player {
 
   play() {
     const [first, last] = [this.times[0], this.times[this.times.length - 1]];
+    this.page.simulation?.stop();
     this.playing = true;
     this.button.textContent = "Pause";
     if ((this.time ?? first) >= last) this.seek(first);

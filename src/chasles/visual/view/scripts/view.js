@@ -32,7 +32,16 @@ class LiveScene extends RobotScene {
     this.trace = points.length ? this.mesh(points, [3]) : null;
   }
 
-  restored() { if (this.points) this.setTrace(this.points); }
+  /** Paths of other motions, each in its color. @param {{ points: Float32Array, color: number[] }[]} traces */
+  setOtherTraces(traces) {
+    this.others = traces;
+    this.otherTraces = traces.map(({ points, color }) => ({ ...this.mesh(points, [3]), color }));
+  }
+
+  restored() {
+    if (this.points) this.setTrace(this.points);
+    if (this.others) this.setOtherTraces(this.others);
+  }
 
   posesNow() { return this.places; }
 
@@ -59,6 +68,8 @@ class ViewPage {
   constructor(data, mechanism) {
     this.data = data;
     this.mechanism = mechanism;
+    /** @type {string} Frame along whose axes the handles stand: world, tool or the number of a frame. */
+    this.frame = "world";
     this.options = { frames: false, ellipsoid: false };
     /** @type {Part[]} */
     this.frameParts = [];
@@ -67,6 +78,8 @@ class ViewPage {
     this.q = Float64Array.from(data.q);
     /** @type {Float64Array[]} Other configurations for the pose of the tool. */
     this.branchGhosts = [];
+    /** @type {SimulationPanel} */
+    this.simulation = null;
     this.noticeText = document.querySelector(".notice");
     /** @type {((q: Float64Array) => void)[]} */
     this.listeners = [];
@@ -75,9 +88,10 @@ class ViewPage {
     this.torques = new TorquePanel(mechanism, mass => { this.mass = mass; this.refresh(); });
     this.tool = new ToolPanel(this);
     this.pendant = new Pendant(this);
+    this.simulation = new SimulationPanel(this);
     /** @type {Player | null} */
     this.player = null;
-    document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element, this.pendant.element);
+    document.querySelector(".panels").append(this.joints.element, this.tool.element, this.torques.element, this.simulation.element, this.pendant.element);
     if (data.notes.length) document.querySelector(".panels").append(make("p", { class: "quiet missing" }, data.notes.join(". ") + "."));
     this.addCameras();
     this.chooseTheme();
@@ -90,7 +104,8 @@ class ViewPage {
   /** The picture, or one sentence in its place. */
   openScene() {
     const canvas = document.querySelector("canvas");
-    this.gizmo = /** @type {Gizmo} */ ({ turns: true, inTool: false, shown: true, T: [], parts: () => [] });
+    /** @type {Gizmo} */
+    this.gizmo = /** @type {any} */ ({ turns: true, axes: () => [], axis: k => this.handleAxes(k), shown: true, T: [], parts: () => [] });
     try {
       this.scene = new LiveScene(canvas, this.data.scene);
     } catch (error) {
@@ -102,6 +117,7 @@ class ViewPage {
     }
     this.scene.notice = text => this.notice(text);
     this.gizmo = new Gizmo(this.scene, goal => this.drag(goal), () => this.refresh());
+    this.gizmo.axes = k => this.handleAxes(k);
     this.gizmo.shown = this.mechanism.dragged;
     this.scene.handles = () => [...this.frameParts, ...this.gizmo.parts()];
     if (this.mechanism.dragged) this.scene.tools.push(this.gizmo);
@@ -119,6 +135,11 @@ class ViewPage {
   /** Goes to a configuration that was chosen here. @param {Float64Array} q @param {boolean} byHand whether a motion that plays ends */
   move(q, byHand = true) {
     if (byHand) this.player?.pause();
+    if (byHand && this.simulation.holds) {  // the robot follows by its own motion
+      this.simulation.loop.reference = { q, qd: new Float64Array(this.mechanism.n), qdd: new Float64Array(this.mechanism.n) };
+      return;
+    }
+    if (byHand) this.simulation.stop();
     this.show(q);
     for (const listener of this.listeners) listener(q);
   }
@@ -146,13 +167,26 @@ class ViewPage {
     this.player.seek(recording.times[0]);
   }
 
+  /** Axis of the frame that was chosen for the handles, in the world. @param {number} k */
+  handleAxes(k) {
+    if (this.frame === "world") return [0, 1, 2].map(j => Number(j === k));
+    const T = this.frame === "tool" ? this.mechanism.tool(this.q).T : this.mechanism.frames(this.q).subarray(16 * Number(this.frame));
+    return [T[k], T[4 + k], T[8 + k]];
+  }
+
   /** Follows the handles. @param {number[]} goal */
   drag(goal) {
-    const found = this.mechanism.reach(this.q, goal, this.gizmo.turns);
+    const found = this.mechanism.reach(this.simulation.holds ? this.simulation.loop.reference.q : this.q, goal, this.gizmo.turns);
     if (!found.q.every(Number.isFinite)) return;
     this.move(found.q);
     const rest = [found.distance > 1e-6 ? `${shortNumber(1000 * found.distance)} mm` : "", this.gizmo.turns && found.angle > 1e-6 ? `${shortNumber(found.angle / DEGREE)}°` : ""];
     this.tool.status.textContent = found.reached ? "" : `Not reached from here within the limits: ${rest.filter(Boolean).join(" and ") || "a little"} away.`;
+  }
+
+  /** Configurations that are drawn translucent. */
+  get ghostConfigurations() {
+    const goal = this.simulation?.holds ? [this.simulation.loop.reference.q] : [];
+    return [...this.data.ghosts.map(ghost => ghost.q), ...this.branchGhosts, ...goal, ...(this.player?.ghosts ?? [])];
   }
 
   /** Computes and shows everything anew. */
@@ -165,14 +199,14 @@ class ViewPage {
     }
     const { T, J } = mechanism.tool(q), ellipsoid = mechanism.ellipsoid(J);
     this.tool.show(T, ellipsoid);
-    this.torques.show(mechanism.gravity(q, this.mass), this.mass);
+    this.torques.show(this.simulation?.loop?.applied ?? mechanism.gravity(q, this.mass), this.mass);
     if (!scene) return;
     this.notice("");
     scene.places = places;
     if (!this.gizmo.held) this.gizmo.T = [...T];
     scene.marks = this.options.ellipsoid ? [this.ellipsoidMark(T, ellipsoid)] : [];
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
-    scene.ghosts = [...this.data.ghosts.map(ghost => ghost.q), ...this.branchGhosts].map((other, k) =>
+    scene.ghosts = this.ghostConfigurations.map((other, k) =>
       ({ places: mechanism.places(other) ?? places, color: GHOST_COLORS[k % GHOST_COLORS.length], alpha: 0.28 }));
     scene.draw();
   }

@@ -1,0 +1,220 @@
+// Simulation of the robot, free or under a controller: the same laws and steps as chasles.simulate(…, integrator="rk4").
+"use strict";
+
+const PERIOD = 1e-3;  // s, of the controller and of the steps
+const LONGEST_FRAME = 0.04;  // s of motion between two pictures
+const PLAYED_RATE = 60;  // Hz, of simulated motions that are played
+
+/**
+ * @typedef {"none" | "pd" | "computed torque"} Law
+ * @typedef {{ q: ArrayLike<number>, qd: ArrayLike<number>, qdd: ArrayLike<number> }} Reference
+ */
+
+/** A robot and its controller, whose torque is held for each period. */
+class ClosedLoop {
+  /**
+   * @param {Mechanism} mechanism @param {ArrayLike<number>} q
+   * @param {{ law: Law, bandwidth: number, damping: number, mass: number, limited: boolean }} options
+   *   Bandwidth of the controller, rad/s; viscous friction as a rate of decay, 1/s; payload, kg; whether effort limits hold.
+   */
+  constructor(mechanism, q, { law, bandwidth, damping, mass, limited }) {
+    this.mechanism = mechanism;
+    /** @type {Float64Array} */
+    this.q = Float64Array.from(q);
+    /** @type {Float64Array} */
+    this.qd = new Float64Array(mechanism.n);
+    this.time = 0;
+    this.law = law;
+    this.bandwidth = bandwidth;
+    this.mass = mass;
+    this.limited = limited;
+    const inertia = mechanism.inertia(q, mass);
+    const { velocities } = mechanism.data;
+    this.kp = inertia.map((m, k) => velocities[k].free ? 0 : bandwidth ** 2 * m);
+    this.kd = inertia.map((m, k) => velocities[k].free ? 0 : 2 * bandwidth * m);
+    this.viscous = inertia.map((m, k) => velocities[k].free ? 0 : damping * m);
+    /** @type {Reference} */
+    this.reference = { q: this.q.slice(), qd: this.qd.slice(), qdd: this.qd.slice() };
+    this.applied = new Float64Array(mechanism.n);
+  }
+
+  /** Torques of the controller in the present state. */
+  torque() {
+    const { mechanism, q, qd, reference, law, bandwidth, mass } = this, { velocities } = mechanism.data;
+    if (law === "none") return new Float64Array(mechanism.n);
+    const e = mechanism.difference(q, reference.q);
+    /** @type {Float64Array} */
+    let tau;
+    if (law === "computed torque") {
+      const a = e.map((x, k) => reference.qdd[k] + bandwidth ** 2 * x + 2 * bandwidth * (reference.qd[k] - qd[k]));
+      tau = mechanism.torque({ q, qd, qdd: a }, mass);
+    } else {
+      tau = mechanism.gravity(q, mass).map((g, k) => g + this.kp[k] * e[k] + this.kd[k] * (reference.qd[k] - qd[k]));
+    }
+    return tau.map((x, k) => {
+      const { effort, free } = velocities[k], most = this.limited && effort !== null ? effort : Infinity;
+      return free ? 0 : Math.min(most, Math.max(-most, x));
+    });
+  }
+
+  /** Rates of the state under torques that are held. @param {Float64Array} q @param {Float64Array} qd @param {Float64Array} tau */
+  rates(q, qd, tau) {
+    const { mechanism, viscous, mass } = this;
+    return { q: mechanism.rate(q, qd), qd: mechanism.acceleration(q, qd, tau.map((x, k) => x - viscous[k] * qd[k]), mass) };
+  }
+
+  /** One period: the classical method of Runge and Kutta. */
+  step(h = PERIOD) {
+    const { q, qd } = this, tau = this.applied = this.torque();
+    const moved = (x, rate, part) => x.map((value, k) => value + part * rate[k]);
+    const a = this.rates(q, qd, tau);
+    const b = this.rates(moved(q, a.q, h / 2), moved(qd, a.qd, h / 2), tau);
+    const c = this.rates(moved(q, b.q, h / 2), moved(qd, b.qd, h / 2), tau);
+    const d = this.rates(moved(q, c.q, h), moved(qd, c.qd, h), tau);
+    const sum = part => a[part].map((x, k) => h / 6 * (x + 2 * b[part][k] + 2 * c[part][k] + d[part][k]));
+    const [dq, dqd] = [sum("q"), sum("qd")];
+    this.q = this.mechanism.normalized(q.map((x, k) => x + dq[k]));
+    this.qd = qd.map((x, k) => x + dqd[k]);
+    this.time += h;
+  }
+
+  get finite() { return this.q.every(Number.isFinite) && this.qd.every(Number.isFinite); }
+}
+
+/** The part of the side panel that lets the robot go or holds it. */
+class SimulationPanel {
+  /** @param {ViewPage} page */
+  constructor(page) {
+    this.page = page;
+    /** @type {ClosedLoop | null} */
+    this.loop = null;
+    this.status = make("p", { class: "status", role: "status" });
+    const { passive } = page.data;
+    if (passive) {
+      this.element = section("Simulate", false, make("p", { class: "quiet" }, passive));
+      return;
+    }
+    const laws = [["pd", "PD and gravity"], ...(page.mechanism.plain ? [["computed torque", "computed torque"]] : [])];
+    /** @type {Law} */
+    this.law = "pd";
+    const slider = (label, title, min, max, value) => {
+      const shown = make("output", {}, String(value));
+      const range = make("input", { type: "range", min, max, value, step: "any", "aria-label": label, oninput: () => {
+        shown.textContent = fixedNumber(Number(range.value), 1);
+        if (this.loop) this.restart();
+      } });
+      const unit = label === "bandwidth" ? "rad/s" : "1/s";
+      return { range, element: make("div", { class: "row wide", title }, make("span", { class: "name" }, label), shown, make("span", { class: "unit" }, unit), range) };
+    };
+    this.bandwidth = slider("bandwidth", "Bandwidth of the controller", 1, 30, 8);
+    this.damping = slider("friction", "Viscous friction: rate at which a joint alone comes to rest", 0, 10, 0);
+    this.limited = true;
+    this.buttons = [["none", "Let go"], ["hold", "Hold"]].map(([kind, text]) =>
+      make("button", { type: "button", class: kind === "none" ? "let-go" : "hold", "aria-pressed": "false", onclick: () => this.press(kind) }, text));
+    this.element = section("Simulate", true,
+      make("div", { class: "buttons" }, ...this.buttons),
+      choice("Controller", laws, law => { this.law = /** @type {Law} */ (law); if (this.loop) this.restart(); }),
+      this.bandwidth.element, this.damping.element,
+      make("div", { class: "checks" }, checkbox("effort limits", true, on => { this.limited = on; if (this.loop) this.loop.limited = on; })),
+      this.status);
+  }
+
+  get options() {
+    return { law: this.law, bandwidth: Number(this.bandwidth.range.value), damping: Number(this.damping.range.value), mass: this.page.mass, limited: this.limited };
+  }
+
+  get holds() { return Boolean(this.loop) && this.loop.law !== "none"; }
+
+  /** @param {string} kind */
+  press(kind) {
+    const same = this.loop && (kind === "none") === (this.loop.law === "none");
+    if (same) this.stop();
+    else this.start(kind === "none" ? "none" : this.law);
+  }
+
+  /** Lets the robot move from where it is, at the speed that it has. @param {Law} law */
+  start(law) {
+    const { page } = this, before = this.loop;
+    page.player?.pause();
+    this.loop = new ClosedLoop(page.mechanism, page.q, { ...this.options, law });
+    if (before) this.loop.qd = before.qd;
+    this.mark();
+    if (before) return;
+    let last = null, rest = 0;
+    const frame = now => {
+      if (!this.loop) return;
+      rest += last === null ? 0 : (now - last) / 1000;
+      last = now;
+      const wanted = Math.floor(Math.min(rest, LONGEST_FRAME) / PERIOD);
+      rest = Math.min(rest - wanted * PERIOD, LONGEST_FRAME);
+      this.advance(wanted);
+      if (this.loop) requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  restart() {
+    const { loop } = this;
+    this.start(loop.law === "none" ? "none" : this.law);
+    if (loop.law !== "none") this.loop.reference = loop.reference;
+  }
+
+  /** Computes periods and shows the last. @param {number} steps */
+  advance(steps) {
+    const { loop, page } = this;
+    loop.mass = page.mass;
+    for (let k = 0; k < steps; k++) {
+      const { q } = loop;
+      loop.step();
+      if (loop.finite) continue;
+      loop.q = q;
+      this.stop();
+      this.status.textContent = "The motion stopped: its numbers are not finite any more.";
+      return;
+    }
+    if (steps) page.show(loop.q);
+  }
+
+  stop() {
+    if (!this.loop) return;
+    this.loop = null;
+    this.status.textContent = "";
+    this.mark();
+    this.page.refresh();
+  }
+
+  mark() {
+    this.buttons?.forEach((button, k) => {
+      const on = Boolean(this.loop) && (k === 0) === (this.loop.law === "none");
+      button.setAttribute("aria-pressed", String(on));
+      button.textContent = on ? "Stop" : ["Let go", "Hold"][k];
+    });
+    this.page.torques.title(this.loop ? (this.holds ? "Torques of the controller" : "Torques: none") : "Torques against gravity");
+  }
+
+  /**
+   * The robot that follows a motion under the chosen controller.
+   * @param {TaughtMotion} motion
+   */
+  follow(motion) {
+    const { page } = this, loop = new ClosedLoop(page.mechanism, motion.at(0).q, this.options), times = [], q = [], wanted = [];
+    const count = Math.round(motion.duration / PERIOD), every = Math.max(1, Math.round(1 / PLAYED_RATE / PERIOD));
+    let worst = { error: 0, joint: 0, time: 0 }, saturated = 0;
+    for (let k = 0; k <= count; k++) {
+      loop.reference = motion.at(k * PERIOD);
+      if (k % every === 0 || k === count) {
+        times.push(k * PERIOD);
+        q.push(...loop.q);
+        wanted.push(...Array.from(loop.reference.q));
+      }
+      page.mechanism.difference(loop.q, loop.reference.q).forEach((x, joint) => {
+        if (Math.abs(x) > worst.error) worst = { error: Math.abs(x), joint, time: k * PERIOD };
+      });
+      if (k === count) break;
+      loop.step();
+      if (!loop.finite) return { finite: false, time: k * PERIOD, loop, times, q, wanted, worst, saturated };
+      saturated += Number(loop.applied.some((x, j) => Math.abs(x) === page.data.velocities[j].effort));
+    }
+    return { finite: true, time: motion.duration, loop, times, q, wanted, worst, saturated: saturated * PERIOD };
+  }
+}

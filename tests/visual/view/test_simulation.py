@@ -1,0 +1,142 @@
+"""Robots that move by themselves on a page: the same motion as Python's, let go, held, taught."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.oracles import closed_machines
+from tests.visual.browser import Tab
+
+import chasles as ch
+from chasles.model import Description, Link
+
+STEP = """
+const simulated = (q, options, steps, reference) => {
+  const given = { law: "none", bandwidth: 8, damping: 0, mass: 0, limited: true, ...options };
+  const loop = new ClosedLoop(page.mechanism, q, given);
+  if (reference) loop.reference = reference;
+  for (let k = 0; k < steps; k++) loop.step();
+  return [[...loop.q], [...loop.qd], [...loop.kp], [...loop.viscous]];
+};
+"""
+
+
+def _simulated(tab: Tab, q: Any, options: str, steps: int, goal: Any = None) -> tuple[np.ndarray[Any, Any], ...]:
+    tab.ask(STEP + "window.simulated = simulated;")
+    zeros = f"new Float64Array({len(goal)})" if goal is not None else ""
+    reference = f", {{ q: {list(map(float, goal))}, qd: {zeros}, qdd: {zeros} }}" if goal is not None else ""
+    return tuple(map(np.array, tab.ask(f"simulated({list(map(float, q))}, {options}, {steps}{reference})")))
+
+
+def test_let_go_it_falls_as_in_python(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    q, qd, _, viscous = _simulated(tab, panda.home, "{ mass: 1.5, damping: 2 }", 250)
+    loaded = panda.with_payload(1.5)
+    plant = ch.Plant(loaded, friction=ch.Friction(loaded, viscous=viscous))
+    run = ch.simulate(plant, duration=0.25, q0=panda.home, integrator="rk4", substeps=1)
+    np.testing.assert_allclose(viscous, 2.0 * np.diag(loaded.mass_matrix(panda.home)), rtol=1e-12)
+    np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-11)
+    assert np.abs(qd).max() > 0.5
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("law", ["pd", "computed torque"])
+def test_controllers_are_those_of_python(opened: Any, panda: ch.Robot, law: str) -> None:
+    tab = opened(panda)
+    goal = panda.home + 0.5
+    q, qd, kp, _ = _simulated(tab, panda.home, f"{{ law: '{law}', bandwidth: 12 }}", 300, goal)
+    controller = ch.PDGravity(panda, kp=kp, kd=kp / 6.0) if law == "pd" else ch.ComputedTorque(panda, kp=144.0, kd=24.0)
+    still = ch.PointToPoint(goal, goal, duration=0.3)
+    run = ch.simulate(panda, controller, still, q0=panda.home, integrator="rk4", substeps=1)
+    np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("machine", [closed_machines.four_bar, closed_machines.leg_with_rods])
+def test_loops_and_free_bases_move_as_in_python(opened: Any, machine: Any) -> None:
+    robot = ch.Robot(machine())
+    tab = opened(robot)
+    q, qd, *_ = _simulated(tab, robot.home, "{}", 100)
+    run = ch.simulate(robot, duration=0.1, q0=robot.home, integrator="rk4", substeps=1)
+    np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-10)
+
+
+def test_the_buttons_let_it_go_hold_it_and_stop_it(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("find('.let-go').click()")
+    assert tab.ask("page.simulation.loop.law") == "none"
+    tab.ask("page.simulation.advance(100)")
+    fallen = np.array(tab.ask("[...page.q]"))
+    assert np.abs(fallen - panda.home).max() > 0.01
+    tab.ask("find('.hold').click()")
+    speed = tab.ask("[...page.simulation.loop.qd]")
+    assert np.abs(speed).max() > 0.1  # it is caught, not frozen
+    fallen = np.array(tab.ask("[...page.simulation.loop.reference.q]"))
+    held = np.array(tab.ask("page.simulation.advance(4000), [...page.q]"))
+    np.testing.assert_allclose(held, fallen, atol=0.01)
+    assert tab.ask("find('.torques, details:nth-of-type(3) summary').textContent") == "Torques of the controller"
+    # A handle moves the goal; the robot follows by its own motion.
+    tab.ask("(T => { T[11] += 0.05; page.drag(T); })([...page.mechanism.tool(page.q).T])")
+    tab.ask("page.simulation.advance(4000)")
+    goal = np.array(tab.ask("[...page.simulation.loop.reference.q]"))
+    np.testing.assert_allclose(tab.ask("[...page.q]"), goal, atol=0.01)
+    assert np.abs(goal - held).max() > 0.01
+    tab.ask("find('.hold').click()")
+    assert tab.ask("page.simulation.loop === null")
+    assert tab.ask("find('.hold').textContent") == "Hold"
+    assert tab.complaints() == []
+
+
+def test_a_taught_motion_is_simulated_and_its_file_repeats_that(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("find('.record').click(), slide('panda_joint2', 10), find('.record').click(), slide('payload', 2.0)")
+    tab.ask("slide('friction', 1.5), find('.simulate').click(), page.player.pause()")
+    assert "Largest error: " in tab.ask("page.pendant.report.textContent")
+    labels = tab.ask("page.player.runs.map(run => run.label)")
+    assert labels == ["simulated", "planned"]
+    text = tab.ask("page.pendant.text('py')")
+    names: dict[str, Any] = {"__name__": "__main__", "print": lambda *_: None}
+    exec(compile(text, "taught.py", "exec"), names)
+    last = tab.ask("page.player.runs[0].q.slice(-7)")
+    np.testing.assert_allclose(last, names["run"]["q"].values[-1], rtol=0.0, atol=1e-10)
+    assert 'controller = "pd"' in tab.ask("page.pendant.text('toml')")
+    assert tab.complaints() == []
+
+
+def test_what_cannot_be_simulated_says_so(opened: Any) -> None:
+    tab = opened(ch.Robot(Description("stone", (Link("stone"),))))
+    assert "Nothing moves" in tab.ask("page.simulation.element.textContent")
+    massless = ch.Robot(
+        ch.load("planar2r").description.replace(
+            links=tuple(link.replace(inertia=ch.model.Inertia()) for link in ch.load("planar2r").description.links)
+        )
+    )
+    tab = opened(massless)
+    assert "move no mass" in tab.ask("page.simulation.element.textContent")
+    assert tab.complaints() == []
+
+
+def test_an_explosion_is_said(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("find('.let-go').click(), page.simulation.loop.qd.fill(1e200), page.simulation.advance(5)")
+    assert "not finite" in tab.ask("page.simulation.status.textContent")
+    assert np.isfinite(tab.ask("[...page.q]")).all()
+
+
+def test_a_frame_of_simulation_costs_less_than_a_frame(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    milliseconds = tab.ask(
+        """(() => { const loop = new ClosedLoop(page.mechanism, page.q, { ...page.simulation.options });
+        let fastest = Infinity;
+        for (let group = 0; group < 20; group++) {
+          const start = performance.now();
+          for (let k = 0; k < 17; k++) loop.step();
+          fastest = Math.min(fastest, performance.now() - start);
+        }
+        return fastest; })()"""
+    )
+    assert milliseconds < 16.0  # 17 periods of 1 ms; about 1 on a quiet machine
