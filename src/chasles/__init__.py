@@ -175,7 +175,8 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"chasles.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'chasles' has no attribute '{name}'")
+        hint = None if name.startswith("_") else import_module("chasles.mechanics.other_names").translation(name)
+        raise AttributeError(f"module 'chasles' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
     value = globals()[name] = getattr(import_module(f"chasles.{_HOMES[name]}"), name)
     return value
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import chasles as ch
 from chasles import geometry
 from chasles.interop import spacelib
 from chasles.model import parse_toml
@@ -108,6 +111,35 @@ def test_no_text_installs_from_a_package_index() -> None:
 def test_pages_have_a_word_for_every_public_name(pages: str, module: ModuleType) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob(pages))
     assert set(module.__all__) <= set(re.findall(r"`(?:\w+\.)?(\w+)`", text))
+
+
+def test_names_in_the_text_exist() -> None:
+    """Every `ch.…` and `chasles.…` in the text of a page leads to something; so does every `arm.…`, of some arm."""
+    arm, missing = ch.load("planar2r"), []
+    for page in (page for page in PAGES if page.name != "CHANGELOG.md"):  # which names what was
+        for code in re.findall(r"`([^`\n]+)`", _BLOCK.sub("", page.read_text(encoding="utf-8"))):
+            for root, name in re.findall(r"(?<![\w./])(ch|chasles|arm)\.([A-Za-z_][\w.]*\w)(?![\w/])", code):
+                if not exists(arm if root == "arm" else ch, name):
+                    missing.append(f"{page.name}: {root}.{name}")
+    assert not missing
+
+
+def exists(root: object, dotted: str) -> bool:
+    for name in dotted.split("."):
+        if isinstance(root, ModuleType) and not hasattr(root, name) and find_spec(f"{root.__name__}.{name}"):
+            importlib.import_module(f"{root.__name__}.{name}")
+        if not hasattr(root, name):
+            return False
+        root = getattr(root, name)
+    return True
+
+
+def test_names_for_the_geometry_of_roboop_exist() -> None:
+    section = (ROOT / "docs" / "roboop.md").read_text(encoding="utf-8").partition("### Geometry")[2].partition("\n#")[0]
+    cells = [line.split("|")[2] for line in section.splitlines() if line.startswith("| `")]
+    names = {name for cell in cells for name in re.findall(r"`(\w+)[(`]", cell)} - {"_motion"}
+    assert len(names) > 20
+    assert not {name for name in names if not hasattr(geometry, name)}
 
 
 def test_toml_blocks_are_robots() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,38 @@ def test_an_old_name_is_answered_with_one_that_exists(name: str, ours: str) -> N
     arm = ch.load("planar2r")
     with pytest.raises(AttributeError, match=re.escape(ours)):
         getattr(arm, name)
-    for word in re.findall(r"[a-z]\w+(?=\()|^[a-z_]+$|(?<=and )[a-z_]+$", ours):
-        assert hasattr(ch if word == "simulate" else arm, word), word
+    words = re.findall(r"[A-Za-z_][\w.]*(?=\()", ours) or re.findall(r"[a-z_.]+", re.sub(r"[,:] .*| and ", " ", ours))
+    assert words
+    for word in words:
+        resolved = attrgetter(word.removeprefix("chasles."))(ch if word.startswith("chasles.") else arm)
+        assert resolved is not None, word
+
+
+def test_the_front_door_answers_too() -> None:
+    with pytest.raises(
+        AttributeError, match=r"'chasles' has no attribute 'jtraj'; 'jtraj' of Robotics Toolbox .* is ch"
+    ):
+        _ = ch.jtraj  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_the_old_names_are_those_of_the_libraries() -> None:
+    """Every name in the tables of the libraries that are installed here exists there."""
+    import mujoco
+    import pinocchio
+    import roboticstoolbox
+    import spatialmath.base
+
+    robot = roboticstoolbox.models.DH.Puma560()
+    link = pinocchio.Model()
+    there = {
+        "Pinocchio": [pinocchio, link],
+        "MuJoCo": [mujoco, mujoco.MjData, mujoco.MjModel],
+        "Robotics Toolbox for Python": [robot, roboticstoolbox, spatialmath.base],
+    }
+    for library, places in there.items():
+        missing = [name for name in LIBRARIES[library] if not any(hasattr(place, name) for place in places)]
+        assert not missing, library
 
 
 def test_misspelt_names_are_corrected_and_private_ones_are_plain() -> None:
