@@ -288,9 +288,9 @@ class Tuning:
     disturbance: Range = (0.02, 5.0)
 
     def __post_init__(self) -> None:
-        check_whole(self.evaluations, "evaluations", 8, 10_000)
-        check_whole(self.draws, "draws", 4, 10_000)
-        check_whole(self.seed, "seed", 0, 2**63 - 1)
+        whole(self.evaluations, "evaluations", 8, 10_000)
+        whole(self.draws, "draws", 4, 10_000)
+        whole(self.seed, "seed", 0, 2**63 - 1)
         set_fields(self, **{name: positive_ends(getattr(self, name), name) for name in KNOBS})
 
     @property
