@@ -98,6 +98,18 @@ def close(a: np.ndarray, b: np.ndarray, tolerance: float) -> None:
     assert np.abs(np.asarray(a) - np.asarray(b)).max() <= tolerance * scale
 
 
+def test_friction_at_the_end_of_a_step(robot: Robot) -> None:
+    """The linearised equation of the implicit step, with the slopes of all joints' friction by differences."""
+    tree, q, qd, tau = robot
+    step, h = 0.01, 1e-6
+    mean = of(tree, "step_accelerations", q, qd, tau, step=step)
+    G = alg.velocity_map(tree, q)
+    rates = G @ qd
+    slope = (alg.friction_torque(tree, rates + h) - alg.friction_torque(tree, rates - h)) / (2.0 * h)
+    later = slope * step * alg.joint_accelerations(tree, q, qd, mean)
+    close(of(tree, "inverse_dynamics", q, qd, mean) + G.T @ later, tau, 1e-6)
+
+
 def test_dynamics_are_those_with_the_loops_forces(robot: Robot) -> None:
     """Newton's equations of all joints with multipliers, solved at once in the least-squares sense."""
     tree, q, qd, qdd = robot

@@ -57,3 +57,18 @@ def test_free_motion_under_rk4() -> None:
         mujoco.mj_step(model, data)
         assert np.abs(run["q"].values[expected_row] - data.qpos).max() < 1e-11
     assert np.abs(data.qpos - arm.home).max() > 0.1
+
+
+def test_implicit_friction_steps_as_mujocos_implicitfast() -> None:
+    """Damping up to a hundred times faster than the period; MuJoCo takes it implicitly as well."""
+    arm = ch.load("panda").with_friction(viscous=[30.0, 20.0, 10.0, 10.0, 5.0, 5.0, 3.0], coulomb=0.0)
+    model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 1e-3
+    data = mujoco.MjData(model)
+    data.qpos[:] = arm.home
+    run = ch.simulate(arm, duration=0.3, period=1e-3, integrator="implicit-friction-euler")
+    for row in range(1, 301):
+        mujoco.mj_step(model, data)
+        assert np.abs(run.q[row] - data.qpos).max() < 1e-10
+    assert np.abs(data.qpos - arm.home).max() > 0.1

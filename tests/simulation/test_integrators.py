@@ -9,9 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chasles as ch
+from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 
-ORDERS = {"euler": 1, "semi-implicit-euler": 1, "rk4": 4}
+ORDERS = {"euler": 1, "semi-implicit-euler": 1, "implicit-friction-euler": 1, "rk4": 4}
 ADAPTIVE = ("RK45", "DOP853", "Radau", "LSODA")
 ARM = ch.load("planar2r")
 REST = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
@@ -129,3 +130,22 @@ def test_a_run_that_is_too_stiff_leaves_the_others_of_its_batch_alone(monkeypatc
     np.testing.assert_array_equal(both.q[0], ch.simulate(arm, free, REST, **options).q)
     assert np.isnan(both.q[1, 1:]).all()
     assert np.isnan(both.diverged_at.values).tolist() == [True, False]
+
+
+def test_implicit_friction_of_any_strength_makes_an_arm_creep() -> None:
+    """Steps a million times too long for an explicit method; dry friction turns round within a ten-thousandth."""
+    arm = ARM.with_friction(viscous=1e7, coulomb=5.0, coulomb_velocity=1e-4)
+    run = ch.simulate(
+        arm, duration=0.05, period=1e-3, q0=[-1.0, 0.4], qd0=[1.0, -2.0], integrator="implicit-friction-euler"
+    )
+    weight = arm.gravity_torque(run.q[-1])
+    np.testing.assert_allclose(arm.friction_torque(run.qd[-1]), -weight, rtol=1e-6)
+
+
+def test_implicit_friction_belongs_to_robots_at_rest_in_the_world() -> None:
+    with pytest.raises(ArgumentError, match="is for simulations of robots"):
+        ch.integrate(lambda t, y: -y, [1.0], [0.0, 1.0], integrator="implicit-friction-euler")
+    T = np.eye(4)
+    rolling = ch.Plant(ARM, base=ch.BaseMotion(ch.StraightLine(T, T, duration=1.0)))
+    with pytest.raises(ArgumentError, match="simulates no moving base"):
+        ch.simulate(rolling, free, REST, period=0.1, integrator="implicit-friction-euler", **START)

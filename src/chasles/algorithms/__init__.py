@@ -47,6 +47,7 @@ from chasles.algorithms.forward_dynamics import (
     articulated_body_accelerations,
     forward_dynamics,
     inverse_mass_matrix,
+    step_accelerations,
 )
 from chasles.algorithms.grouping import Grouping, group_columns, preferred_columns, regroup
 from chasles.algorithms.inverse_dynamics import (
@@ -148,6 +149,7 @@ __all__ = [
     "preferred_columns",
     "regroup",
     "singularities",
+    "step_accelerations",
     "torque_regressor",
     "tree_size",
     "velocity_map",

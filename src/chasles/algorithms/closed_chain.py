@@ -31,6 +31,7 @@ from chasles.algorithms.dependent_joints import (
     with_zeros,
 )
 from chasles.algorithms.energy import PowerBalance
+from chasles.algorithms.forward_dynamics import with_implicit_friction
 from chasles.algorithms.inverse_dynamics import armature_torque as tree_armature_torque
 from chasles.algorithms.inverse_dynamics import friction_torque as tree_friction_torque
 from chasles.algorithms.inverse_dynamics import gravity_torque as tree_gravity_torque
@@ -39,6 +40,7 @@ from chasles.algorithms.jacobian import PoseAndJacobian
 from chasles.algorithms.jacobian import jacobian as tree_jacobian
 from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_derivative
 from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
+from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
 from chasles.algorithms.loops import loop_constraints
 from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matrix
@@ -227,6 +229,19 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
 def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
     """Accelerations of the independent joints, by the projected mass matrix."""
     return solve(_factor(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
+
+
+def step_accelerations(
+    tree: Tree,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    step: float = 0.001,
+    wrenches: Mapping[str, Array] = NO_WRENCHES,
+) -> Array:
+    """Mean accelerations of the independent joints; the friction of all joints is that at the step's end."""
+    rates = joint_rates(tree, velocity_map(tree, q) @ qd)
+    return forward_dynamics(with_implicit_friction(tree, rates, step), q, qd, tau, wrenches)
 
 
 def inverse_mass_matrix(tree: Tree, q: Array) -> Array:

@@ -38,6 +38,10 @@ class RightHandSide(Protocol):
         """Rates at (t, y), with those of the positions taken at the velocities of ``y_next``."""
         ...
 
+    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+        """Mean rates over a step of length h from (t, y) whose friction is that at its end."""
+        ...
+
 
 class Step(NamedTuple):
     """Result of one step.

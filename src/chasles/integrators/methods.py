@@ -9,11 +9,12 @@ from chasles.errors import UnknownNameError
 from chasles.integrators.integrator import Integrator, checked_integrator
 from chasles.integrators.rosenbrock import LINEARLY_IMPLICIT_EULER, RODAS5P
 from chasles.integrators.runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, EULER, RK4
-from chasles.integrators.semi_implicit_euler import SemiImplicitEuler
+from chasles.integrators.semi_implicit_euler import ImplicitFrictionEuler, SemiImplicitEuler
 
 _ALL: tuple[Integrator, ...] = (
     EULER,
     SemiImplicitEuler(),
+    ImplicitFrictionEuler(),
     RK4,
     BOGACKI_SHAMPINE,
     DORMAND_PRINCE,

@@ -13,6 +13,7 @@ from chasles.engine.derivatives.accumulation import jacobian_entries
 from chasles.engine.runner import INLINE_LIMIT
 from chasles.engine.scalar import Traced
 from chasles.engine.tracing import call_traced, flatten, unflatten
+from chasles.errors import ArgumentError
 from chasles.integrators.integrator import Linearization
 
 
@@ -60,6 +61,13 @@ class ProgramRightHandSide:
         half = len(y) // 2
         moved = self(t, np.concatenate([y[:half], y_next[half:]]))
         return np.concatenate([moved[:half], rates[half:]])
+
+    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+        """Not known of any function: only simulations of robots tell friction from what else acts."""
+        raise ArgumentError(
+            "'implicit-friction-euler' is for simulations of robots, whose friction is known; for other equations "
+            "choose 'linearly-implicit-euler' or 'rodas5p'"
+        )
 
     def _scalars(self, t: Any, y: Any) -> list[Any]:
         return [x for argument in (t, y, *self.parameters) for x in flatten(argument)[0]]

@@ -1,4 +1,4 @@
-"""The semi-implicit Euler method of mechanics."""
+"""The semi-implicit Euler method of mechanics, and the same with implicit friction."""
 
 from __future__ import annotations
 
@@ -37,4 +37,26 @@ class SemiImplicitEuler:
     def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         rates = f(t, y)
+        return Step(y + h * f.with_new_velocities(rates, t, y, y + h * rates))
+
+
+@dataclass(frozen=True)
+class ImplicitFrictionEuler:
+    """Semi-implicit Euler method, of order 1, in which joint friction is that at the end of the step, linearised.
+
+    Only the slopes of the joints' friction take part, which add to the joints' inertias (`Robot.step_accelerations`).
+    So a step costs little more than the forward dynamics, where `linearly-implicit-euler` needs the Jacobian of all
+    that acts. Friction of any stiffness is stable; what else acts is taken at the start of the step. For simulations of
+    robots; MuJoCo's ``implicitfast`` is of this kind.
+    """
+
+    name: str = "implicit-friction-euler"
+    order: int = 1
+    embedded_order: None = None
+    stages: int = 1
+    implicit: bool = False
+
+    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+        """Advance the state from t to t + h; on numbers or traced scalars."""
+        rates = f.with_implicit_friction(t, y, h)
         return Step(y + h * f.with_new_velocities(rates, t, y, y + h * rates))

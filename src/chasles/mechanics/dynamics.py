@@ -37,6 +37,19 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
+    @computes(algorithms.step_accelerations, outputs=["qdd"], needs_masses=True)
+    def step_accelerations(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        step: float = 0.001,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array: ...
+
     @computes(algorithms.mass_matrix, outputs=["M"], needs_masses=True)
     def mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.cached import cached_property
+from chasles.engine import Function
+from chasles.errors import ArgumentError
 from chasles.model import Description
 from chasles.plant.base_motion import PATH_SIZE, BaseState
 from chasles.plant.effect import where_positive
@@ -155,12 +157,18 @@ class Equations:
             numbers["rotor_inertia"] = numbers["rotor_inertia"] + reflected
         return numbers
 
-    def derivative(self, x: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
-        """Return the rates of the state's parts under commanded torques (n,)."""
+    def derivative(
+        self, x: Any, instant: Instant, command: Any, values: Values, *, friction_over: float = 0.0
+    ) -> dict[str, Any]:
+        """Return the rates of the state's parts under commanded torques (n,).
+
+        With `friction_over` those of the velocities are the mean ones over a step of this length, s, whose joint
+        friction is that at its end; see `Robot.step_accelerations`.
+        """
         rates = {"q": self.rates_of_positions(x.q, x.qd), "motors": x.motors, "elastic_joints": x.elastic_joints}
         if self.is_rigid:
             robot_values = self.robot_values(instant.clock, values)
-            accelerations = self.robot.forward_dynamics.specialize(vary=tuple(robot_values))
+            accelerations = self._forward_dynamics(friction_over, vary=tuple(robot_values))
             return rates | {"qd": accelerations(x.q, x.qd, command, *robot_values.values())}
         motors, elastic = self.plant.motors, self.plant.elastic_joints
         torque = self.motor_torque(x, command, values) - self.friction(x, values)
@@ -174,8 +182,14 @@ class Equations:
             rates["motors"] = motors.derivative(
                 x.motors, self.motor_speed(x), command, self.values_of("motors", values)
             )
-        rates["qd"] = self._accelerations(x.q, x.qd, on_joints, self.environment(x, instant, values), instant, values)
+        acting = self.environment(x, instant, values)
+        rates["qd"] = self._accelerations(x.q, x.qd, on_joints, acting, instant, values, friction_over)
         return rates
+
+    def _forward_dynamics(self, friction_over: float, **options: Any) -> Function:
+        if friction_over == 0.0:
+            return self.robot.forward_dynamics.specialize(**options)
+        return self.robot.step_accelerations.specialize(step=friction_over, **options)
 
     def rates_of_positions(self, q: Any, qd: Any) -> Any:
         """Return the rates of the configuration, which may have more elements than the velocity."""
@@ -257,16 +271,25 @@ class Equations:
         return self.floating, np.concatenate([base.q, q]), np.concatenate([base.v, qd])
 
     def _accelerations(
-        self, q: Any, qd: Any, tau: Any, acting: Mapping[str, Acting], instant: Instant, values: Values
+        self,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        acting: Mapping[str, Acting],
+        instant: Instant,
+        values: Values,
+        friction_over: float,
     ) -> Any:
         wrenches = self.by_frame(acting)
         robot_values = self.robot_values(instant.clock, values)
         if self.floating is not None:
+            if friction_over:
+                raise ArgumentError("'implicit-friction-euler' simulates no moving base: choose another integrator")
             # M qdd = tau - what the joints need for the base's motion alone.
             needed = self.inverse_dynamics(q, qd, np.zeros(self.plant.n), wrenches, instant, values)[6:]
             inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))(q, *robot_values.values())
             return inverse @ (tau - needed)
-        dynamics = self.robot.forward_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
+        dynamics = self._forward_dynamics(friction_over, vary=tuple(robot_values), wrenches=tuple(wrenches))
         return dynamics(q, qd, tau, *robot_values.values(), *wrenches.values())
 
     def inverse_dynamics(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from chasles.cached import cached_property
@@ -67,6 +67,11 @@ class PlantRightHandSide(ProgramRightHandSide):
         layout = self.steps.layout
         return layout.join(self.steps.equations.with_new_rates(*(layout.split(part) for part in (rates, y, y_next))))
 
+    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+        """Mean rates over a step of length h whose joint friction is that at its end."""
+        assert self.steps is not None
+        return replace(self, program=self.steps.rates_over(h))(t, y)
+
 
 @dataclass(frozen=True, eq=False)
 class PlantSteps:
@@ -94,6 +99,7 @@ class PlantSteps:
     integrator: Integrator
     period: float
     _rows: dict[tuple[float, int], Function] = field(default_factory=dict)
+    _programs: dict[float, Program] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:
@@ -106,18 +112,27 @@ class PlantSteps:
         """Parts of `Felt`."""
         return Layout(Felt((self.equations.plant.n,), self.equations.outside, self.values))
 
-    @cached_property
+    @property
     def rates(self) -> Program:
         """Rates of the state: (s, x, t, offset, span, clock, felt) -> (size,).
 
         ``s`` is the time since a step, or a stretch of steps, began, which is ``offset`` after the call of the
         controller at ``t`` and ``span`` long.
         """
+        return self.rates_over(0.0)
+
+    def rates_over(self, step: float) -> Program:
+        """Rates of the state, with friction as `Equations.derivative` has it for a step of this length."""
+        if step not in self._programs:
+            self._programs[step] = self._rates(step)
+        return self._programs[step]
+
+    def _rates(self, step: float) -> Program:
 
         def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, felt: Felt) -> Any:
             at = offset + (INSIDE * span + (1.0 - 2.0 * INSIDE) * s)
             instant = self.equations.instant(t, at, self.period, felt.outside, clock)
-            rates = self.equations.derivative(x, instant, felt.command, felt.values)
+            rates = self.equations.derivative(x, instant, felt.command, felt.values, friction_over=step)
             powers = {}
             if self.accounts is not None:
                 powers = self.accounts.powers(x, rates["qd"], instant, felt.command, felt.values)

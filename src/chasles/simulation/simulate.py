@@ -89,8 +89,9 @@ def simulate(
         classical Runge–Kutta method ``"rk4"`` with one step a period; where friction, motors or springs act too fast
         for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
         with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
-        ``"bogacki-shampine"`` with steps that the error controls; ``"euler"``, ``"semi-implicit-euler"`` and
-        ``"linearly-implicit-euler"``, of order 1. All these are compiled, over all runs at once, each with steps of its
+        ``"bogacki-shampine"`` with steps that the error controls; and of order 1 ``"euler"``,
+        ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any stiffness in cheap
+        steps, and ``"linearly-implicit-euler"``. All these are compiled, over all runs at once, each with steps of its
         own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"`` simulate one run after another. Where the
         error controls the steps, the method is restarted at every call of the controller, where the delay has passed,
         and at events. For implicit methods dry friction that jumps at rest turns round across 1e-6 rad/s (m/s).

@@ -16,6 +16,8 @@ from chasles.simulation.closed_loop import ClosedLoop
 #: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
 #: Ordinary Differential Equations II, section IV.2); the rest is kept for the inertias of other configurations.
 _LONGEST = {"rk4": 2.0, "euler": 1.5, "semi-implicit-euler": 1.5}
+#: The method for which the joints' friction never acts too fast.
+_IMPLICIT_FRICTION = "implicit-friction-euler"
 #: Up to this rate times the period the classical method is accurate as well, to a percent of what dies out.
 _ACCURATE = 1.0
 
@@ -118,6 +120,8 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
                 f"'{loop.integrator.name}': leave the integrator out, or choose 'rodas5p'",
                 StiffnessWarning,
             )
+        return
+    if loop.integrator.name == _IMPLICIT_FRICTION and loop.plant.is_robot:
         return
     rate, what = fastest_of(loop, q, values)
     step, longest = loop.period / loop.substeps, _LONGEST.get(loop.integrator.name, 1.5)
