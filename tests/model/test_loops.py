@@ -125,9 +125,12 @@ def test_a_dh_table_takes_loops() -> None:
 
 
 def test_formats_without_loops_refuse_them() -> None:
-    for write in (to_urdf, to_mjcf, lambda robot: to_toml(robot, "dh"), lambda robot: to_toml(robot, "screws")):
+    for write in (to_urdf, lambda robot: to_toml(robot, "dh"), lambda robot: to_toml(robot, "screws")):
         with pytest.raises(ModelError, match="its loop 'tip' has no place there; write it as TOML"):
             write(five_bar())
+    guided = with_loop(load("planar2r"), "rail", "prismatic", "link0", "tool", closed_at_home=True)
+    with pytest.raises(ModelError, match="its loop 'rail' is prismatic and has no place there; write it as TOML"):
+        to_mjcf(guided)
 
 
 def test_copies_carry_loops_along() -> None:

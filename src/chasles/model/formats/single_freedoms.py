@@ -10,6 +10,7 @@ from chasles.errors import ModelError
 from chasles.model.description import Description, Link
 from chasles.model.freedoms import JointKind
 from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
+from chasles.model.loop import LoopKind
 from chasles.model.record import shortened
 
 
@@ -71,13 +72,17 @@ def unused_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def require_kinds(description: Description, kinds: tuple[JointKind, ...], what: str) -> None:
-    """Raise a ModelError that says why `what` cannot describe a joint of another kind, or a loop."""
-    if description.loops:
-        raise ModelError(
-            f"robot '{description.name}' has no {what}: its loop {shortened(description.loops[0].name)} has no place "
-            "there; write it as TOML"
-        )
+def require_kinds(
+    description: Description, kinds: tuple[JointKind, ...], what: str, loops: tuple[LoopKind, ...] = ()
+) -> None:
+    """Raise a ModelError that says why `what` cannot describe a joint, or a loop, of another kind."""
+    for loop in description.loops:
+        if loop.kind not in loops:
+            kind = f"is {loop.kind} and " if loops else ""
+            raise ModelError(
+                f"robot '{description.name}' has no {what}: its loop {shortened(loop.name)} {kind}has no place there; "
+                "write it as TOML"
+            )
     for joint in description.joints:
         if joint.kind not in kinds:
             raise ModelError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from chasles.model.formats.xml import attributes_text, element_text, number_text
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
+from chasles.model.loop import Loop, LoopKind
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
 from chasles.model.record import shortened
 from chasles.model.shapes import Mesh
@@ -29,6 +30,9 @@ TYPES: dict[JointKind, str] = {
     "free": "free",
     "fixed": "",
 }
+LOOPS: tuple[LoopKind, ...] = ("spherical", "fixed", "revolute", "rod")
+#: Distance, m, between the two points of its axis at which a revolute loop is held.
+AXIS_LENGTH = 0.1
 #: In place of an infinite end of a range with one finite end: beyond 1e9 readers of Chasles take it for none.
 NO_LIMIT = 1e10
 #: MuJoCo refuses smaller principal moments of inertia, such as those of point masses, kg·m².
@@ -39,9 +43,12 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
     """Return the text of an MJCF file of a robot, for MuJoCo.
 
     Masses, joints, limits of position and torque, viscous and Coulomb friction, rotor inertias (as armature), mimic
-    joints (as equality constraints, which MuJoCo keeps softly), shapes (as geoms, which touch each other if they are
-    collisions), frames (as sites), gravity and the home configuration (as key frame "home") are written. Universal,
-    cylindrical and planar joints are several joints of one body.
+    joints and loops (as equality constraints, which MuJoCo keeps softly), motors, shapes (as geoms, which touch each
+    other if they are collisions), frames (as sites), gravity and the home configuration (as key frame "home") are
+    written. Universal, cylindrical and planar joints are several joints of one body.
+
+    A spherical loop is a `connect` of two sites, a fixed one a `weld`, a revolute one two `connect`s on its axis, 0.1 m
+    apart, and a rod a tendon of fixed length. For closer agreement give MuJoCo's equality constraints a stiff `solref`.
 
     MJCF has no place for limits of velocity, the velocity at which Coulomb friction sets in, the tool and the source.
     The coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below
@@ -61,7 +68,7 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
     ------
     ModelError
         What MuJoCo cannot simulate: a moving link without mass, a helical joint, a free joint on a moving
-        link. The message names it.
+        link, a loop of another kind. The message names it.
 
     Examples
     --------
@@ -80,7 +87,7 @@ class _Writer:
     def __init__(self, description: Description, meshes: Mapping[Mesh, str], assets: Sequence[str]) -> None:
         self.meshes, self.assets, self.geoms = meshes, assets, set[str]()
         description = with_single_freedoms(description)
-        require_kinds(description, tuple(TYPES), "MJCF")
+        require_kinds(description, tuple(TYPES), "MJCF", loops=LOOPS)
         self.description = description
         self.written: list[Joint] = []
         self.joints: dict[str, list[Joint]] = {}
@@ -89,6 +96,7 @@ class _Writer:
         self.links = {link.name: link for link in description.links}
         self.framed = {frame.link for frame in description.frames} | {description.frame(description.tool).link}
         self.names = set(description.frame_names)
+        self.ends = self._loop_ends()
 
     def text(self) -> str:
         """The whole file."""
@@ -102,6 +110,9 @@ class _Writer:
         for joint in free:
             root += self._moved(joint)
         equalities = [_equality(joint) for joint in self.written if joint.mimic is not None]
+        equalities += [line for loop in robot.loops for line in self._held(loop)]
+        tendons = [line for loop in robot.loops for line in self._tendon(loop)]
+        motors = [_motor(robot.joint_velocity_names[index]) for index in robot.actuated_indices if robot.actuated]
         lines = [
             f"<mujoco{attributes_text({'model': robot.name})}>",
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
@@ -111,8 +122,12 @@ class _Writer:
             *(f"    {line}" for line in root),
             "  </worldbody>",
         ]
+        if tendons:
+            lines += ["  <tendon>", *(f"    {line}" for line in tendons), "  </tendon>"]
         if equalities:
             lines += ["  <equality>", *(f"    {line}" for line in equalities), "  </equality>"]
+        if motors:
+            lines += ["  <actuator>", *(f"    {line}" for line in motors), "  </actuator>"]
         if self.written:
             home = numbers_text(self._home())
             lines += ["  <keyframe>", f"    {element_text('key', {'name': 'home', 'qpos': home})}", "  </keyframe>"]
@@ -145,6 +160,7 @@ class _Writer:
             for frame in robot.frames
             if frame.link == name
         ]
+        lines += [element_text("site", {"name": site} | pose(T)) for link, site, T in self._sites() if link == name]
         tool = robot.frame(robot.tool)
         if tool.link == name and not robot.payload.is_massless:
             payload = Link(unused_name("payload", self.names), robot.payload)
@@ -153,6 +169,58 @@ class _Writer:
         for joint in self.joints.get(name, []):
             lines += self._moved(joint)
         return lines
+
+    def _loop_ends(self) -> dict[str, list[tuple[str, str]]]:
+        """Names of the sites between which each loop holds, by the loop's name."""
+        ends: dict[str, list[tuple[str, str]]] = {}
+        for loop in self.description.loops:
+            points = ("", ".axis") if loop.kind == "revolute" else ("",)
+            ends[loop.name] = [
+                (unused_name(f"{loop.name}.1{point}", self.names), unused_name(f"{loop.name}.2{point}", self.names))
+                for point in points
+            ]
+        return ends
+
+    def _sites(self) -> Iterator[tuple[str, str, FloatArray]]:
+        """Link, name and placement of the sites of all loops."""
+        for loop in self.description.loops:
+            for place, T_end in enumerate((loop.T_first_joint, loop.T_second_joint)):
+                frame = self.description.frame((loop.first, loop.second)[place])
+                T = compose(frame.T_link_frame, T_end)
+                for number, sites in enumerate(self.ends[loop.name]):
+                    along = np.eye(4)
+                    along[:3, 3] = number * AXIS_LENGTH * loop.axis
+                    yield frame.link, sites[place], compose(T, along)
+
+    def _held(self, loop: Loop) -> Iterator[str]:
+        """Equality constraints of a loop."""
+        if loop.kind == "rod":
+            polynomial = numbers_text([loop.length - self._span_at_zero(loop), 0.0, 0.0, 0.0, 0.0])
+            yield element_text("tendon", {"name": loop.name, "tendon1": loop.name, "polycoef": polynomial})
+            return
+        for number, (first, second) in enumerate(self.ends[loop.name]):
+            name = f"{loop.name}.axis" if number else loop.name
+            element = "weld" if loop.kind == "fixed" else "connect"
+            yield element_text(element, {"name": name, "site1": first, "site2": second})
+
+    def _span_at_zero(self, loop: Loop) -> float:
+        """Distance between the ends of a rod while all joints are at zero, from which MuJoCo measures lengths."""
+        placements = {self.description.root: np.eye(4)}
+        for joint in self.description.ordered_joints:
+            placements[joint.child] = compose(placements[joint.parent], joint.T_parent_joint, joint.T_joint_child)
+        ends = []
+        for name, T_end in ((loop.first, loop.T_first_joint), (loop.second, loop.T_second_joint)):
+            frame = self.description.frame(name)
+            ends.append(compose(placements[frame.link], frame.T_link_frame, T_end)[:3, 3])
+        return float(np.linalg.norm(ends[1] - ends[0]))
+
+    def _tendon(self, loop: Loop) -> Iterator[str]:
+        """Tendon that stands for a rod."""
+        if loop.kind == "rod":
+            (ends,) = self.ends[loop.name]
+            yield f"<spatial{attributes_text({'name': loop.name})}>"
+            yield from (f"  {element_text('site', {'site': site})}" for site in ends)
+            yield "</spatial>"
 
     def _moved(self, joint: Joint) -> list[str]:
         """The body behind a joint, and behind those that follow it on links that are nothing but places of joints."""
@@ -223,6 +291,10 @@ def _joint(joint: Joint, T_body_joint: FloatArray) -> str:
     armature = joint.gear_ratio**2 * joint.motor_inertia
     values = {"damping": joint.viscous_friction, "frictionloss": joint.coulomb_friction, "armature": armature}
     return element_text("joint", attributes | {name: number_text(value) for name, value in values.items() if value})
+
+
+def _motor(joint: str) -> str:
+    return element_text("motor", {"name": f"motor of {joint}", "joint": joint})
 
 
 def _inertial(inertia: Inertia) -> str:
