@@ -141,16 +141,6 @@ def test_a_cartesian_reference_is_no_motion_of_joints() -> None:
         ch.simulate(ARM, control.PD(ARM, kp=1.0, kd=1.0), line())
 
 
-def test_spherical_joints_are_refused() -> None:
-    ball = ch.load("panda").with_free_base()
-    for make in (
-        lambda: control.SlotineLi(ball, rate=1.0, damping=1.0, adaptation=1.0),
-        lambda: control.PID(ball, kp=1.0, ki=1.0, kd=1.0),
-    ):
-        with pytest.raises(ch.ChaslesError, match="lock joint 'base' of robot 'panda' first"):
-            make()
-
-
 def test_pose_motions_go_through_as_they_are() -> None:
     wanted = line()(0.2)
     assert isinstance(wanted, PoseMotion)

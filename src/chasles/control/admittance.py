@@ -124,7 +124,5 @@ class Admittance(CartesianController):
         feedback = acceleration_feedback(
             frame.pose, frame.twist, compliant, parameters["kp"], parameters["kd"], self.orientation_error
         )
-        J, missing = self.task.select(frame.J), self.task.select(feedback - frame.drift)
-        qdd = self.task.inverted(J, missing, self.idle(q, qd, parameters))
-        tau = self.robot.inverse_dynamics(q, qd, qdd) - frame.J.T @ wrench
+        tau = self.accelerating(q, qd, frame, feedback, self.idle(q, qd, parameters), wrench)
         return tau, stepped(away, a, parameters, period)

@@ -17,6 +17,7 @@ from chasles.engine import Program
 from chasles.engine.targets.c import lower
 from chasles.errors import ArgumentError
 from chasles.trajectories import JointTrajectory
+from chasles.trajectories.joint.tangent import on_manifold
 
 Floats = NDArray[np.float64]
 
@@ -239,7 +240,8 @@ def _law(controller: Controller, motion: JointTrajectory, period: float) -> Trac
     """Trace a law for calls from the motion's start to its end."""
     calls = max(2, math.ceil(motion.duration / period - 1e-9) + 1)
     times = motion.start_time + period * np.arange(calls)
-    return traced_law(controller, times, motion(times), period)
+    planned = motion if controller.robot is None else on_manifold(motion, controller.robot)
+    return traced_law(controller, times, planned(times), period)
 
 
 def _class_of(kind: str) -> str:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.pose_reference import pose_reference
 from chasles.control.robot_controller import RobotController
-from chasles.control.task_space import TaskSpace
+from chasles.control.task_space import TaskMotion, TaskSpace
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -95,9 +96,27 @@ class CartesianController(RobotController):
 
     def idle(self, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
         """Joint accelerations (n,) where the frame's components leave them free."""
-        robot, posture = self.robot, parameters["posture"]
-        away = posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
+        away = self.towards_posture(q, parameters)
         return parameters["nullspace_stiffness"] * away - parameters["nullspace_damping"] * qd
+
+    def accelerating(self, q: Any, qd: Any, frame: TaskMotion, a: Any, idle: Any, wrench: Any = None) -> Any:
+        """Torques (n,) that give the controlled components the acceleration a (6,), against a wrench (6,) on the frame.
+
+        `idle` are the accelerations (n,) of joints that are left free. A floating base moves as the joints and the
+        wrench make it move.
+        """
+        J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
+        external = 0.0 if wrench is None else frame.J.T @ wrench
+        if is_floating(self.robot):
+            reduced = ReducedDynamics.at(self.robot, q, qd, external)
+            wanted = missing - reduced.drift(J)
+            return reduced.torques(self.task.inverted(reduced.jacobian(J), wanted, idle[reduced.motors]))
+        return self.robot.inverse_dynamics(q, qd, self.task.inverted(J, missing, idle)) - external
+
+    def towards_posture(self, q: Any, parameters: Mapping[str, Any]) -> Any:
+        """Displacement (n,) from q to the posture."""
+        robot, posture = self.robot, parameters["posture"]
+        return posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
 
 
 def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -56,6 +56,10 @@ class ClosedLoopKinematics(CartesianController):
     """
 
     name = "closed-loop kinematics"
+    refuses_free_joints = (
+        "kinematics alone does not tell how the joints move a free base; use ResolvedAcceleration or OperationalSpace, "
+        "or chasles.follow and ComputedTorque"
+    )
 
     def __init__(
         self,
@@ -80,7 +84,7 @@ class ClosedLoopKinematics(CartesianController):
         self.orientation_error: OrientationError = orientation_error
         gains = {"gain": six(orientation_gain, gain, "gain")}
         gains |= {f"inner.{name}": value for name, value in inner.parameters.items()}
-        memory = {"started": np.zeros(()), "commanded": np.zeros(robot.n), "inner": inner.initial_state}
+        memory = {"started": np.zeros(()), "commanded": np.zeros(robot.nq), "inner": inner.initial_state}
         super().__init__(robot, gains, memory, **task)
         self.name = f"closed-loop kinematics, {inner.name}"
 
@@ -99,7 +103,8 @@ class ClosedLoopKinematics(CartesianController):
         motion = self.rates(commanded, self.wanted(reference), parameters)
         own = {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}
         tau, inner_state = self.inner.law(t, q, qd, motion, state.inner, own, period)
-        following = motion.q + period * motion.qd + 0.5 * period**2 * motion.qdd
+        step = period * motion.qd + 0.5 * period**2 * motion.qdd
+        following = motion.q + step if self.robot.nq == self.robot.n else self.robot.integrate(motion.q, step)
         return tau, Record(started=1.0, commanded=following, inner=inner_state)
 
     def period_warning(self, period: float) -> str | None:
@@ -111,7 +116,7 @@ class ClosedLoopKinematics(CartesianController):
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
         twist, acceleration = velocity_feedback(np.asarray(T), wanted, parameters["gain"], self.orientation_error)
         J, towards = self.task.select(np.asarray(J6)), parameters["nullspace_stiffness"]
-        qd = self.task.inverted(J, self.task.select(twist), towards * (parameters["posture"] - q))
+        qd = self.task.inverted(J, self.task.select(twist), towards * self.towards_posture(q, parameters))
         Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))
         qdd = self.task.inverted(J, self.task.select(acceleration - Jdot @ qd), -towards * qd)
         return Motion(q, qd, qdd)

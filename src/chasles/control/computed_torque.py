@@ -59,7 +59,6 @@ class ComputedTorque(RobotController):
     """
 
     name = "computed torque"
-    handles_quaternions = True
 
     def __init__(
         self,

@@ -27,6 +27,17 @@ from chasles.inverse_kinematics.differential.tasks import free_velocities
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion
 
+#: Why laws with unknown inertial parameters take no robots with free joints; see `RobotController`.
+NONLINEAR_IN_PARAMETERS = (
+    "a base without motors makes the equations of the joints nonlinear in the inertial parameters; use ComputedTorque "
+    "or WholeBodyTorque, and DisturbanceObserver for what the model lacks"
+)
+#: Why regulators of the whole state take none.
+NO_REGULATOR = (
+    "motors cannot hold the momentum of a free base, so no regulator exists; use ComputedTorque, with supports= where "
+    "the robot stands, or WholeBodyTorque"
+)
+
 
 def has_motors(robot: Robot) -> NDArray[np.bool_]:
     """Whether each degree of freedom has a motor, (n,): all but those of free joints.
@@ -110,6 +121,11 @@ def tracking_error(robot: Robot, q: Any, qd: Any, reference: Motion) -> Tracking
     return TrackingError(error, velocity - qd, acceleration)
 
 
+def deviation(robot: Robot, q: Any, reference: Motion) -> Array:
+    """Displacement (n,) from the reference's configuration to q, of numbers or traced scalars."""
+    return np.asarray(q - reference.q if robot.nq == robot.n else robot.difference(reference.q, q))
+
+
 class ReducedDynamics(NamedTuple):
     """Dynamics that a floating base leaves to the joints with motors: M a_a + h = τ_a.
 
@@ -131,10 +147,10 @@ class ReducedDynamics(NamedTuple):
     base_response: tuple[Array, Array]
 
     @classmethod
-    def at(cls, robot: Robot, q: Any, qd: Any) -> ReducedDynamics:
-        """Eliminate the free joints at one state, of numbers or traced scalars."""
+    def at(cls, robot: Robot, q: Any, qd: Any, external: Any = 0.0) -> ReducedDynamics:
+        """Eliminate the free joints at one state, of numbers or traced scalars; `external` torques (n,) act on all."""
         M = np.asarray(robot.mass_matrix(q))
-        h = np.asarray(robot.inverse_dynamics(q, qd, np.zeros(robot.n)))
+        h = np.asarray(robot.inverse_dynamics(q, qd, np.zeros(robot.n))) - external
         moved = has_motors(robot)
         a, b = np.flatnonzero(moved), np.flatnonzero(~moved)
         factored = factor(M[np.ix_(b, b)])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import gains
@@ -30,7 +31,7 @@ class HybridForceMotion(CartesianController):
     m x'' + D x' = (1 + kf) (f_d - f) + kfi ∫(f_d - f) dt: it moves until it meets something, no faster than
     (1 + kf) f_d / D without kfi, and then f goes to f_d. Motion along the other axes has the errors' equations of
     `ResolvedAcceleration`, disturbed by Λ⁻¹ Aᵀ (λ - f) until the force is right. Λ, μ and p are those of
-    `OperationalSpace`.
+    `OperationalSpace`, on a floating base too.
 
     It needs to know the robot's kinematics and whole dynamics, and which axes the environment blocks. Sources: Lynch
     and Park, Modern Robotics, section 11.6, Hybrid Motion–Force Control; Raibert and Craig, "Hybrid position/force
@@ -123,7 +124,14 @@ class HybridForceMotion(CartesianController):
         pressing = pressing - parameters["force_damping"] * (A @ self.task.select(frame.twist))
 
         J, idle = self.task.select(frame.J), self.idle(q, qd, parameters)
-        missing = a - A.T @ (A @ a) - self.task.select(frame.drift) - J @ idle
+        missing = a - A.T @ (A @ a) - self.task.select(frame.drift)
+        if is_floating(self.robot):
+            reduced = ReducedDynamics.at(self.robot, q, qd)
+            missing = missing - reduced.drift(J)
+            J, idle = reduced.jacobian(J), idle[reduced.motors]
+            wrench = force_for(self.task, reduced.M, J, missing - J @ idle) + A.T @ pressing
+            return reduced.torques(idle, J.T @ wrench), integral
+        missing = missing - J @ idle
         wrench = force_for(self.task, self.robot.mass_matrix(q), J, missing) + A.T @ pressing
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ wrench, integral
 

@@ -19,8 +19,9 @@ from chasles.control.compliance import (
     spring_wrench,
     world_wrench,
 )
+from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
-from chasles.control.task_dynamics import felt_inertia
+from chasles.control.task_dynamics import felt_inertia, force_for
 from chasles.control.task_space import TaskMotion
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -46,6 +47,9 @@ class Impedance(CartesianController):
     all angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation vector,
     whose moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength at
     every angle.
+
+    On a floating base without an inertia of your own, B is the inertia Λ of `OperationalSpace`; the base moves as the
+    joints and f make it move.
 
     It needs to know gravity, mass matrix and Coriolis terms; with an inertia, the whole dynamics. Sources: Hogan,
     "Impedance control: an approach to manipulation" (1985); Caccavale, Natale, Siciliano and Villani, "Six-DOF
@@ -136,9 +140,7 @@ class Impedance(CartesianController):
         wrench = measured_in_world(frame.pose, parameters)
         felt = push + compliance_wrench(wrench, wanted, self.axes)
         a = moved(wanted, away, felt / gains6(parameters, "inertia"), self.axes).acceleration
-        J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
-        qdd = self.task.inverted(J, missing, idle)
-        return self.robot.inverse_dynamics(q, qd, qdd) - frame.J.T @ wrench, state
+        return self.accelerating(q, qd, frame, a, idle, wrench), state
 
     def _own_inertia(
         self, q: Any, qd: Any, frame: TaskMotion, wanted: PoseMotion, push: Any, idle: Any
@@ -148,6 +150,12 @@ class Impedance(CartesianController):
         C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4, with c(q, v) = C(q, v) v.
         """
         J = self.task.select(frame.J)
+        force = self.task.select(world_wrench(push, wanted, self.axes))
+        if is_floating(self.robot):
+            reduced = ReducedDynamics.at(self.robot, q, qd)
+            missing = self.task.select(wanted.acceleration - frame.drift) - reduced.drift(J)
+            J, idle = reduced.jacobian(J), idle[reduced.motors]
+            return reduced.torques(idle, J.T @ (force + force_for(self.task, reduced.M, J, missing - J @ idle)))
         still = np.zeros(self.robot.n)
         qd_d = self.task.inverted(J, self.task.select(wanted.twist), still)
         Jdot = self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target)
@@ -155,7 +163,7 @@ class Impedance(CartesianController):
         qdd_d = self.task.inverted(J, self.task.select(wanted.acceleration) - bend, still)
         carried = self.robot.coriolis_vector(q, qd + qd_d) - self.robot.coriolis_vector(q, qd - qd_d)
         Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J, self.task.damping(J))
-        force = self.task.select(world_wrench(push, wanted, self.axes)) - Lambda @ (J @ idle)
+        force = force - Lambda @ (J @ idle)
         return np.asarray(self.robot.inverse_dynamics(q, still, qdd_d + idle) + 0.25 * carried + J.T @ force)
 
 

@@ -16,6 +16,7 @@ from chasles.control.traced_law import traced_law
 from chasles.engine import Function
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories.joint.tangent import on_manifold
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -119,8 +120,8 @@ def loop_margins(
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
     count = whole_number(places, "places", 1, 10_000)
     times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
-    planned = motion(times)
-    law = _linear_law(controller, times, planned, step)
+    planned = on_manifold(motion, robot)(times)
+    law = _linear_law(robot, controller, times, planned, step)
     held = delayed_hold(*linear_model(robot, planned), step, late)
     loops = _closed_loops(law, held.A, held.B_late)
     chosen = np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
@@ -139,7 +140,7 @@ class _LinearLaw(NamedTuple):
     D: Floats
 
 
-def _linear_law(controller: Controller, times: Floats, planned: Motion, period: float) -> _LinearLaw:
+def _linear_law(robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float) -> _LinearLaw:
     """Differentiate a law where it follows the motion without error; its memory runs along."""
     traced = traced_law(controller, times, planned, period)
     function = Function(traced.program)
@@ -153,6 +154,11 @@ def _linear_law(controller: Controller, times: Floats, planned: Motion, period: 
         for output in ("tau", "following")
         for wrt in ("q", "qd", "memory")
     }
+    if robot.nq != robot.n:  # of the elements of q: the derivatives by displacements follow
+        units = np.eye(robot.n)[:, None, :]
+        G = np.moveaxis(np.asarray(robot.configuration_rate(planned.q, units)), 0, -1)
+        for output in ("tau", "following"):
+            parts[output, "q"] = parts[output, "q"] @ G
     D = np.concatenate([parts["tau", "q"], parts["tau", "qd"]], axis=-1)
     B = np.concatenate([parts["following", "q"], parts["following", "qd"]], axis=-1)
     return _LinearLaw(parts["following", "memory"], B, parts["tau", "memory"], D)

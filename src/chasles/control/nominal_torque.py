@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.robot_controller import RobotController, gains
+from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.robot_controller import RobotController
+from chasles.control.supports import Supports
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -30,6 +32,8 @@ class NominalTorque(RobotController):
     kp, kd
         Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
         N/m, N·s/m).
+    supports
+        Frames on which a floating base stands; see `Supports`. Without them the base moves as the joints make it move.
 
     Examples
     --------
@@ -43,8 +47,9 @@ class NominalTorque(RobotController):
 
     name = "nominal torque"
 
-    def __init__(self, robot: Robot, *, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0) -> None:
-        super().__init__(robot, gains(robot.n, kp=kp, kd=kd))
+    def __init__(self, robot: Robot, *, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, supports: Sequence[str] = ()) -> None:
+        super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))
+        self.supports = Supports(robot, supports)
         if any(value.any() for value in self.parameters.values()):
             self.name = "nominal torque + PD"
 
@@ -52,5 +57,6 @@ class NominalTorque(RobotController):
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
-        feedback = parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - qd)
-        return self.robot.inverse_dynamics(*reference) + feedback, state
+        error = tracking_error(self.robot, q, qd, reference)
+        feedback = parameters["kp"] * error.position + parameters["kd"] * error.velocity
+        return self.supports.torques(*reference) + feedback, state

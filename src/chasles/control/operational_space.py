@@ -58,7 +58,6 @@ class OperationalSpace(CartesianController):
     """
 
     name = "operational space"
-    handles_quaternions = True
 
     def __init__(
         self,

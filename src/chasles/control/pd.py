@@ -37,7 +37,6 @@ class PD(RobotController):
     """
 
     name = "PD"
-    handles_quaternions = True
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
         super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))

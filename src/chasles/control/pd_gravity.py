@@ -38,7 +38,6 @@ class PDGravity(RobotController):
     """
 
     name = "PD + gravity"
-    handles_quaternions = True
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, supports: Sequence[str] = ()) -> None:
         super().__init__(robot, motor_gains(robot, bool(supports), kp=kp, kd=kd))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
+from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.integral_action import next_integral, saturated
-from chasles.control.robot_controller import RobotController, gains
+from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -23,6 +24,8 @@ class PID(RobotController):
     integration). Without this it would grow through a long saturation, and the joint would overshoot until it has
     unwound. Back-calculation, the other remedy, has one more gain to tune for each joint; this one has none, and leaves
     the law as it is wherever the limits are not reached.
+
+    Errors of spherical joints are rotation vectors. Free joints, such as a floating base, have no motors.
 
     Source: Åström and Hägglund, PID Controllers: Theory, Design, and Tuning (1995), on integrator windup.
 
@@ -48,7 +51,7 @@ class PID(RobotController):
     def __init__(
         self, robot: Robot, *, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, torque_limits: ArrayLike | None = None
     ) -> None:
-        parameters = gains(robot.n, kp=kp, ki=ki, kd=kd)
+        parameters = motor_gains(robot, kp=kp, ki=ki, kd=kd)
         limits = robot.effort_limits if torque_limits is None else torque_limits
         parameters["torque_limits"] = reals(
             limits, "torque_limits", (robot.n,), broadcast=True, above=0.0, infinite=True
@@ -59,8 +62,8 @@ class PID(RobotController):
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the error by the rectangle rule."""
-        error, limits = reference.q - q, parameters["torque_limits"]
-        proportional = parameters["kp"] * error + parameters["kd"] * (reference.qd - qd)
+        (error, rate, _), limits = tracking_error(self.robot, q, qd, reference), parameters["torque_limits"]
+        proportional = parameters["kp"] * error + parameters["kd"] * rate
         wanted = proportional + parameters["ki"] * (state + period * error)
         integral = next_integral(state, error, wanted - saturated(wanted, limits), period)
         return saturated(proportional + parameters["ki"] * integral, limits), integral

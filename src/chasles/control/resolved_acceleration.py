@@ -8,7 +8,6 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
-from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -53,7 +52,6 @@ class ResolvedAcceleration(CartesianController):
     """
 
     name = "resolved acceleration"
-    handles_quaternions = True
 
     def __init__(
         self,
@@ -85,10 +83,4 @@ class ResolvedAcceleration(CartesianController):
         a = acceleration_feedback(
             frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
         )
-        J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
-        if is_floating(self.robot):
-            reduced = ReducedDynamics.at(self.robot, q, qd)
-            idle = self.idle(q, qd, parameters)[reduced.motors]
-            return reduced.torques(self.task.inverted(reduced.jacobian(J), missing - reduced.drift(J), idle)), state
-        qdd = self.task.inverted(J, missing, self.idle(q, qd, parameters))
-        return self.robot.inverse_dynamics(q, qd, qdd), state
+        return self.accelerating(q, qd, frame, a, self.idle(q, qd, parameters)), state

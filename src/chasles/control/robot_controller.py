@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.controller import Controller, checked_memory
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.errors import ArgumentError
+from chasles.robot import Robot
 
 
 class RobotController(Controller):
@@ -28,16 +29,20 @@ class RobotController(Controller):
     Raises
     ------
     ArgumentError
-        The robot has spherical or free joints, where q_ref - q is no error, and the law does not handle these.
+        The robot has free joints, which the law does not handle; the message says what does.
     """
 
     robot: Robot
-    #: Whether the law handles joints whose position is a quaternion.
-    handles_quaternions: ClassVar[bool] = False
+    #: Why the law cannot take a robot with free joints, and what can; empty where it can.
+    refuses_free_joints: ClassVar[str] = ""
 
     def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Any = ()) -> None:
-        if not self.handles_quaternions:
-            require_plain_coordinates(robot, type(self).__name__)
+        free = next((joint.name for joint in robot.description.coordinates if joint.kind == "free"), None)
+        if free is not None and self.refuses_free_joints:
+            raise ArgumentError(
+                f"{type(self).__name__} takes no robots with free joints such as '{free}' of robot '{robot.name}': "
+                f"{self.refuses_free_joints}"
+            )
         self.robot = robot
         self.parameters = {name: _read_only(value) for name, value in parameters.items()}
         self.initial_state = checked_memory(initial_state)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from chasles.control.floating_base import tracking_error
+from chasles.geometry.elementary import cross
+from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 
@@ -19,13 +24,19 @@ class Sliding(NamedTuple):
     qdd_reference: Any
 
 
-def sliding(q: Any, qd: Any, reference: Motion, rate: Any) -> Sliding:
+def sliding(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Sliding:
     """Sliding variable and reference velocity of a measured state.
+
+    The error of a spherical joint is the rotation vector e from its orientation to that of the reference, whose
+    velocity is turned into the axes of the joint, R ω_ref. The derivative of qd_r = R ω_ref + rate e in these axes is
+    R ω_ref' - ω x R ω_ref + rate e'.
 
     Parameters
     ----------
+    robot
+        Robot whose joints these are.
     q, qd
-        Measured joint positions and velocities, (n,).
+        Measured joint positions (nq,) and velocities (n,).
     reference
         The planned motion now.
     rate
@@ -33,10 +44,24 @@ def sliding(q: Any, qd: Any, reference: Motion, rate: Any) -> Sliding:
 
     Examples
     --------
+    >>> import chasles as ch
     >>> import numpy as np
-    >>> planned = Motion(np.array([1.0]), np.array([0.5]), np.array([0.0]))
-    >>> sliding(np.array([0.9]), np.array([0.5]), planned, 10.0).variable.round(12)  # 0.5 - (0.5 + 10 * 0.1)
-    array([-1.])
+    >>> planned = Motion(np.array([1.0, 0.0]), np.array([0.5, 0.0]), np.zeros(2))
+    >>> q, qd = np.array([0.9, 0.0]), np.array([0.5, 0.0])
+    >>> sliding(ch.load("planar2r"), q, qd, planned, 10.0).variable.round(12)  # 0.5 - (0.5 + 10 * 0.1)
+    array([-1.,  0.])
     """
-    qd_reference = reference.qd + rate * (reference.q - q)
-    return Sliding(qd - qd_reference, qd_reference, reference.qdd + rate * (reference.qd - qd))
+    if robot.nq == robot.n:
+        qd_reference = reference.qd + rate * (reference.q - q)
+        return Sliding(qd - qd_reference, qd_reference, reference.qdd + rate * (reference.qd - qd))
+    error = tracking_error(robot, q, qd, reference)
+    turned = error.velocity + qd
+    change = np.array(error.acceleration)
+    for joint in robot.description.coordinates:
+        own = robot.description.velocity_places(joint.name)
+        if joint.kind == "spherical" and own.stop:
+            change[own] = change[own] - cross(qd[own], turned[own])
+    rates = robot.configuration_rate(q, qd), robot.configuration_rate(reference.q, reference.qd)
+    error_rate = robot.difference.specialize().jvp(["q0", "q1"])(q, reference.q, *rates)
+    qd_reference = turned + rate * error.position
+    return Sliding(qd - qd_reference, qd_reference, change + rate * np.asarray(error_rate))

@@ -29,7 +29,7 @@ class TracedLaw:
     times
         Times of the calls, shape (k,), s.
     references
-        References of the calls, shape (k, 3n).
+        References of the calls, shape (k, nq + 2n).
     schedule
         Parts of the schedule of the calls, shape (k, m); m = 0 for laws without.
     initial_memory
@@ -53,7 +53,7 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     """
     if controller.reference_kind != "joint" or controller.measured_wrench is not None:
         raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
-    n, memory = planned.q.shape[-1], controller.memory_layout
+    nq, n, memory = planned.q.shape[-1], planned.qd.shape[-1], controller.memory_layout
     fixed = {name: np.asarray(value) for name, value in controller.parameters.items()}
     rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
     shapes = _row_shapes(rows)
@@ -63,11 +63,11 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
         own = dict(fixed)
         if shapes is not None:
             own["schedule"] = row.split(given).row
-        motion = Motion(*reference.reshape(3, n))
+        motion = Motion(*np.split(reference, [nq, nq + n]))
         tau, following = controller.law(t, q, qd, motion, memory.split(state), own, period)
         return np.asarray(tau), memory.join(following)
 
-    inputs: dict[str, Shapes] = {"t": (), "q": (n,), "qd": (n,), "reference": (3 * n,)}
+    inputs: dict[str, Shapes] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
     inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
     try:
         program = trace(law, inputs, name="law", outputs=["tau", "following"])

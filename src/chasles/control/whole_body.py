@@ -9,7 +9,7 @@ humanoid robots (2015).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,7 +154,6 @@ class WholeBodyTorque(RobotController):
     """
 
     name = "whole-body torque"
-    handles_quaternions: ClassVar[bool] = True
     traceable = False
 
     def __init__(

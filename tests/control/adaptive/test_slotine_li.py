@@ -199,11 +199,6 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
         controller(**options)
 
 
-def test_a_free_base_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="one coordinate for each degree of freedom"):
-        SlotineLi(ch.load("planar2r").with_free_base(), rate=5.0, damping=5.0, adaptation=1.0)
-
-
 def test_an_infinite_bound_is_none() -> None:
     """A parameter at its bound stops; one whose bound is infinite changes as in a law without bounds."""
     names, start = ["link2.m", "link2.mx"], np.array([2.0, 0.4])

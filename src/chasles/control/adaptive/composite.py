@@ -206,7 +206,7 @@ class CompositeAdaptive(SlotineLi):
         self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and the direction Y^T s that tracking gives to adaptation."""
-        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
         return tau - parameters["damping"] * s, s @ Y
 

@@ -12,6 +12,7 @@ from chasles.arguments import real, reals
 from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
 from chasles.control.adaptive.triangles import packed, unpacked
 from chasles.control.adaptive.tuning import perturbation_gains
+from chasles.control.floating_base import NO_REGULATOR, deviation
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
@@ -70,6 +71,7 @@ class LeeChung(RobotController):
     """
 
     name = "Lee-Chung"
+    refuses_free_joints = NO_REGULATOR
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class LeeChung(RobotController):
             "covariance": spread,
             "covariance_limit": reals(covariance_limit, "covariance_limit", (), at_least=1.0, infinite=True),
         }
-        pose = robot.home if initial_pose is None else reals(initial_pose, "initial_pose", (n,), broadcast=True)
+        pose = robot.home if initial_pose is None else reals(initial_pose, "initial_pose", (robot.nq,), broadcast=True)
         A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
         start = {
             "matrices": np.concatenate([A, B, np.zeros((2 * n, size - 3 * n))], axis=1),
@@ -151,7 +153,7 @@ class LeeChung(RobotController):
     ) -> tuple[Any, Any]:
         """Torques of the law, and what has been learnt from the last period."""
         n = self.robot.n
-        x = np.concatenate([q - reference.q, qd - reference.qd])
+        x = np.concatenate([deviation(self.robot, q, reference), qd - reference.qd])
         last, P = state.last, unpacked(state.covariance, len(state.last))
         fitted = recursive_least_squares(
             state.matrices, P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import real, reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.floating_base import deviation, has_motors, tracking_error
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -85,6 +86,9 @@ class ModelReferenceAdaptive(ContinuousLaw):
         own = {name: reals(value, name, (len(TERMS), n), broadcast=True) for name, value in rows.items()}
         own["error_weights"] = np.array([of_position, of_velocity])
         own["leakage"] = np.array(real(leakage, "leakage"))
+        for gain in ("adaptation", "proportional", "initial"):
+            own[gain] = own[gain] * has_motors(robot)
+        self._zero = Motion(robot.neutral, np.zeros(n), np.zeros(n))
         super().__init__(robot, own, own["initial"].reshape(-1))
 
     @property
@@ -97,8 +101,9 @@ class ModelReferenceAdaptive(ContinuousLaw):
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the gains."""
         K = state.reshape(len(TERMS), self.robot.n)
-        error, rate = reference.q - q, reference.qd - qd
-        signals = np.array([np.ones(self.robot.n), error, rate, reference.q, reference.qd, reference.qdd])
+        error, rate, _ = tracking_error(self.robot, q, qd, reference)
+        wanted = deviation(self.robot, reference.q, self._zero)
+        signals = np.array([np.ones(self.robot.n), error, rate, wanted, reference.qd, reference.qdd])
         of_position, of_velocity = parameters["error_weights"]
         driven = (of_position * error + of_velocity * rate) * signals
         tau = ((K + parameters["proportional"] * driven) * signals).sum(axis=0)

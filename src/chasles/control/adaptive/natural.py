@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.arguments import reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
 from chasles.errors import ArgumentError
@@ -59,6 +60,7 @@ class NaturalAdaptive(ContinuousLaw):
     """
 
     name = "natural adaptive"
+    refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class NaturalAdaptive(ContinuousLaw):
     def _track(
         self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
-        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
         return tau - parameters["damping"] * s, s @ Y
 

@@ -12,6 +12,7 @@ from chasles.control.adaptive.bounds import bounds, projected, projected_rate
 from chasles.control.adaptive.continuous_law import ContinuousLaw
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
@@ -65,6 +66,7 @@ class SlotineLi(ContinuousLaw):
     """
 
     name = "Slotine-Li"
+    refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
         self,
@@ -146,7 +148,7 @@ class SlotineLi(ContinuousLaw):
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the estimates."""
-        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, state)
         rate = -parameters["adaptation"] * (s @ Y)
         return tau - parameters["damping"] * s, projected_rate(state, rate, parameters)

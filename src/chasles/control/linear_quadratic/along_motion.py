@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.floating_base import deviation
 from chasles.control.integral_action import next_integral, saturated
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
@@ -198,11 +199,12 @@ def regulator_law(
 ) -> tuple[Any, Any]:
     """Torques: nominal ones - K (δq, δq̇, z, u); and the next memory (z, u).
 
-    z is the integral of δq = q - q_ref, if there is one; u are the last `pending` corrections, the latest first.
+    z is the integral of δq, the displacement from q_ref to q, if there is one; u are the last `pending` corrections,
+    the latest first.
     """
-    deviation, count = q - reference.q, len(memory) - pending * robot.n
-    tau = row[:, 0] - row[:, 1:] @ np.concatenate([deviation, qd - reference.qd, memory])
-    integral = next_deviation_integral(robot, memory[:count], deviation, tau, period)
+    away, count = deviation(robot, q, reference), len(memory) - pending * robot.n
+    tau = row[:, 0] - row[:, 1:] @ np.concatenate([away, qd - reference.qd, memory])
+    integral = next_deviation_integral(robot, memory[:count], away, tau, period)
     return tau, np.concatenate([integral, next_pending(robot, memory[count:], row[:, 0], tau)])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real
+from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     period_of,
@@ -59,6 +60,7 @@ class GainScheduledRegulator(RobotController):
     """
 
     name = "nominal torque + gain-scheduled regulator"
+    refuses_free_joints = NO_REGULATOR
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
+from chasles.control.floating_base import NO_REGULATOR, deviation
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     MOST_DELAY,
@@ -74,6 +75,7 @@ class LinearQuadraticGaussian(RobotController):
     """
 
     name = "linear-quadratic-Gaussian control"
+    refuses_free_joints = NO_REGULATOR
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class LinearQuadraticGaussian(RobotController):
             "pending": np.zeros(pending_count(self.delay) * n),
         }
         super().__init__(robot, {}, memory)
-        self.q = None if q is None else reals(q, "q", (n,))
+        self.q = None if q is None else reals(q, "q", (robot.nq,))
         self.weights = weights
         if integral_count(weights):
             self.name += ", with integral action"
@@ -146,12 +148,12 @@ class LinearQuadraticGaussian(RobotController):
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the prediction of δx, its integral, and the corrections that are to act."""
         now = parameters["schedule"]
-        deviation = q - reference.q
-        estimate = state.prediction + now.L @ (deviation - state.prediction[: self.robot.n])
+        away = deviation(self.robot, q, reference)
+        estimate = state.prediction + now.L @ (away - state.prediction[: self.robot.n])
         correction = -now.K @ np.concatenate([estimate, state.integral, state.pending])
         tau = now.torque + correction
         following = now.A @ estimate + now.B @ np.concatenate([correction, state.pending])
-        integral = next_deviation_integral(self.robot, state.integral, deviation, tau, period)
+        integral = next_deviation_integral(self.robot, state.integral, away, tau, period)
         pending = next_pending(self.robot, state.pending, now.torque, tau)
         return tau, Record(prediction=following, integral=integral, pending=pending)
 

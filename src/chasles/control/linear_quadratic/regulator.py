@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
+from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     regulator_law,
@@ -34,7 +35,7 @@ class LinearQuadraticRegulator(RobotController):
     robot
         The model that the controller believes in; it may differ from the plant.
     q
-        The pose, shape (n,); default the robot's home.
+        The pose, shape (nq,); default the robot's home.
     Q
         Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
         sliding joints). Default by Bryson's rule, see `bryson_weights`.
@@ -69,6 +70,7 @@ class LinearQuadraticRegulator(RobotController):
     """
 
     name = "linear-quadratic regulator"
+    refuses_free_joints = NO_REGULATOR
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class LinearQuadraticRegulator(RobotController):
         weights = regulator_weights(robot, Q, R, integral_error)
         super().__init__(robot, {}, np.zeros(integral_count(weights)))
         self.weights = weights
-        self.q = reals(robot.home if q is None else q, "q", (robot.n,))
+        self.q = reals(robot.home if q is None else q, "q", (robot.nq,))
         if integral_count(weights):
             self.name += ", with integral action"
         rest = np.zeros(robot.n)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real
+from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     MOST_DELAY,
@@ -80,6 +81,7 @@ class TimeVaryingRegulator(RobotController):
     """
 
     name = "nominal torque + time-varying regulator"
+    refuses_free_joints = NO_REGULATOR
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.controller import Controller, as_controller
+from chasles.control.floating_base import has_motors
 from chasles.control.integral_action import saturated
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record, exp, where
@@ -41,7 +42,8 @@ class DisturbanceObserver(RobotController):
     bandwidth
         1/s, one number or one for each joint; well above that of the motion and below 1 / period.
     compensation
-        Share of r that is compensated, one number or one for each joint: 1 all, 0 for observing only.
+        Share of r that is compensated, one number or one for each joint: 1 all, 0 for observing only. At free joints,
+        which have no motors, disturbances are observed only.
 
     Notes
     -----
@@ -57,8 +59,6 @@ class DisturbanceObserver(RobotController):
     ('computed torque + disturbance observer', ['kp', 'kd', 'ki', 'bandwidth', 'compensation'])
     """
 
-    handles_quaternions = True
-
     def __init__(
         self,
         inner: Controller,
@@ -73,7 +73,7 @@ class DisturbanceObserver(RobotController):
             raise ArgumentError(f"give the observer a model: controller '{inner.name}' has none")
         own = {
             "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True, above=0.0),
-            "compensation": reals(compensation, "compensation", (model.n,), broadcast=True),
+            "compensation": reals(compensation, "compensation", (model.n,), broadcast=True) * has_motors(model),
         }
         both = set(own) & set(inner.parameters)
         if both:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.control.adaptive.unknowns import Unknowns
+from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import sliding
 from chasles.engine import absolute, clip
@@ -58,6 +59,7 @@ class SlidingMode(RobotController):
     """
 
     name = "sliding mode"
+    refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class SlidingMode(RobotController):
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
-        s, qd_reference, qdd_reference = sliding(q, qd, reference, parameters["rate"])
+        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, self.unknowns.values)
         k = absolute(Y) @ parameters["uncertainty"] + parameters["disturbance"] + parameters["reaching"]
         return tau - k * clip(s / parameters["layer"], -1.0, 1.0), state
