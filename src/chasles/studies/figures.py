@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.studies.results import Curve, StudyResults
 from chasles.studies.settings import shown_unknown
 from chasles.visual.encoding import plot_text, typed_array
-from chasles.visual.panels import COLORS, QUIET, axis_name, title_above
+from chasles.visual.panels import COLORS, QUIET, STYLE, axis_name, title_above
 
 Floats = NDArray[np.float64]
 
@@ -169,11 +169,7 @@ def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[f
     layout: dict[str, Any] = {
         "height": inner + 152,
         "margin": {"l": 56, "r": 12, "t": 94, "b": 58},
-        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "#ffffff",
-        "hovermode": "x unified",
-        "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
+        **STYLE,
         "legend": {
             "groupclick": "togglegroup",
             "orientation": "h",

@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 from chasles.visual.encoding import typed_array
 
 COLORS = ("#0f6fb4", "#e07b00", "#1f9d6b", "#b0468f", "#c2402f", "#7a68c9", "#8a6d3b", "#2aa7c4", "#6b7785", "#a3a300")
+#: Layout that all figures share.
+STYLE: dict[str, Any] = {
+    "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "#ffffff",
+    "hovermode": "x unified",
+    "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
+}
 QUIET: dict[str, Any] = {"hoverinfo": "skip", "hovertemplate": None, "showlegend": False}
 _PANEL_HEIGHT = 230
 _GAP = 46
@@ -189,11 +197,7 @@ def panel_layout(
     layout: dict[str, Any] = {
         "height": inner + 86,
         "margin": {"l": 64, "r": 16, "t": 30, "b": 56},
-        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#33414e"},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "#ffffff",
-        "hovermode": "x unified",
-        "hoverlabel": {"bgcolor": "rgba(255,255,255,0.94)", "bordercolor": "#d5dce3", "font": {"size": 12}},
+        **STYLE,
         "legend": {"groupclick": "togglegroup", "tracegroupgap": 2, "font": {"size": 12}},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b3bec8", "activecolor": "#0f6fb4"},
         "annotations": [],
