@@ -44,8 +44,10 @@ class _Namespace:
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self._names = names
-        self._keys = tuple(names)
-        self._values = tuple(names.values())
+        # A module's file is a name in its package too, which a function of the same name may replace when it comes.
+        kept = {name: value for name, value in names.items() if not _is_file_of(value, names)}
+        self._keys = tuple(kept)
+        self._values = tuple(kept.values())
 
     def is_unchanged(self) -> bool:
         """Whether the names refer to the same objects; a new name must not hide a builtin one."""
@@ -53,6 +55,10 @@ class _Namespace:
             return all(map(is_, self._names.values(), self._values))
         hides = not _BUILTINS.isdisjoint(self._names.keys() - self._keys)
         return not hides and all(map(is_, map(self._names.get, self._keys), self._values))
+
+
+def _is_file_of(value: object, names: Mapping[str, object]) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.rpartition(".")[0] == names.get("__name__")
 
 
 class _Functions:

@@ -201,7 +201,7 @@ class RobotFunction(Family, Generic[P, Result]):
                 raise UnknownArgumentError(f"argument of {self.usage}", name, known)
         chosen: dict[str, Any] = {name: tuple(options.get(name, ())) for name in _ARRAYS_BY_NAME}
         for name, default in declared.items():
-            value = options.get(name)
+            value = options.get(name, None if default is inspect.Parameter.empty else default)
             if default is inspect.Parameter.empty:
                 if value is None:
                     choice = ", ".join(map(repr, _CHOICES[name]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.cached import cached_property
 from chasles.errors import ModelError
 from chasles.model.freedoms import (
     JOINT_KINDS,
@@ -221,7 +222,7 @@ class Joint(Record):
         """Whether the joint lets its child move."""
         return self.kind != "fixed"
 
-    @property
+    @cached_property
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its rotations and translations; see `chasles.model.freedoms`."""
         return freedoms(self.kind, self.axis, self.pitch, self.second_axis)
