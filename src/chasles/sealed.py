@@ -19,27 +19,41 @@ class SealedError(ChaslesError, AttributeError):
     """An attribute of a sealed object was assigned or deleted; the message says how to make another object."""
 
 
-class _SealedClass(ABCMeta):
-    """Seals an object when its construction, with the constructors of all its classes, is over."""
+class CheckedMembers(ABCMeta):
+    """Metaclass of bases for users' classes: an object of a class with a misspelt or missing member cannot be made."""
 
     if not TYPE_CHECKING:  # type checkers read the constructor of the class itself
 
         def __call__(cls, *args, **keywords):
+            """Make an object, and examine its class if that is a user's."""
             if cls.__abstractmethods__:
                 _require_known_members(cls, ())
-            made = cls.__new__(cls, *args, **keywords)
-            if isinstance(made, cls):
-                made.__dict__[_UNDER_CONSTRUCTION] = True
-                made.__init__(*args, **keywords)
-                del made.__dict__[_UNDER_CONSTRUCTION]
-                if not _is_ours(cls):
-                    _require_known_members(cls, tuple(made.__dict__))
+            made = cls._construct(*args, **keywords)
+            if isinstance(made, cls) and not _is_ours(cls):
+                _require_known_members(cls, tuple(made.__dict__))
             return made
+
+        def _construct(cls, *args, **keywords):
+            return super().__call__(*args, **keywords)
 
         @property
         def __signature__(cls):
             signature = inspect.signature(cls.__init__)
             return signature.replace(parameters=tuple(signature.parameters.values())[1:])
+
+
+class _SealedClass(CheckedMembers):
+    """Seals an object when its construction, with the constructors of all its classes, is over."""
+
+    if not TYPE_CHECKING:
+
+        def _construct(cls, *args, **keywords):
+            made = cls.__new__(cls, *args, **keywords)
+            if isinstance(made, cls):
+                made.__dict__[_UNDER_CONSTRUCTION] = True
+                made.__init__(*args, **keywords)
+                del made.__dict__[_UNDER_CONSTRUCTION]
+            return made
 
 
 def _is_ours(cls: type) -> bool:

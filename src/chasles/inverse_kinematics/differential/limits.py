@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +16,7 @@ from chasles.engine import maximum, minimum, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
+from chasles.sealed import CheckedMembers
 
 Vector = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def no_inequalities(n: int) -> Inequalities:
     return Inequalities(np.zeros((0, n)), np.zeros(0), np.zeros(0))
 
 
-class FormulaLimit(ABC):
+class FormulaLimit(metaclass=CheckedMembers):
     """Base of limits that are compiled together with the tasks: their bounds are a formula.
 
     The formula is that of one joint, in arithmetic that holds for arrays of joints as well.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +27,7 @@ from chasles.geometry import (
 from chasles.geometry.elementary import Array, ReferenceFrame, adjoint
 from chasles.mechanics import Mechanics
 from chasles.model import build_tree
+from chasles.sealed import CheckedMembers
 
 Vector = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class Task(Protocol):
         ...
 
 
-class FormulaTask(ABC):
+class FormulaTask(metaclass=CheckedMembers):
     """Base of tasks that are compiled together with others: the equation is a formula of q and of the task's numbers.
 
     A formula may use methods of the robot, operators and functions of `chasles.engine` and `chasles.geometry`, and what
