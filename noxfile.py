@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+
 import nox
 
 #: The oldest NumPy with wheels for each Python that the metadata allow, and the newest; machine code reads its layout.
@@ -21,6 +23,16 @@ def tests(session: nox.Session, numpy: str) -> None:
 def javascript(session: nox.Session) -> None:
     """Check the types of the pages' scripts with TypeScript, which npm installs."""
     session.run("npx", "--yes", "--package", "typescript", "tsc", "-p", "jsconfig.json", external=True)
+
+
+@nox.session
+def metadata(session: nox.Session) -> None:
+    """Check the workflows and CITATION.cff against their schemas."""
+    session.install("check-jsonschema", "cffconvert")
+    session.run(
+        "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *glob.glob(".github/workflows/*.yml")
+    )
+    session.run("cffconvert", "--validate")
 
 
 @nox.session
