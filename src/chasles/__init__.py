@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         CartesianLimits,
         Circle,
         CircularArc,
+        ClosedMotion,
         CubicSpline,
         HermiteSpline,
         OrientationSpline,
@@ -67,6 +68,7 @@ __all__ = [
     "ChaslesError",
     "Circle",
     "CircularArc",
+    "ClosedMotion",
     "ComputedTorque",
     "ContactPlane",
     "Controller",
@@ -147,9 +149,9 @@ _NAMES = {
     "robot": ("Robot", "load"),
     "simulation": ("simulate",),
     "trajectories": (
-        "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "CubicSpline", "HermiteSpline",
-        "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion", "SmoothingSpline",
-        "StraightLine", "follow", "online_trajectory", "time_optimal",
+        "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "ClosedMotion", "CubicSpline",
+        "HermiteSpline", "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion",
+        "SmoothingSpline", "StraightLine", "follow", "online_trajectory", "time_optimal",
     ),
 }  # fmt: skip
 verbs.plot.implemented_in(

@@ -325,12 +325,6 @@ def test_friction_alone_does_not_know_the_configuration() -> None:
     assert loss == pytest.approx(robot.without_loops().friction_torque(motion) @ motion)
 
 
-def test_what_needs_independent_coordinates_refuses_loops() -> None:
-    robot = ch.Robot(MACHINES["four-bar"]())
-    with pytest.raises(ArgumentError, match="takes robots without loops, but loop 'pin' closes robot 'four-bar'"):
-        ch.check(ch.PointToPoint(robot.home, robot.home, 1.0), robot)
-
-
 def test_redundant_motors_share_a_load_within_their_limits() -> None:
     """Six motors on three freedoms, beside DAQP; some loads are beyond them."""
     daqp = pytest.importorskip("daqp")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -45,26 +42,6 @@ def compound_arm() -> ch.Robot:
 
 ROBOT = compound_arm()
 FREE = ch.load("panda").with_free_base()
-
-
-@pytest.mark.parametrize(
-    ("call", "what"),
-    [
-        (
-            lambda: ch.follow(FREE, ch.StraightLine(np.eye(4), ahead(0.1), duration=1.0)),
-            "following a motion in space",
-        ),
-        (lambda: ch.time_optimal([np.zeros(13), np.ones(13)], FREE, acceleration=1.0), "planning along a path"),
-        (lambda: ch.PointToPoint(np.zeros(13), np.ones(13), duration=1.0).check(FREE), "a trajectory of joints"),
-        (
-            lambda: ch.PointToPoint(np.zeros(13), np.ones(13), duration=1.0).to_dataset(0.1, robot=FREE),
-            "a trajectory of joints",
-        ),
-    ],
-)
-def test_quaternions_are_refused_with_the_way_out(call: Callable[[], Any], what: str) -> None:
-    with pytest.raises(ArgumentError, match=rf"^{what} takes robots .* lock joint 'base' of robot 'panda' first"):
-        call()
 
 
 def test_several_joints_are_named() -> None:

@@ -55,13 +55,8 @@ def joint_limits(robot: Mechanics) -> JointLimits:
     """
     known: JointLimits | None = robot.__dict__.get("_joint_limits")
     if known is None:
-        places = np.full(len(robot.description.joint_velocity_names), -1)
-        for joint in robot.description.coordinates:
-            if not joint.has_quaternion:
-                q, v = robot.description.starts[joint.name]
-                count = len(joint.velocity_names)
-                places[v : v + count] = np.arange(q, q + count)
-        places = places[list(robot.description.independent_indices)]
+        own = [robot.description.coordinate_of_velocity[index] for index in robot.description.independent_indices]
+        places = np.array([-1 if place is None else place for place in own], dtype=np.intp)
         lower, upper = _coordinate_limits(robot)
         lower, upper = np.where(places >= 0, lower[places], -np.inf), np.where(places >= 0, upper[places], np.inf)
         empty = np.flatnonzero(lower > upper)

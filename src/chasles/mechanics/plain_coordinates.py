@@ -32,23 +32,18 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of freedom;
     lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
     """
-    require_no_loops(robot, what)
+    if robot.description.loops:
+        loop = robot.description.loops[0].name
+        raise ArgumentError(
+            f"{what} takes robots without loops, but loop '{loop}' closes robot '{robot.name}': its {robot.nq} "
+            f"coordinates are not independent"
+        )
     names = [f"'{joint.name}'" for joint in robot.description.coordinates if joint.has_quaternion]
     if names:
         joints = f"joint {names[0]}" if len(names) == 1 else f"joints {', '.join(names)}"
         raise ArgumentError(
             f"{what} takes robots whose joints have one coordinate for each degree of freedom; lock {joints} of robot "
             f"'{robot.name}' first (robot.lock_joints)"
-        )
-
-
-def require_no_loops(robot: Described, what: str) -> None:
-    """Refuse a robot with loops, whose coordinates depend on each other; see `require_plain_coordinates`."""
-    if robot.description.loops:
-        loop = robot.description.loops[0].name
-        raise ArgumentError(
-            f"{what} takes robots without loops, but loop '{loop}' closes robot '{robot.name}': its {robot.nq} "
-            f"coordinates are not independent"
         )
 
 
@@ -60,6 +55,8 @@ def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
     ArgumentError
         The robot has another number of joints, or joints with quaternions.
     """
+    if robot is not None and robot.description.loops and n == robot.n:  # of the independent joints
+        return tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
     if robot is not None:
         require_plain_coordinates(robot, "a trajectory of joints")
     return position_units(robot, n)
@@ -71,11 +68,10 @@ def position_units(robot: Described | None, nq: int) -> tuple[str, ...]:
     Raises
     ------
     ArgumentError
-        The robot has another number of coordinates, or loops.
+        The robot has another number of coordinates.
     """
     if robot is None:
         return ("rad",) * nq
-    require_no_loops(robot, "a trajectory of joints")
     if robot.nq != nq:
         what = "joints" if robot.nq == robot.n else "coordinates"
         raise ArgumentError(f"the trajectory moves {nq} {what}, but robot '{robot.name}' has {robot.nq}")

@@ -25,6 +25,7 @@ from chasles.simulation.integrators import AUTOMATIC, integrator_choice
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
 from chasles.simulation.tangent_references import TangentReference
+from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -75,6 +76,8 @@ def prepare(
     plant, controller = as_plant(plant), as_controller(_no_torque if controller is None else controller)
     if reference is None:
         reference = setup.rest(plant.robot, q0, duration)
+    if plant.robot.description.loops and isinstance(reference, JointTrajectory):
+        reference = setup.closed_reference(reference, plant.robot, q0)
     in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
     setup.check_partners(plant, controller, in_loop)
     if plant.robot.nq != plant.robot.n and in_loop.n is not None:

@@ -18,10 +18,11 @@ from chasles.robot import Robot
 from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import LoopReference
-from chasles.trajectories import PointToPoint
+from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
 Values = dict[str, NDArray[np.float64]]
 SEED = "sensors.seed"
+_LOOKS = 129  # at a curve, whether its loops can be closed
 
 
 def check_partners(plant: Plant, controller: Controller, reference: LoopReference) -> None:
@@ -47,6 +48,21 @@ def rest(robot: Robot, q0: ArrayLike | None, duration: float | None) -> PointToP
         raise ArgumentError("a simulation without a reference needs a duration, such as duration=1.0")
     start = robot.home if q0 is None else reals(q0, "q0", (..., robot.nq))
     return PointToPoint(start, start, real(duration, "duration", above=0.0))
+
+
+def closed_reference(reference: JointTrajectory, robot: Robot, q0: ArrayLike | None) -> JointTrajectory:
+    """Reference of all coordinates of a robot with loops, from one of its independent joints or of all.
+
+    A curve of all coordinates that leads near closed configurations stays what it is: the compiled loop closes it.
+    """
+    if reference.n == robot.n:
+        near = None if q0 is None else reals(q0, "q0", (..., robot.nq)).reshape(-1, robot.nq)[0]
+        return ClosedMotion(robot, reference, near)
+    if reference.nv == robot.n or reference.n != robot.nq:
+        return reference
+    shares = np.linspace(0.0, 1.0, _LOOKS).reshape(-1, *(1,) * len(reference.batch))
+    curve = reference(reference.start_time + shares * reference.duration).q
+    return reference if np.isfinite(robot.normalize(curve)).all() else ClosedMotion(robot, reference)
 
 
 def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:

@@ -71,8 +71,9 @@ def simulate(
         The planned motion: any joint trajectory, or for controllers that follow a frame any Cartesian one. The
         simulation begins when it does, at its ``start_time``. One with a formula (a method ``motion``, as
         `chasles.PointToPoint` has) is compiled together with controller and plant, and its parameters can be varied;
-        any other is evaluated beforehand at the times at which the controller is called. A batch of trajectories is a
-        batch of runs. None: rest at the start, for which `duration` must be given.
+        any other is evaluated beforehand at the times at which the controller is called. With loops it may move the
+        independent joints alone (see `chasles.ClosedMotion`). A batch of trajectories is a batch of runs. None: rest at
+        the start, for which `duration` must be given.
     duration
         Simulated time, s; default the reference's. It is rounded to whole periods.
     period

@@ -19,6 +19,7 @@ from chasles.trajectories.files import (
 from chasles.trajectories.following.follow import follow
 from chasles.trajectories.following.free_base import FreeBaseTrajectory
 from chasles.trajectories.joint.bsplines import BSpline
+from chasles.trajectories.joint.closed import ClosedMotion
 from chasles.trajectories.joint.following_report import Finding, FollowingReport, FollowingTrajectory
 from chasles.trajectories.joint.geodesic import GeodesicMotion
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
@@ -44,6 +45,7 @@ __all__ = [
     "CheckReport",
     "Circle",
     "CircularArc",
+    "ClosedMotion",
     "CubicSpline",
     "Finding",
     "FollowingReport",

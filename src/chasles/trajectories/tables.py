@@ -12,7 +12,7 @@ from chasles.errors import import_extra
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import common_unit, position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
-from chasles.trajectories.joint.tangent import on_manifold
+from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.trajectory import batch_dims
 

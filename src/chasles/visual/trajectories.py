@@ -12,7 +12,8 @@ from chasles import verbs
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
-from chasles.trajectories.joint.tangent import coordinates_of_velocities, on_manifold
+from chasles.trajectories.joint.closed import on_manifold
+from chasles.trajectories.joint.tangent import coordinates_of_velocities
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.sampling import check_times
 from chasles.trajectories.tables import along, continuous

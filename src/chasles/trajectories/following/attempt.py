@@ -10,6 +10,7 @@ import numpy as np
 from chasles.cached import cached_property
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.tracking import Flags, TargetSamples, TrackedSamples, Tracker
+from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.following_report import (
     Finding,
     FollowingReport,
@@ -20,7 +21,6 @@ from chasles.trajectories.joint.following_report import (
 )
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.spline_pieces import hermite_pieces
-from chasles.trajectories.joint.tangent import on_manifold
 from chasles.trajectories.motion import Floats
 
 #: Pieces shorter than this share of the duration are not divided.

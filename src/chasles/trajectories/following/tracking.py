@@ -14,7 +14,6 @@ from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
-from chasles.mechanics.plain_coordinates import require_no_loops
 from chasles.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.small_inverse import SmallInverse
@@ -99,7 +98,6 @@ class Tracker:
     """
 
     def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
-        require_no_loops(robot, "following a motion in space")
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         frame = RobotFrame(robot, target, limits)
         self.length, self.ranges, self._kinematics = frame.length, frame.ranges, frame.motion

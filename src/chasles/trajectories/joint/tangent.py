@@ -73,20 +73,6 @@ class TangentTrajectory(JointTrajectory):
         return f"<{type(self).__name__} of robot '{self.robot.name}', {self.curve!r}>"
 
 
-def on_manifold(trajectory: JointTrajectory, robot: Robot) -> JointTrajectory:
-    """Return a trajectory whose rates are those of the robot's degrees of freedom.
-
-    Raises
-    ------
-    ArgumentError
-        The trajectory moves another number of joints than the robot has.
-    """
-    if trajectory.n != robot.nq or trajectory.nv not in (robot.nq, robot.n):
-        what = "joints" if robot.nq == robot.n else "coordinates"
-        raise ArgumentError(f"the trajectory moves {trajectory.n} {what}, but robot '{robot.name}' has {robot.nq}")
-    return trajectory if trajectory.nv == robot.n else TangentTrajectory(robot, trajectory)
-
-
 def coordinates_of_velocities(robot: Robot) -> NDArray[np.intp]:
     """Place in q of the coordinate that goes with each velocity, (n,); of a rotation the vector part of the quaternion.
 
@@ -94,11 +80,11 @@ def coordinates_of_velocities(robot: Robot) -> NDArray[np.intp]:
     >>> coordinates_of_velocities(ch.load("planar2r").with_free_base())
     array([1, 2, 3, 4, 5, 6, 7, 8])
     """
-    places = np.arange(robot.n)
+    places = np.arange(len(robot.description.joint_velocity_names))
     for joint in robot.description.coordinates:
-        first, own = robot.description.starts[joint.name][0], robot.description.velocity_places(joint.name)
-        places[own] = np.arange(first, first + own.stop - own.start) + joint.has_quaternion
-    return places
+        (first, begin), count = robot.description.starts[joint.name], len(joint.velocity_names)
+        places[begin : begin + count] = np.arange(first, first + count) + joint.has_quaternion
+    return places[list(robot.description.independent_indices)]
 
 
 def continuous_quaternions(robot: Robot, q: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.arguments import reals
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics.ranges import joint_limits
-from chasles.mechanics.plain_coordinates import require_no_loops
 from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
-from chasles.trajectories.joint.tangent import coordinates_of_velocities, on_manifold
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.extremes import extremes, values_at
+from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.limits.sampling import Jump, check_times, jumps
 from chasles.trajectories.motion import Floats
 
@@ -108,7 +106,8 @@ def check(
     trajectory
         One trajectory or a batch.
     robot
-        The robot that is to move.
+        The robot that is to move. With loops the trajectory moves the independent joints or all (see `ClosedMotion`);
+        the limits of all joints count, and those of torque for the motors' forces.
     dt
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
@@ -145,10 +144,8 @@ def check(
     >>> report.ok, report.violations[0].quantity, report.violations[0].joint
     (False, 'velocity', 'panda_joint1')
     """
-    require_no_loops(robot, "a check of a trajectory")
-    n, moved = robot.n, _Degrees(on_manifold(trajectory, robot), robot)
-    units = tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
-    lower, upper = _limits(robot, velocity, acceleration, jerk, torque)
+    moved = MovedJoints(trajectory, robot)
+    n, (lower, upper) = moved.n, moved.limits(velocity, acceleration, jerk, torque)
     parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
     forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}
     batch = _batch(trajectory, robot, parameters, forces)
@@ -160,10 +157,7 @@ def check(
     def motion(t: Floats) -> list[Floats]:
         """The watched quantities, each (m, *batch, n)."""
         own = t.reshape(len(t), *batch)
-        parts = list(moved.trajectory.derivatives(own))
-        if QUANTITIES.index("torque") in watched:
-            parts.append(_torques(robot, parts, parameters, forces))
-        parts[0] = moved.positions(parts[0])
+        parts = moved.quantities(own, parameters, forces, torques=QUANTITIES.index("torque") in watched)
         return [np.broadcast_to(parts[k], (*own.shape, n)) for k in watched]
 
     def excess(t: Floats) -> Floats:
@@ -193,8 +187,8 @@ def check(
     margin[where], time[where] = -np.inf, infinite["time"]
     return CheckReport(
         robot.name,
-        robot.velocity_names,
-        units,
+        moved.names,
+        moved.units,
         lower,
         upper,
         margin.reshape(*batch, *limited.shape),
@@ -202,42 +196,6 @@ def check(
         float(np.diff(times, axis=0).max(initial=0.0)),
         broken[np.lexsort((broken["row"], broken["start"], broken["trajectory"]))],
     )
-
-
-class _Degrees(JointTrajectory):
-    """A motion with one position for each degree of freedom.
-
-    The vector part of a quaternion takes the places of the rotation, which has no limits; it jumps where the
-    orientation does.
-    """
-
-    def __init__(self, trajectory: JointTrajectory, robot: Robot) -> None:
-        self.trajectory, self.knots, self.batch = trajectory, trajectory.knots, trajectory.batch
-        self._places = coordinates_of_velocities(robot)
-
-    @property
-    def n(self) -> int:
-        """Number of degrees of freedom."""
-        return len(self._places)
-
-    def positions(self, q: Floats) -> Floats:
-        """Positions (..., n) of configurations (..., nq)."""
-        return np.asarray(q[..., self._places])
-
-    def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
-        """Positions and rates, each (..., n)."""
-        q, *rates = self.trajectory.derivatives(t)
-        return (self.positions(q), *rates)
-
-
-def _torques(
-    robot: Robot, motion: list[Floats], parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
-) -> Floats:
-    tau = np.asarray(robot.inverse_dynamics(*motion[:3], vary=parameters, wrenches=forces))
-    if np.isnan(tau).any():
-        joint = robot.velocity_names[int(np.argwhere(np.isnan(tau))[0, -1])]
-        raise ArgumentError(f"the torque of joint '{joint}' is not a number")
-    return tau
 
 
 def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.bool_]) -> NDArray[np.void]:
@@ -255,21 +213,6 @@ def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.boo
                 part[field] = jump.time
             parts.append(part[limited.ravel()[row]])
     return np.concatenate(parts)
-
-
-def _limits(robot: Robot, *given: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Lower and upper limits, each (quantity, n), from the given magnitudes and the robot."""
-    unlimited = np.full(robot.n, np.inf)
-    known = (robot.velocity_limits, unlimited, unlimited, robot.effort_limits)
-    sizes = [
-        own if limit is None else reals(limit, name, (robot.n,), broadcast=True, at_least=0, infinite=True)
-        for name, limit, own in zip(QUANTITIES[1:], given, known, strict=True)
-    ]
-    lower, upper = robot.lower_limits, robot.upper_limits
-    if robot.nq != robot.n:
-        places = joint_limits(robot).places
-        lower, upper = (np.where(places >= 0, side[places], end) for side, end in ((lower, -np.inf), (upper, np.inf)))
-    return np.stack([lower, *(-size for size in sizes)]), np.stack([upper, *sizes])
 
 
 def _batch(

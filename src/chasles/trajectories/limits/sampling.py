@@ -76,10 +76,8 @@ def jumps(trajectory: JointTrajectory, batch: tuple[int, ...]) -> list[Jump]:
         count = trajectory.nv if order else trajectory.n
         sides = [np.broadcast_to(side[order], (*inner.shape, count)) for side in (left, right)]
         size = np.maximum.reduce([np.abs(side).max(axis=0, initial=0.0) for side in (*sides, within[order])])
-        if order == 0:
-            position = size
-        elif count != position.shape[-1]:  # no coordinate belongs to a rate: the largest stands for all
-            position = position.max(axis=-1, keepdims=True)
+        if order == 0:  # on a manifold no coordinate is on its own: the largest stands for all
+            position = size if trajectory.nv == trajectory.n else size.max(axis=-1, keepdims=True)
         rounding = 64.0 * np.finfo(float).eps * position / shortest**order
         knot, *where = np.nonzero(np.abs(sides[1] - sides[0]) > _JUMP * size + rounding)
         found.append(Jump(order, tuple(where), inner[(knot, *where[:-1])]))

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.errors import ArgumentError
-from chasles.mechanics.plain_coordinates import require_no_loops
+from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.durations import INSTANTS, SHORTEST
 from chasles.trajectories.joint.splines import CubicSpline
-from chasles.trajectories.joint.tangent import continuous_quaternions, on_manifold
+from chasles.trajectories.joint.tangent import continuous_quaternions
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.sampling import jumps
 from chasles.trajectories.motion import Floats
@@ -45,7 +45,6 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     ArgumentError
         If it cannot be planned along with this robot; the message says why.
     """
-    require_no_loops(robot, "planning along a path")
     given = path if isinstance(path, JointTrajectory) else _through(path, robot)
     if given.batch:
         raise ArgumentError(f"plan for one path at a time; this batch has shape {given.batch}")
@@ -81,9 +80,10 @@ def places(path: JointTrajectory, points: int) -> Floats:
 def _through(waypoints: ArrayLike, robot: Robot) -> CubicSpline:
     """Natural cubic spline of the coordinates through waypoints, over the length of the way between them."""
     given = reals(waypoints, "waypoints", ("k", "n"))
-    if given.shape[1] != robot.nq:
+    of_motors = bool(robot.description.loops) and given.shape[1] == robot.n
+    if given.shape[1] != robot.nq and not of_motors:
         raise ArgumentError(f"waypoints have {given.shape[1]} coordinates, but robot '{robot.name}' has {robot.nq}")
-    q = continuous_quaternions(robot, given)
+    q = given if of_motors else continuous_quaternions(robot, given)
     if len(q) < 2:
         raise ArgumentError("a path needs two waypoints at least")
     steps = np.linalg.norm(np.diff(q, axis=0), axis=1)

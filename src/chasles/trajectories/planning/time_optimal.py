@@ -14,6 +14,7 @@ from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.soundness import require_continuity
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.checks import check
+from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.motion import Floats
 from chasles.trajectories.planning.geometric_path import geometric_path, places
 from chasles.trajectories.planning.parametrization import Constraints, fastest_speeds
@@ -71,12 +72,13 @@ def time_optimal(
 
     The torques are those of the robot's equation of motion, with gravity, friction, motor inertia and payload. The path
     of a robot with spherical or free joints lies on the manifold of its configurations. A free base has no limits but
-    those that are given: the wrench that moves it, of the ground or of thrusters, is among the torques.
+    those that are given: the wrench that moves it, of the ground or of thrusters, is among the torques. With loops the
+    limits of all joints and of the motors count.
 
     Parameters
     ----------
     path
-        A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, n), to be
+        A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, nq), to be
         joined by a natural cubic spline of the coordinates. It must have no corners, and rest at its ends at most.
     robot
         The robot that moves; one with a payload is ``robot.with_payload(...)``.
@@ -127,27 +129,28 @@ def time_optimal(
     (True, True)
     """
     route = geometric_path(path, robot)
-    n = robot.n
+    given = {
+        name: None if limit is None else positive_limits(limit, robot.n, name)
+        for name, limit in (("velocity", velocity), ("acceleration", acceleration), ("torque", torque))
+    }
+    moved = MovedJoints(route.path, robot)
+    largest = moved.limits(given["velocity"], given["acceleration"], None, given["torque"])[1]
     limits = {
-        "velocity": positive_limits(robot.velocity_limits if velocity is None else velocity, n, "velocity"),
-        "acceleration": positive_limits(np.inf if acceleration is None else acceleration, n, "acceleration"),
-        "torque": positive_limits(robot.effort_limits if torque is None else torque, n, "torque"),
+        name: positive_limits(largest[QUANTITIES.index(name)], moved.n, name) for name in QUANTITIES if name in given
     }
     if not isinstance(points, int) or points < 2:
         raise ArgumentError(f"points must be a whole number of at least 2, not {points!r}")
     begin = checked_start_time(start_time)
     grid = places(route.path, points)
-    problem = _Problem.along(route.path, robot, grid)
-    problem.refuse_unlimited(robot, limits)
-    problem.refuse_too_heavy(robot, limits["torque"])
+    problem = _Problem.along(moved, grid)
+    problem.refuse_unlimited(limits)
+    problem.refuse_too_heavy(limits["torque"])
     lowered = {name: limit.copy() for name, limit in limits.items()}
     for _ in range(_LIMIT_ROUNDS):
-        speed = problem.fastest(robot, lowered)
+        speed = problem.fastest(lowered)
         progress = _progress(grid, speed, begin)
         motion = RetimedTrajectory(route.path, progress)
-        report = check(
-            motion, robot, velocity=limits["velocity"], acceleration=limits["acceleration"], torque=limits["torque"]
-        )
+        report = check(motion, robot, **given)
         if not _lower(lowered, report):
             break
     if not report.ok:
@@ -167,14 +170,18 @@ def _lower(limits: dict[str, Floats], report: CheckReport) -> bool:
 
 
 class _Problem(NamedTuple):
-    """Quantities at places s of a path, each (k, n), that say how its motion loads the robot.
+    """Quantities at places s of a path, each (k, joints), that say how its motion loads the robot.
 
     With the speed v and the acceleration u along the path, joint velocities are ``tangent v``, accelerations
     ``tangent u + curvature v²`` and torques ``inertia u + coriolis v² + weight + friction``. Curvature and coriolis
-    have the shape (2, k, n): just after a place and just before it, for they may jump where pieces of the path meet.
+    have the shape (2, k, joints): just after a place and just before it, for they may jump where pieces of the path
+    meet. The joints are those of `MovedJoints`: with loops, the torques are those of the motors.
     """
 
+    moved: MovedJoints
     grid: Floats
+    q: Floats
+    rates: Floats
     tangent: Floats
     curvature: Floats
     inertia: Floats
@@ -182,55 +189,62 @@ class _Problem(NamedTuple):
     weight: Floats
 
     @classmethod
-    def along(cls, path: JointTrajectory, robot: Robot, grid: Floats) -> _Problem:
-        q, tangent, after, _ = path.derivatives(grid)
-        before = path.derivatives(np.maximum(np.nextafter(grid, -np.inf), grid[0]))[2]
-        curvature = np.stack([after, before])
-        mass = robot.mass_matrix(q)
+    def along(cls, moved: MovedJoints, grid: Floats) -> _Problem:
+        robot = moved.robot
+        at, before = (moved.along(s) for s in (grid, np.maximum(np.nextafter(grid, -np.inf), grid[0])))
+        mass, rates = robot.mass_matrix(at.q), at.rates
+        bend = np.stack([at.rates_of_rates, before.rates_of_rates])
         return cls(
+            moved,
             grid,
-            tangent,
-            curvature,
-            np.einsum("kij,kj->ki", mass, tangent),
-            np.einsum("kij,skj->ski", mass, curvature) + robot.coriolis_vector(q, tangent),
-            np.asarray(robot.gravity_torque(q)),
+            at.q,
+            rates,
+            at.tangent,
+            np.stack([at.curvature, before.curvature]),
+            moved.driven(at.q, np.einsum("kij,kj->ki", mass, rates)),
+            moved.driven(at.q, np.einsum("kij,skj->ski", mass, bend) + robot.coriolis_vector(at.q, rates)),
+            moved.driven(at.q, np.asarray(robot.gravity_torque(at.q))),
         )
 
-    def refuse_unlimited(self, robot: Robot, limits: dict[str, Floats]) -> None:
+    def refuse_unlimited(self, limits: dict[str, Floats]) -> None:
         """Without limits of acceleration or torque a motion would start with infinite acceleration."""
         moves = np.abs(self.tangent).max(axis=0) > 0.0
         loaded = np.abs(self.inertia).max(axis=0) > 0.0
         if not (np.isfinite(limits["acceleration"][moves]).any() or np.isfinite(limits["torque"][loaded]).any()):
             raise ArgumentError(
-                f"nothing limits the acceleration: robot '{robot.name}' has no limits of torque for this path; give "
-                "acceleration=… or torque=…"
+                f"nothing limits the acceleration: robot '{self.moved.robot.name}' has no limits of torque for this "
+                "path; give acceleration=… or torque=…"
             )
 
-    def refuse_too_heavy(self, robot: Robot, torque: Floats) -> None:
+    def refuse_too_heavy(self, torque: Floats) -> None:
         """The weight alone may exceed the limits."""
         excess = np.abs(self.weight) - torque
         place, joint = np.unravel_index(np.argmax(excess), excess.shape)
         if excess[place, joint] > 0.0:
             raise PlanningError(
-                f"robot '{robot.name}' cannot hold its weight at s = {self.grid[place]:.6g} of the path: joint "
-                f"'{robot.velocity_names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
-                f"{robot.effort_units[joint]}"
+                f"robot '{self.moved.robot.name}' cannot hold its weight at s = {self.grid[place]:.6g} of the path: "
+                f"joint '{self.moved.names[joint]}' needs {abs(self.weight[place, joint]):.4g} of {torque[joint]:.4g} "
+                f"{'N m' if self.moved.units[joint] == 'rad' else 'N'}"
             )
 
-    def fastest(self, robot: Robot, limits: dict[str, Floats]) -> Floats:
+    def fastest(self, limits: dict[str, Floats]) -> Floats:
         """Largest speeds along the path at all places (k,), with the friction that belongs to them."""
         friction = np.zeros_like(self.weight)
         speed = np.zeros(len(self.grid))
-        frictionless = not np.any(robot.friction_torque(np.ones(robot.n)))
-        for _ in range(1 if frictionless else _FRICTION_ROUNDS):
-            speed = self._solve(robot, limits, friction)
-            found = np.asarray(robot.friction_torque(self.tangent * speed[:, None]))
+        for _ in range(_FRICTION_ROUNDS if self._friction(np.ones(len(self.grid))).any() else 1):
+            speed = self._solve(limits, friction)
+            found = self._friction(speed)
             if np.abs((found - friction) / limits["torque"]).max() < _SETTLED:
                 break
             friction = 0.5 * (friction + found) if friction.any() else found
         return speed
 
-    def _solve(self, robot: Robot, limits: dict[str, Floats], friction: Floats) -> Floats:
+    def _friction(self, speed: Floats) -> Floats:
+        """Torques of friction at speeds along the path."""
+        tau = self.moved.robot.friction_at(self.q, self.rates * speed[:, None])
+        return self.moved.driven(self.q, np.asarray(tau))
+
+    def _solve(self, limits: dict[str, Floats], friction: Floats) -> Floats:
         """Speeds for a friction that does not depend on them."""
         accelerating, loading = (np.isfinite(limits[name]) for name in ("acceleration", "torque"))
         size = np.concatenate([limits["acceleration"][accelerating], limits["torque"][loading]])
@@ -252,15 +266,15 @@ class _Problem(NamedTuple):
         )
         speed = fastest_speeds(constraints, self.grid * unit)
         if speed is None:
-            raise PlanningError(self._reason(robot, limits, friction))
+            raise PlanningError(self._reason(limits, friction))
         return np.asarray(speed / unit)
 
-    def _reason(self, robot: Robot, limits: dict[str, Floats], friction: Floats) -> str:
+    def _reason(self, limits: dict[str, Floats], friction: Floats) -> str:
         torque = np.abs(self.weight + friction) / limits["torque"]
         place, joint = np.unravel_index(np.argmax(torque), torque.shape)
         return (
             "no motion from rest to rest along the path keeps the limits; weight and friction alone take "
-            f"{100.0 * torque[place, joint]:.0f} % of the torque of joint '{robot.velocity_names[joint]}' at "
+            f"{100.0 * torque[place, joint]:.0f} % of the torque of joint '{self.moved.names[joint]}' at "
             f"s = {self.grid[place]:.6g}"
         )
 
