@@ -3,6 +3,8 @@
 Logs besides the shipped one are read from the folder that the environment variable CHASLES_ROBOT_LOGS names:
 `panda_exciting_30hz.csv`, `ur10_exciting.csv` (github unisa-acg/inverse-dynamics-solver), `tiago_*.csv.gz`,
 `tx40_*.csv.gz` and `tx40.urdf` (github thanhndv212/figaroh-examples).
+
+FIGAROH takes part if it is installed: ``pip install figaroh cyipopt-wheels``. Its excitation alone takes minutes.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.identification.synthetic_logs import coverage, real_planar
 from tests.oracles.example_robots import example
 
 import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_most, ratio, seconds
-from chasles.identification import FourierMotion, Identification, filtered_signals, shipped_log
+from chasles.identification import BaseParameterFit, FourierMotion, Identification, filtered_signals, shipped_log
 from chasles.identification.excitation_problem import ExcitationProblem
 
 FOLDER = "CHASLES_ROBOT_LOGS"
 REPEATS = 3
 RANDOM_STARTS = 100
+COVERED_LOGS = 500
+JERK_LIMIT = 500.0
 ALLOWED_SECONDS, ALLOWED_PLANNING = 2.0, 10.0
 #: Joint side of the TX40's motors; motor 6 moves with joint 5 too.
 TX40_REDUCTIONS = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
@@ -43,6 +48,7 @@ def tables() -> Iterator[Table]:
     results = {name: ch.identify(log.robot, log, check=False) for name, log in logs.items()}
     for name, result in results.items():
         yield _errors(name, result)
+    yield _coverage()
     yield _excitation(logs)
     yield _speed()
 
@@ -111,27 +117,57 @@ def _rms(values: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
+def _coverage() -> Table:
+    """Share of the 95 % intervals of 13 parameters of a planar arm that hold the truth."""
+    table = Table(
+        f"95 % intervals that hold the truth, in {COVERED_LOGS} synthetic logs each (bar: 93 to 97 %)",
+        ("noise", "share"),
+    )
+    arm, real = ch.load("planar2r"), real_planar()
+    for memory in (0.0, 0.9, 0.95):
+        share, _ = coverage(arm, real, COVERED_LOGS, memory)
+        table.add(f"first-order autoregression {memory:g}", f"{100 * share:.1f} %")
+    return table
+
+
 def _excitation(logs: dict[str, ch.Log]) -> Table:
-    """Condition numbers of planned motions beside random ones and those of the logs."""
+    """Condition numbers of planned motions beside random ones, those of the logs and FIGAROH's plan."""
     table = Table(
         "Condition number of the observation matrix of all base parameters (SI units)",
-        ("robot", "planned", "time", "random, median", "random / planned", "the log's motion"),
-        notes=[f"Bar of the planning time: {seconds(ALLOWED_PLANNING)}. 5 harmonics of 10 s."],
+        ("robot", "motion", "condition number", "time"),
+        notes=[
+            f"Bar of the planning time: {seconds(ALLOWED_PLANNING)}; of the condition number: a third of the random "
+            "motions', and FIGAROH's. 10 s, 5 harmonics, or as many spline coefficients."
+        ],
     )
     for name, log in logs.items():
         if not name.startswith(("Panda", "UR10 at 31")):
             continue
-        start = perf_counter()
-        plan = ch.excite(log.robot, period=10.0)
-        took = perf_counter() - start
-        problem = ExcitationProblem(log.robot, 10.0, 5, None, None, (), ())
+        arm = log.robot
+        for shape in ("fourier", "spline"):
+            start = perf_counter()
+            plan = ch.excite(arm, period=10.0, shape=shape, jerk_limits=JERK_LIMIT)
+            table.add(arm.name, shape, f"{plan.condition:.3g}", seconds(perf_counter() - start))
+        problem = ExcitationProblem(arm, 10.0, 5)
         rng = np.random.default_rng(0)
         at_random = float(np.median([problem.condition(problem.random_start(rng)) for _ in range(RANDOM_STARTS)]))
+        table.add(arm.name, f"random, median of {RANDOM_STARTS}", f"{at_random:.3g}", "")
         signals = filtered_signals(log)
-        Y = plan.base.columns(log.robot.torque_regressor(signals.q, signals.qd, signals.qdd))
-        recorded = float(np.linalg.cond(Y.reshape(-1, Y.shape[2])))
-        row = (f"{plan.condition:.3g}", seconds(took), f"{at_random:.3g}", ratio(at_random / plan.condition))
-        table.add(log.robot.name, *row, f"{recorded:.3g}")
+        recorded = problem.base.columns(arm.torque_regressor(signals.q, signals.qd, signals.qdd))
+        table.add(arm.name, "the log's", f"{np.linalg.cond(recorded.reshape(-1, len(problem.base))):.3g}", "")
+    peer = ch.load("panda")
+    try:
+        from benchmarks.figaroh_peer import planned
+    except ImportError:
+        table.notes.append("FIGAROH is not installed.")
+        return table
+    problem = ExcitationProblem(peer, 10.0, 5)
+    start = perf_counter()
+    motion = planned(peer)
+    took = perf_counter() - start
+    Y = problem.base.columns(problem.smooth.torque_regressor(*motion))
+    condition = np.linalg.cond(Y.reshape(-1, len(problem.base)))
+    table.add(peer.name, "FIGAROH, 6 waypoints, 100 iterations of IPOPT", f"{condition:.3g}", seconds(took))
     return table
 
 
@@ -145,28 +181,34 @@ def _speed() -> Table:
     real = arm.with_friction(viscous=1.0, coulomb=1.0, coulomb_velocity=0.05)
     tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * rng.normal(size=q.shape)
     log = ch.Log({"t": t, "q": q, "tau": tau}, arm)
-    base = arm.base_parameters()
-    columns = tuple(base.independent.tolist())
+    fit = BaseParameterFit(arm)
+    fit(q, qd, qdd, tau)
 
     def everything() -> object:
         return ch.identify(arm, log)
 
     def least_squares() -> object:
-        A = arm.torque_regressor(q, qd, qdd, columns=columns).reshape(-1, len(base))
-        return np.linalg.solve(A.T @ A, A.T @ tau.ravel())
+        return fit(q, qd, qdd, tau)
 
     rows = {"filtered, identified, consistent, judged": everything, "one least squares": least_squares}
     times = {name: min(_seconds(call) for _ in range(REPEATS)) for name, call in rows.items()}
     table = Table(
         "Identification of a Panda from 20,000 samples",
-        ("", "time"),
+        ("", "time", "ratio to one least squares"),
         notes=[at_most(ALLOWED_SECONDS, times["filtered, identified, consistent, judged"])],
     )
     for name, time in times.items():
-        table.add(name, seconds(time))
-    peer = _pinocchio_least_squares(q, qd, qdd, tau)
-    table.add("one least squares, NumPy on Pinocchio's regressors", seconds(peer))
-    table.add("ratio of the two", ratio(peer / times["one least squares"]))
+        table.add(name, seconds(time), "")
+    own = times["one least squares"]
+    peer = min(_pinocchio_least_squares(q, qd, qdd, tau) for _ in range(REPEATS))
+    table.add("one least squares, NumPy on Pinocchio's regressors (bar 10×)", seconds(peer), ratio(peer / own))
+    try:
+        from benchmarks.figaroh_peer import least_squares_seconds
+    except ImportError:
+        table.notes.append("FIGAROH is not installed.")
+        return table
+    figaroh = min(least_squares_seconds(arm, q, qd, qdd, tau) for _ in range(REPEATS))
+    table.add("one least squares, FIGAROH (bar 20×)", seconds(figaroh), ratio(figaroh / own))
     return table
 
 

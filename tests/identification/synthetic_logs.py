@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 import chasles as ch
+from chasles.identification import filtered_signals
+from chasles.identification.equations import Equations, unknowns
+from chasles.identification.estimation import estimate
+from chasles.identification.friction import ALWAYS
 
 FloatArray = NDArray[np.float64]
 
@@ -52,3 +56,20 @@ def real_planar() -> ch.Robot:
     """A planar arm that differs from the shipped one, with friction."""
     arm = ch.load("planar2r").perturbed({"mass": 0.2, "inertia": 0.2}, seed=3).with_payload(1.0, [0.05, 0.0, 0.0])
     return arm.with_friction(viscous=[2.0, 0.8], coulomb=[3.0, 1.0], coulomb_velocity=[0.08, 0.08])
+
+
+def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float) -> tuple[float, FloatArray]:
+    """Share of 95 % intervals that hold the truth in `count` logs with coloured noise, and all errors / deviations."""
+    motion = fourier_motion(arm.n, 20.0, seed=1)
+    tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
+    terms = dict.fromkeys(arm.velocity_names, ALWAYS)
+    base = real.base_parameters()
+    truth = {name.replace("_friction", ""): value for name, value in zip(base.names, base.values, strict=True)}
+    deviations = []
+    for seed in range(count):
+        log = ch.Log(table(motion, tau + coloured_noise(tau.shape, 0.5, memory, seed)), arm)
+        own = unknowns(arm, terms)
+        found = estimate(arm, Equations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
+        wanted = np.array([truth.get(name, 0.0) for name in own.names])
+        deviations.append((found.values - wanted) / np.sqrt(np.diag(found.covariance)))
+    return float(np.mean(np.abs(deviations) < 1.96)), np.array(deviations)

@@ -7,13 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.identification.synthetic_logs import Motion, coloured_noise, fourier_motion, real_planar, table
+from tests.identification.synthetic_logs import Motion, coloured_noise, coverage, fourier_motion, real_planar, table
 
 import chasles as ch
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification import Identification, choose_cutoff, filtered_signals, gains_from_payload, shipped_log
-from chasles.identification.equations import Equations, unknowns
-from chasles.identification.estimation import estimate
 from chasles.identification.friction import ALWAYS
 
 ARM = ch.load("planar2r")
@@ -117,22 +115,6 @@ def test_intervals_cover(memory: float) -> None:
 def test_intervals_cover_93_to_97_percent(memory: float) -> None:
     share, _ = coverage(ARM, REAL, 500, memory)
     assert 0.93 < share < 0.97
-
-
-def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float) -> tuple[float, np.ndarray]:
-    motion = fourier_motion(arm.n, 20.0, seed=1)
-    tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
-    terms = dict.fromkeys(arm.velocity_names, ALWAYS)
-    base = real.base_parameters()
-    truth = {name.replace("_friction", ""): value for name, value in zip(base.names, base.values, strict=True)}
-    deviations = []
-    for seed in range(count):
-        log = ch.Log(table(motion, tau + coloured_noise(tau.shape, 0.5, memory, seed)), arm)
-        own = unknowns(arm, terms)
-        found = estimate(arm, Equations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
-        wanted = np.array([truth.get(name, 0.0) for name in own.names])
-        deviations.append((found.values - wanted) / np.sqrt(np.diag(found.covariance)))
-    return float(np.mean(np.abs(deviations) < 1.96)), np.array(deviations)
 
 
 def test_what_the_motion_does_not_excite_stays_near_the_prior_and_is_said() -> None:

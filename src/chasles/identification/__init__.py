@@ -11,12 +11,14 @@ from chasles.identification.identification import Identification, Parameter
 from chasles.identification.identify import identify
 from chasles.identification.log import Log
 from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
+from chasles.identification.ordinary_least_squares import BaseParameterFit
 from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
 from chasles.identification.refinement import Refinement, refine
 from chasles.identification.regions import HalfSpace
 from chasles.identification.shipped import shipped_log
 
 __all__ = [
+    "BaseParameterFit",
     "Calibration",
     "CollisionAlarm",
     "Columns",

@@ -1,0 +1,90 @@
+"""FIGAROH on the problems of `benchmarks.identification`: least squares and an exciting motion."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pinocchio
+from figaroh.optimal.base_optimal_trajectory import BaseOptimalTrajectory, BaseTrajectoryIPOPTProblem
+from figaroh.tools.qrdecomposition import build_baseRegressor, get_baseIndex
+from figaroh.tools.regressor import build_regressor_basic, build_regressor_reduced, get_index_eliminate
+from numpy.typing import NDArray
+
+import chasles as ch
+
+FloatArray = NDArray[np.float64]
+
+CHOSEN_FROM = 500
+"""Samples from which the base parameters are chosen, once."""
+TRAJECTORY = {
+    "n_wps": 6, "freq": 20, "t_s": 2.0, "soft_lim": 0.05, "max_attempts": 1000, "max_iterations": 100,
+    "segment_attempts": 3, "collision_margin": 0.01, "collision_screen": None, "collision_checks_per_interval": 1,
+    "collision_check_frequency": 200.0, "srdf": None,
+}  # fmt: skip
+
+
+def _robot(arm: ch.Robot) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        path.write_text(arm.to_urdf())
+        model = pinocchio.buildModelFromUrdf(str(path))
+    robot = pinocchio.RobotWrapper(model)
+    robot.data = model.createData()
+    return robot
+
+
+def _settings(n: int) -> dict[str, Any]:
+    """Friction and rotor inertia are unknown, as in the base parameters of `ch.Robot`."""
+    return {
+        "has_friction": True, "has_actuator_inertia": True, "has_joint_offset": False, "is_joint_torques": True,
+        "is_external_wrench": False, "force_torque": None, "act_idxv": list(range(n)), "act_idxq": list(range(n)),
+        "fv": [0.0] * n, "fs": [0.0] * n, "Ia": [0.0] * n,
+    }  # fmt: skip
+
+
+def least_squares_seconds(arm: ch.Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, tau: FloatArray) -> float:
+    """Time of one least squares with FIGAROH's regressor, its base parameters chosen before."""
+    robot, settings = _robot(arm), _settings(arm.n)
+    few = build_regressor_basic(robot, q[:CHOSEN_FROM], qd[:CHOSEN_FROM], qdd[:CHOSEN_FROM], settings)
+    names = {str(k): 0.0 for k in range(few.shape[1])}
+    without, kept = get_index_eliminate(few, names, 1e-3)
+    base = get_baseIndex(build_regressor_reduced(few, without), kept)
+    start = perf_counter()
+    W = build_baseRegressor(build_regressor_reduced(build_regressor_basic(robot, q, qd, qdd, settings), without), base)
+    np.linalg.solve(W.T @ W, W.T @ tau.T.ravel())
+    return perf_counter() - start
+
+
+class _Plan(BaseOptimalTrajectory):
+    def __init__(self, arm: ch.Robot) -> None:
+        self.robot = _robot(arm)
+        self.model, self.active_joints = self.robot.model, list(arm.joint_names)
+        self.logger = logging.getLogger(__name__)
+        self.trajectory_config, self.identif_config = dict(TRAJECTORY), _settings(arm.n)
+        self.results = {"T_F": [], "P_F": [], "V_F": [], "A_F": [], "iteration_data": [], "final_regressor_shape": None}
+
+    def create_ipopt_problem(self, *arguments: Any) -> BaseTrajectoryIPOPTProblem:
+        return BaseTrajectoryIPOPTProblem(self, *arguments)
+
+
+def planned(arm: ch.Robot, seed: int = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions, velocities and accelerations of FIGAROH's motion of 10 s, within position, velocity and torque limits.
+
+    Raises
+    ------
+    RuntimeError
+        If it finds none.
+    """
+    np.random.seed(seed)
+    plan = _Plan(arm)
+    plan.initialize()
+    results = plan.solve(stack_reps=1)
+    if not results["P_F"]:
+        raise RuntimeError("FIGAROH found no motion")
+    q, qd, qdd = (np.asarray(results[name][0]) for name in ("P_F", "V_F", "A_F"))
+    return q, qd, qdd
