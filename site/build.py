@@ -1,8 +1,8 @@
 """Build the documentation site into ``build/site/html``: ``python site/build.py``, with the extra ``site`` installed.
 
-The pages are those of ``docs``, which the tests run; to them come a reference from the docstrings, a gallery of pages
-on which the shipped robots can be moved, and the examples. Nothing is fetched: the site opens from a file, without a
-network.
+The pages are those of ``docs``, which the tests run, with the figures that their blocks make; to them come a reference
+from the docstrings, a gallery of pages on which the shipped robots can be moved, the examples, and the lessons of the
+course as notebooks. Nothing is fetched: the site opens from a file, without a network.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ FETCHED = "https://unpkg.com/iframe-worker/shim"
 
 def main() -> None:
     """Gather the pages, then let the generator make HTML of them."""
+    from figures import show_figures
+    from notebooks import write_notebooks
     from reference import write_pages
 
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES)
+    for page in sorted(PAGES.rglob("*.md")):
+        show_figures(page, PAGES / "figures")
+    write_notebooks(PAGES / "course" / "notebooks")
     _write_examples(PAGES / "examples")
     _write_gallery(PAGES / "gallery")
     reference = write_pages(PAGES / "reference")

@@ -20,7 +20,7 @@ from chasles.interop import spacelib
 from chasles.model import parse_toml
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 #: As pytest does for the docstrings of the package.
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -78,7 +78,16 @@ def title(page: Path) -> str:
     return page.name
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=title)
+#: Pages whose computations take seconds; quicker ones cover most of what these call.
+SLOW = {"02-forward", "05-dynamics", "06-traj", "08-ident", "09-closed", "10-mazures", "serial-arms", "matrices"}
+RUN = [
+    pytest.param(page, marks=[pytest.mark.slow] * any(page.name.startswith(start) for start in SLOW), id=title(page))
+    for page in PAGES
+    if blocks(page, "python")
+]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_python_blocks_run_and_show_true_results(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with np.printoptions():  # a page chooses how its numbers are printed, and no other
