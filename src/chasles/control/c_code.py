@@ -17,7 +17,7 @@ from chasles.engine import Program
 from chasles.engine.targets.c import lower
 from chasles.errors import ArgumentError
 from chasles.trajectories import JointTrajectory
-from chasles.trajectories.joint.tangent import on_manifold
+from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from chasles.control.traced_law import traced_law
 from chasles.engine import Function
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
-from chasles.trajectories.joint.tangent import on_manifold
+from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -135,7 +135,7 @@ def time_optimal(
     }
     moved = MovedJoints(route.path, robot)
     largest = moved.limits(given["velocity"], given["acceleration"], None, given["torque"])[1]
-    limits = {
+    limits: dict[str, Floats] = {
         name: positive_limits(largest[QUANTITIES.index(name)], moved.n, name) for name in QUANTITIES if name in given
     }
     if not isinstance(points, int) or points < 2:
@@ -150,7 +150,9 @@ def time_optimal(
         speed = problem.fastest(lowered)
         progress = _progress(grid, speed, begin)
         motion = RetimedTrajectory(route.path, progress)
-        report = check(motion, robot, **given)
+        report = check(
+            motion, robot, velocity=given["velocity"], acceleration=given["acceleration"], torque=given["torque"]
+        )
         if not _lower(lowered, report):
             break
     if not report.ok:
