@@ -23,6 +23,10 @@ Complex = NDArray[np.complex128]
 
 #: Eigenvalues this far outside of the unit circle count as on it: estimates and filters that hold their values.
 _MARGINAL = 1e-7
+_LARGE_MEMORY = 60  # values, from which on a law is differentiated by central differences
+_LARGE_PLACES = 60  # at most, at which it is; each then stands for the calls up to the next
+_DIFFERENCE = 1e-5  # their half width, relative to values above 1
+_UNFELT = 1e-9  # share of a value that counts as rounding
 _FREQUENCIES = 150  # at which a loop is looked at
 _DECADES = 4.0  # below the Nyquist frequency
 
@@ -80,9 +84,11 @@ def loop_margins(
 ) -> LoopMargins:
     """Linearise a sampled loop along a planned motion and return its margins.
 
-    The law is differentiated exactly, memory included, at the state in which it follows the motion without error; the
-    plant is linearised at the torques of the motion. Limits do not act. Time-frozen margins look at the loop at one
-    place for ever; the periodic one lifts all periods of the motion to one map (Floquet).
+    The law is differentiated exactly, memory included, at the state in which it follows the motion without error; a law
+    whose memory has more than 60 values by central differences, at 60 places at most. Memory that torques do not
+    depend on there is left out. The plant is linearised at the torques of the motion. Limits do not act. Time-frozen
+    margins look at the loop at one place for ever; the periodic one lifts all periods of the motion to one map
+    (Floquet).
 
     Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020 (symmetric
     disks; several loops at once by diagonal scaling, after Safonov 1982). Åström and Wittenmark, Computer-Controlled
@@ -121,14 +127,16 @@ def loop_margins(
     count = whole_number(places, "places", 1, 10_000)
     times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
     planned = on_manifold(motion, robot)(times)
-    law = _linear_law(robot, controller, times, planned, step)
-    held = delayed_hold(*linear_model(robot, planned), step, late)
+    is_large = controller.memory_layout.size > _LARGE_MEMORY
+    every = -(-len(times) // _LARGE_PLACES) if is_large else 1
+    law = _linear_law(robot, controller, times, planned, step, every)
+    held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
     loops = _closed_loops(law, held.A, held.B_late)
-    chosen = np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
+    chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
     radius = np.abs(np.linalg.eigvals(loops[chosen])).max(axis=-1)
     disk = np.where(radius <= 1.0 + _MARGINAL, _disk_margins(law, held.A, held.B_late, chosen), 0.0)
-    growth, amplification = _lifted(loops, robot.n, step)
-    return LoopMargins(times[chosen], disk, radius, growth, amplification)
+    growth, amplification = _lifted(loops, robot.n, step, every)
+    return LoopMargins(times[::every][chosen], disk, radius, growth, amplification)
 
 
 class _LinearLaw(NamedTuple):
@@ -140,28 +148,77 @@ class _LinearLaw(NamedTuple):
     D: Floats
 
 
-def _linear_law(robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float) -> _LinearLaw:
-    """Differentiate a law where it follows the motion without error; its memory runs along."""
+def _linear_law(
+    robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float, every: int
+) -> _LinearLaw:
+    """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
     traced = traced_law(controller, times, planned, period)
     function = Function(traced.program)
     given = (times, planned.q, planned.qd, traced.references)
     memories = np.repeat(traced.initial_memory[None], len(times), axis=0)
     for k in range(len(times) - 1 if traced.initial_memory.size else 0):
         memories[k + 1] = function(*(part[k] for part in given), memories[k], traced.schedule[k])[1]
-    arguments = (*given, memories, traced.schedule)
-    parts = {
-        (output, wrt): function.jacobian(output, wrt)(*arguments)
-        for output in ("tau", "following")
-        for wrt in ("q", "qd", "memory")
-    }
-    if robot.nq != robot.n:  # of the elements of q: the derivatives by displacements follow
-        units = np.eye(robot.n)[:, None, :]
-        G = np.moveaxis(np.asarray(robot.configuration_rate(planned.q, units)), 0, -1)
-        for output in ("tau", "following"):
-            parts[output, "q"] = parts[output, "q"] @ G
-    D = np.concatenate([parts["tau", "q"], parts["tau", "qd"]], axis=-1)
-    B = np.concatenate([parts["following", "q"], parts["following", "qd"]], axis=-1)
-    return _LinearLaw(parts["following", "memory"], B, parts["tau", "memory"], D)
+    arguments = tuple(part[::every] for part in (*given, memories, traced.schedule))
+    torques = np.ravel(function(*given, memories, traced.schedule)[0])
+    sizes = _sizes(memories), float(_sizes(torques[:, None])[0])
+    states, size = planned.q.shape[-1] + planned.qd.shape[-1], traced.initial_memory.size
+    if size <= _LARGE_MEMORY:
+        tau, following = (
+            np.concatenate([function.jacobian(output, wrt)(*arguments) for wrt in ("q", "qd", "memory")], axis=-1)
+            for output in ("tau", "following")
+        )
+        kept = _felt(tau[..., states:], following[..., states:], *sizes)
+    else:
+        count = len(arguments[0])
+        some = np.unique(np.linspace(0, count - 1, 5).astype(np.intp))
+        found = _differences(function, tuple(part[some] for part in arguments), np.arange(states + size))
+        kept = _felt(*(part[..., states:] for part in found), *sizes)
+        columns = np.concatenate([np.arange(states), states + kept])
+        tau, following = (np.zeros((count, rows, states + size)) for rows in (planned.qd.shape[-1], size))
+        tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
+    D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
+    return _LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
+
+
+def _by_displacements(robot: Robot, q: Floats, derivatives: Floats) -> Floats:
+    """Return derivatives by displacements and q̇ of those by the elements of q and q̇."""
+    if robot.nq == robot.n:
+        return derivatives
+    G = np.moveaxis(np.asarray(robot.configuration_rate(q, np.eye(robot.n)[:, None, :])), 0, -1)
+    return np.concatenate([derivatives[..., : robot.nq] @ G, derivatives[..., robot.nq :]], axis=-1)
+
+
+def _sizes(values: Floats) -> Floats:
+    """Largest magnitude of each column; 1 for those that are zero throughout."""
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def _felt(by_tau: Floats, by_following: Floats, memory: Floats, torque: float) -> NDArray[np.intp]:
+    """Indices of the memory that torques depend on, at once or later, beyond rounding at its and the torques' sizes.
+
+    What a law has learnt of errors that are zero, as a covariance or a matrix that multiplies them, is not felt.
+    """
+    reads = np.any(np.abs(by_following) * memory > _UNFELT * memory[:, None], axis=0)
+    felt = np.any(np.abs(by_tau) * memory > _UNFELT * torque, axis=(0, 1))
+    while (further := felt | reads[felt].any(axis=0)).sum() > felt.sum():
+        felt = further
+    return np.flatnonzero(felt)
+
+
+def _differences(function: Function, arguments: tuple[Floats, ...], columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return derivatives of torques and memory by some elements of (q, qd, memory), by central differences."""
+    times, q, qd, references, memories, schedule = arguments
+    nq, states, found = q.shape[-1], q.shape[-1] + qd.shape[-1], []
+    for k in range(len(times)):
+        point = np.concatenate([q[k], qd[k], memories[k]])
+        h = _DIFFERENCE * np.maximum(1.0, np.abs(point[columns]))
+        moved = np.tile(point, (2, len(columns), 1))
+        moved[:, np.arange(len(columns)), columns] += h * np.array([[1.0], [-1.0]])
+        parts = moved[..., :nq], moved[..., nq:states], references[k], moved[..., states:]
+        ends = function(times[k], *parts, schedule[k])
+        found.append([((end[0] - end[1]) / (2.0 * h[:, None])).T for end in ends])
+    return np.array([tau for tau, _ in found]), np.array([following for _, following in found])
 
 
 def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
@@ -192,14 +249,21 @@ def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen
     n = B_late[0].shape[-1]
     late = sum(B[chosen] * z**-i for i, B in enumerate(B_late))
     G = np.linalg.solve(z * np.eye(A.shape[-1]) - A[chosen], late)
-    memory = law.A.shape[-1]
-    C = law.D[chosen] + law.C[chosen] @ np.linalg.solve(
-        z * (1.0 + _MARGINAL) * np.eye(memory) - law.A[chosen], law.B[chosen].astype(complex)
-    )
-    L = -C @ G
+    L = -_response(_LinearLaw(*(part[chosen] for part in law)), z * (1.0 + _MARGINAL)) @ G
     S = np.linalg.inv(np.eye(n) + L)
     sizes = _scaled_size(np.asarray(S - 0.5 * np.eye(n), dtype=np.complex128))  # (S - T)/2 with T = 1 - S
     return np.asarray(1.0 / sizes.max(axis=0))
+
+
+def _response(law: _LinearLaw, z: Complex) -> Complex:
+    """Return the law's transfer matrices D + C (z - A)⁻¹ B; memory that only follows itself, as filters, is divided."""
+    own = np.diagonal(law.A, axis1=-2, axis2=-1)
+    others = np.any(law.A - own[..., None] * np.eye(own.shape[-1]) != 0.0, axis=(0, 2))
+    alone, coupled = np.flatnonzero(~others), np.flatnonzero(others)
+    of_alone = law.B[:, alone] / (z - own[:, alone, None])
+    driven = law.B[:, coupled] + law.A[:, coupled[:, None], alone] @ of_alone
+    of_coupled = np.linalg.solve(z * np.eye(len(coupled)) - law.A[:, coupled[:, None], coupled], driven)
+    return np.asarray(law.D + law.C[..., alone] @ of_alone + law.C[..., coupled] @ of_coupled)
 
 
 def _scaled_size(M: Complex) -> Floats:
@@ -216,12 +280,15 @@ def _scaled_size(M: Complex) -> Floats:
     return np.asarray(np.linalg.svd(scaled, compute_uv=False)[..., 0])
 
 
-def _lifted(loops: Floats, n: int, period: float) -> tuple[float, float]:
-    """Return the growth rate of the product of all maps, and the largest later joint error for a unit one at first."""
+def _lifted(loops: Floats, n: int, period: float, every: int) -> tuple[float, float]:
+    """Return the growth rate of the product of all maps, and the largest later joint error for a unit one at first.
+
+    Each map stands for so many periods in a row.
+    """
     size = loops.shape[-1]
     product, scale, largest = np.eye(size), 0.0, 1.0
     for loop in loops[:-1]:
-        product = loop @ product
+        product = np.linalg.matrix_power(loop, every) @ product
         norm = float(np.abs(product).max())
         if not math.isfinite(norm):
             return math.inf, math.inf
@@ -230,5 +297,5 @@ def _lifted(loops: Floats, n: int, period: float) -> tuple[float, float]:
         step = math.log(max(float(np.linalg.norm(product[:n, :n], 2)), 1e-300)) + scale
         largest = max(largest, math.exp(min(step, 700.0)))
     radius = float(np.abs(np.linalg.eigvals(product)).max())
-    rate = (math.log(max(radius, 1e-300)) + scale) / (period * max(len(loops) - 1, 1))
+    rate = (math.log(max(radius, 1e-300)) + scale) / (every * period * max(len(loops) - 1, 1))
     return rate, largest
