@@ -142,6 +142,7 @@ class Robot(Mechanics):
         title: str | None = None,
         browser: bool = True,
         packages: Mapping[str, str | PathLike[str]] | None = None,
+        notebook: str = "",
     ) -> Any:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
@@ -157,21 +158,24 @@ class Robot(Mechanics):
             Whether to open the live page in the browser.
         packages
             Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
+        notebook
+            In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
+            ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
 
         Returns
         -------
-        LiveView or pathlib.Path
-            The live page, see `chasles.visual.view.live.LiveView`, or the file, absolute.
+        LiveView, pathlib.Path, InlineView or widget
+            The live page, see `chasles.visual.view.live.LiveView`; the file, absolute; or what the notebook shows.
 
         Examples
         --------
         >>> import chasles as ch, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = ch.load("panda").view(path=folder + "/panda.html")
-        ...     page.stat().st_size < 150_000
+        ...     page.stat().st_size < 200_000
         True
         """
-        return verbs.view(self, q, path=path, title=title, browser=browser, packages=packages)
+        return verbs.view(self, q, path=path, title=title, browser=browser, packages=packages, notebook=notebook)
 
     def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
         """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.verbs.picture`."""

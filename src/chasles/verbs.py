@@ -221,6 +221,8 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
         The configurations of inverse kinematics, one solid and the others translucent.
     ``view(joint_trajectory, robot)``
         The motion of a robot.
+    ``view(cartesian_trajectory, robot, q0=None)``
+        The motion of a robot whose tool follows; see `chasles.follow`.
     ``view(run)``
         The motions of a simulation.
 
@@ -233,11 +235,15 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
         Title of the page; default the robot's name.
     browser
         Whether to open the live page in the browser.
+    packages
+        Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
+    notebook
+        ``"page"`` shows the page in a notebook; ``"widget"`` (extra ``widget``) also links it with Python.
 
     Returns
     -------
-    LiveView or pathlib.Path
-        The live page, see `chasles.visual.view.live.LiveView`, or the file, absolute.
+    LiveView, pathlib.Path, InlineView or widget
+        The live page, see `chasles.visual.view.live.LiveView`; the file, absolute; or what the notebook shows.
 
     Raises
     ------
@@ -332,7 +338,10 @@ def movie(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 @Verb
 def to_html(subject: Any, *arguments: Any, **options: Any) -> Any:
-    """Return what notebooks show of a robot, description, DH table, solution or joint motion: ``to_html(subject)``."""
+    """Return what notebooks show: ``to_html(subject)``.
+
+    Known are robots, descriptions, DH tables, solutions of inverse kinematics, motions and reports of checks.
+    """
 
 
 @Verb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles import verbs
-from chasles.errors import MissingExtraError, writing
+from chasles.errors import ArgumentError, MissingExtraError, writing
 
 try:
     import xarray
@@ -226,6 +227,13 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             If Plotly is not installed.
         """
         return Path(verbs.report(self, path, title))
+
+    def _repr_html_(self) -> str:
+        try:
+            words = f"<p>{html.escape(self.summary())}</p>"
+        except ArgumentError:  # a part of a run
+            words = ""
+        return words + str(super()._repr_html_())
 
     def view(self, **options: Any) -> Any:
         """Play the run on an interactive page, live or in the file ``path``; see `verbs.view`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import verbs
 from chasles.cached import cached_property
 from chasles.errors import import_extra
 from chasles.trajectories.motion import Floats
@@ -196,6 +197,9 @@ class CheckReport:
         with np.errstate(invalid="ignore", divide="ignore"):
             half = 0.5 * (self.upper - self.lower)
             return np.where(np.isfinite(half), 1.0 - self.margin / half, np.nan)
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))
 
     def _violations(self, most: int | None = None) -> Iterator[Violation]:
         batch, n = self.margin.shape[:-2], len(self.joint_names)

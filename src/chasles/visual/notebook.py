@@ -13,7 +13,8 @@ from chasles.inverse_kinematics.solution import Solution
 from chasles.mechanics import Mechanics
 from chasles.model import Description
 from chasles.model.formats.to_dh import DHTable
-from chasles.trajectories import JointTrajectory
+from chasles.trajectories import CartesianTrajectory, JointTrajectory
+from chasles.trajectories.check_report import QUANTITIES, CheckReport
 from chasles.visual.picture import svg_picture
 from chasles.visual.tables import table
 
@@ -77,6 +78,41 @@ def motion_html(motion: JointTrajectory) -> str:
     ends = [np.asarray(motion(t).q).reshape(-1, motion.n)[0] for t in (first, last)]
     body = [[str(k + 1), f"{ends[0][k]:.4g}", f"{ends[1][k]:.4g}"] for k in range(motion.n)]
     return heading + _cut(["joint", "from", "to"], body)
+
+
+@verbs.to_html.register(CartesianTrajectory)
+def path_html(motion: CartesianTrajectory) -> str:
+    """Return the duration of a motion in space with its first and last position."""
+    first, last = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    batch = f", batch {motion.batch}" if motion.batch else ""
+    heading = _heading(type(motion).__name__, f"motion in space, {first:.4g} s to {last:.4g} s{batch}")
+    ends = [np.asarray(motion(t).pose).reshape(-1, 4, 4)[0, :3, 3] for t in (first, last)]
+    return heading + _cut(
+        ["", "from, m", "to, m"], [[x, f"{a:.4g}", f"{b:.4g}"] for x, a, b in zip("xyz", *ends, strict=True)]
+    )
+
+
+@verbs.to_html.register(CheckReport)
+def check_html(report: CheckReport) -> str:
+    """Return what a motion violates, and the used share of the limits of each joint."""
+    share = report.share.reshape(-1, len(QUANTITIES), len(report.joint_names))
+    with np.errstate(invalid="ignore"):
+        most = np.where(
+            np.isnan(share).all(axis=0), np.nan, np.nanmax(np.where(np.isnan(share), -np.inf, share), axis=0)
+        )
+    shown = [k for k in range(len(QUANTITIES)) if np.isfinite(most[k]).any()]
+    body = [
+        [html.escape(name), *("–" if np.isnan(most[k, j]) else _share(float(most[k, j])) for k in shown)]
+        for j, name in enumerate(report.joint_names)
+    ]
+    sentence = html.escape(str(report)).replace("\n", "<br>")
+    return f"<p>{sentence}</p>" + _cut(["used share of the limits", *(QUANTITIES[k] for k in shown)], body)
+
+
+def _share(value: float) -> str:
+    """Return a share of a limit in percent, marked where the limit is broken."""
+    text = f"{100.0 * value:.3g} %"
+    return f"<b>{text}</b>" if value > 1.0 else text
 
 
 def _heading(name: str, facts: str) -> str:

@@ -13,7 +13,9 @@ from chasles._version import __version__
 from chasles.errors import MissingExtraError, writing
 
 # The browser itself refuses whatever would leave the page.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
 
 
 def write_page(

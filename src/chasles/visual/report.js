@@ -44,8 +44,22 @@ class RunSection {
     canvas.addEventListener("keydown", event => {
       if (event.key === " ") { event.preventDefault(); this.playing ? this.pause() : this.play(); }
     });
+    this.section.querySelector(".hand").addEventListener("click", event => this.takeByHand(event.currentTarget));
     this.seek(this.first);
     this.playWhenSeen(canvas);
+  }
+
+  /** Shows the page on which the robot can be moved in place of its motion, or the motion again. */
+  async takeByHand(button) {
+    const view = this.section.querySelector(".view"), open = view.querySelector("iframe");
+    this.pause();
+    button.textContent = open ? "Take it by the hand" : "Back to the motion";
+    view.classList.toggle("taken", !open);
+    if (open) { open.remove(); return; }
+    const frame = document.createElement("iframe");
+    frame.title = "the robot, to be moved";
+    view.append(frame);
+    frame.srcdoc = new TextDecoder().decode(await inflated(document.getElementById(this.data.hand).textContent));
   }
 
   // Moves as long as it is on the screen, unless the reader paused it or wishes for calm pages.

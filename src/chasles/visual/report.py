@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import html
 from collections.abc import Mapping
 from os import PathLike
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import xarray
+from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.errors import ArgumentError
@@ -25,6 +29,7 @@ from chasles.visual.scene import scene_data
 from chasles.visual.scores import scores_figure
 from chasles.visual.summary import by_run, require_run, run_labels, tracking_summary
 from chasles.visual.tables import joint_table, metrics_table
+from chasles.visual.view.page import view_page
 from chasles.visual.words import run_summary
 
 _NO_ROBOT = '<p class="quiet">This run has no description of its robot, so there is no 3D view.</p>'
@@ -75,7 +80,9 @@ def write_report(
     """
     if not runs:
         raise ArgumentError("runs is empty; a report needs at least one run")
-    sections = "\n".join(_section(name, run) for name, run in runs.items())
+    hands: dict[str, str] = {}
+    sections = "\n".join(_section(name, run, hands) for name, run in runs.items())
+    sections += "".join(f'\n<script type="text/plain" id="{key}">{page}</script>' for key, page in hands.items())
     return write_page(
         path, title, sections, scripts=[asset("meshes.js"), asset("scene.js"), asset("viewer.js"), asset("report.js")]
     )
@@ -88,7 +95,8 @@ def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str
     return write_report({name: run}, path)
 
 
-def _section(title: str, run: xarray.Dataset) -> str:
+def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
+    """Return the part of one run; `hands` collects packed pages of the robots, by identifier."""
     require_run(run)
     labels = run_labels(run)
     shown = shown_runs(len(labels))
@@ -98,6 +106,7 @@ def _section(title: str, run: xarray.Dataset) -> str:
     if robot is not None:
         q = by_run(run, "q")[shown]
         data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, [labels[k] for k in shown])
+        data["hand"] = _hand(robot, q[0, 0], hands)
     words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
     numbers = "" if metrics is None else metrics_table(run, metrics)
     return f"""<section class="run-section">
@@ -113,6 +122,17 @@ def _section(title: str, run: xarray.Dataset) -> str:
 <div class="more"></div>
 <script type="application/json">{embedded_json(data)}</script>
 </section>"""
+
+
+def _hand(robot: Robot, q: NDArray[np.float64], hands: dict[str, str]) -> str:
+    """Return the identifier of the page on which a robot can be moved, shared by the runs of equal robots."""
+    toml = robot.to_toml()
+    key = f"hand-{hashlib.sha256(toml.encode()).hexdigest()[:12]}"
+    if key not in hands:
+        start = q if np.isfinite(q).all() else robot.home
+        page = view_page(robot, start, title=robot.name)
+        hands[key] = base64.b64encode(gzip.compress(page.encode("utf-8"), mtime=0)).decode("ascii")
+    return key
 
 
 def _more_figures(run: xarray.Dataset, metrics: xarray.Dataset | None) -> list[dict[str, Any]]:
@@ -161,4 +181,5 @@ def _view(labels: list[str]) -> str:
 </div>
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>
-<select class="speed" aria-label="speed">{speeds}</select></div></div>"""
+<select class="speed" aria-label="speed">{speeds}</select>
+<button class="hand" type="button" title="Move joints or tool, or let it go">Take it by the hand</button></div></div>"""

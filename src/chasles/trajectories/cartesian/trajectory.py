@@ -43,6 +43,13 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         table: xarray.Dataset = verbs.to_dataset(self, dt)
         return table
 
+    def view(self, robot: Robot, **options: Any) -> Any:
+        """Play the motion of a robot that follows on a page; see `verbs.view`."""
+        return verbs.view(self, robot, **options)
+
+    def _repr_html_(self) -> str:
+        return str(verbs.to_html(self))
+
     def plot(self, dt: float | None = None) -> Any:
         """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""
         return verbs.plot(self, dt)

@@ -39,6 +39,7 @@ def view_page(
     first: str = "",
     recording: Mapping[str, Any] | None = None,
     live: bool = False,
+    framed: bool = False,
     packages: Packages | None = None,
 ) -> str:
     """Return the text of the page.
@@ -59,6 +60,8 @@ def view_page(
         ``times`` (k,) in s, and ``runs``: positions (k, nq) by label.
     live
         Whether the page is connected to a server.
+    framed
+        Whether it exchanges messages with the page that shows it in a frame.
     packages
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
     """
@@ -81,6 +84,7 @@ def view_page(
         "ghosts": [{"label": label, "q": other.tolist()} for label, other in (ghosts or {}).items()],
         "recording": _recorded(recording),
         "live": live,
+        "framed": framed,
         **mechanism_data(robot, scene["size"]),
     }
     facts = f"{robot.n} degrees of freedom" if robot.n != 1 else "1 degree of freedom"

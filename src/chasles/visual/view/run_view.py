@@ -9,10 +9,11 @@ import xarray
 
 from chasles import verbs
 from chasles.simulation.metrics import run_robot
+from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import last_finite
 from chasles.visual.summary import by_run, require_run, run_labels
-from chasles.visual.view.views import Viewed, frame_count, shown
+from chasles.visual.view.views import Notebook, Viewed, frame_count, shown
 
 
 @verbs.view.register(xarray.Dataset)
@@ -22,6 +23,8 @@ def run_view(
     path: str | PathLike[str] | None = None,
     title: str | None = None,
     browser: bool = True,
+    packages: Packages | None = None,
+    notebook: Notebook = "",
 ) -> Viewed:
     """Play a simulation; see `Run.view`."""
     require_run(run)
@@ -33,4 +36,13 @@ def run_view(
     frames = np.unique(np.linspace(0, len(times) - 1, min(count, len(times))).round().astype(np.intp))
     q = last_finite(by_run(run, "q")[drawn][:, frames], robot.neutral)
     runs = {labels[k]: part for k, part in zip(drawn, q, strict=True)}
-    return shown(robot, q[0, 0], path, title, browser, recording={"times": times[frames], "runs": runs})
+    return shown(
+        robot,
+        q[0, 0],
+        path,
+        title,
+        browser,
+        notebook,
+        packages=packages,
+        recording={"times": times[frames], "runs": runs},
+    )

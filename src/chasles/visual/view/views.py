@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import verbs
-from chasles.arguments import reals
+from chasles.arguments import choice, reals
 from chasles.errors import ArgumentError, writing
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
+from chasles.trajectories import CartesianTrajectory, JointTrajectory
 from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
+from chasles.visual.view.inline import InlineView, widget
 from chasles.visual.view.live import LiveView
 from chasles.visual.view.page import view_page
 
@@ -24,8 +25,10 @@ _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800
 _MOST_NUMBERS = 400_000  # of all runs together: 4 MB of text
 _MOST_GHOSTS = 16
+#: Where a notebook shows the page: nowhere, in place without a link to Python, or as a widget that is linked with it.
+Notebook = Literal["", "page", "widget"]
 #: What the methods and functions of the verb give: a file's path if one was named, else the live page.
-Viewed = LiveView | Path
+Viewed = LiveView | Path | InlineView
 
 
 @verbs.view.register(Robot)
@@ -37,10 +40,11 @@ def robot_view(
     title: str | None = None,
     browser: bool = True,
     packages: Packages | None = None,
+    notebook: Notebook = "",
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
-    return shown(robot, start, path, title, browser, packages=packages)
+    return shown(robot, start, path, title, browser, notebook, packages=packages)
 
 
 @verbs.view.register(Solution)
@@ -52,6 +56,7 @@ def solution_view(
     title: str | None = None,
     browser: bool = True,
     packages: Packages | None = None,
+    notebook: Notebook = "",
 ) -> Viewed:
     """Show the first configuration of a solution and up to 16 others as ghosts; see `Solution.view`."""
     rows = np.asarray(solution.q, dtype=np.float64).reshape(-1, solution.q.shape[-1])
@@ -68,7 +73,9 @@ def solution_view(
         return kind if success[k] else f"{kind}, not reached"
 
     ghosts = {f"{n + 2}: {label(k)}": rows[k] for n, k in enumerate(others)}
-    return shown(robot, rows[first], path, title, browser, packages=packages, ghosts=ghosts, first=f"1: {label(first)}")
+    return shown(
+        robot, rows[first], path, title, browser, notebook, packages=packages, ghosts=ghosts, first=f"1: {label(first)}"
+    )
 
 
 @verbs.view.register(JointTrajectory)
@@ -80,6 +87,7 @@ def motion_view(
     title: str | None = None,
     browser: bool = True,
     packages: Packages | None = None,
+    notebook: Notebook = "",
 ) -> Viewed:
     """Play a motion of joints; see `JointTrajectory.view`."""
     if trajectory.n != robot.nq:
@@ -92,7 +100,15 @@ def motion_view(
     moving = times.reshape(-1, *(1,) * len(trajectory.batch))
     q = np.moveaxis(np.asarray(trajectory(moving).q), 0, -2).reshape(batch, len(times), robot.nq)
     runs = {f"motion {k + 1}": part for k, part in enumerate(q[shown_runs(batch)])}
-    return shown(robot, q[0, 0], path, title, browser, packages=packages, recording={"times": times, "runs": runs})
+    return shown(
+        robot, q[0, 0], path, title, browser, notebook, packages=packages, recording={"times": times, "runs": runs}
+    )
+
+
+@verbs.view.register(CartesianTrajectory)
+def path_view(trajectory: CartesianTrajectory, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> Viewed:
+    """Play the joint motion with which a robot follows; see `CartesianTrajectory.view`."""
+    return motion_view(trajectory.follow(robot, q0), robot, **options)
 
 
 def shown(
@@ -101,9 +117,16 @@ def shown(
     path: str | PathLike[str] | None,
     title: str | None,
     browser: bool,
+    notebook: Notebook = "",
     **content: Any,
 ) -> Viewed:
-    """Write the page to a file, or open it live; ``content`` as for `view_page`."""
+    """Write the page to a file, show it in a notebook, or open it live; ``content`` as for `view_page`."""
+    choice(notebook, "notebook", get_args(Notebook))
+    if notebook == "page":
+        return InlineView(view_page(robot, q, title=title or robot.name, **content))
+    if notebook == "widget":
+        shown_widget: InlineView = widget(view_page(robot, q, title=title or robot.name, framed=True, **content), q)
+        return shown_widget
     if path is None:
         return open_live(robot, q, title, browser, **content)
     return write_view(robot, q, path, title, **content)

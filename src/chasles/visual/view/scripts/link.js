@@ -40,3 +40,24 @@ class LiveLink {
     }, SEND_INTERVAL);
   }
 }
+
+/** The link with the page that shows this one in a frame: a widget of a notebook. */
+class FrameLink {
+  /** @param {ViewPage} page */
+  constructor(page) {
+    window.addEventListener("message", event => {
+      const q = event.source === window.parent && event.data?.chasles?.q;
+      if (Array.isArray(q) && q.length === page.q.length && q.some((x, k) => x !== page.q[k])) page.show(Float64Array.from(q));
+    });
+    let waiting = false;
+    page.listeners.push(() => {
+      if (waiting) return;
+      waiting = true;
+      setTimeout(() => {
+        waiting = false;
+        const { q, pendant } = page;
+        if (q.every(Number.isFinite)) window.parent.postMessage({ chasles: { q: [...q], waypoints: pendant.waypoints.map(w => [...w]) } }, "*");
+      }, SEND_INTERVAL);
+    });
+  }
+}

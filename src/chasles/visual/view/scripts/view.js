@@ -99,6 +99,7 @@ class ViewPage {
     if (data.ghosts.length) document.querySelector(".panels").prepend(this.configurations());
     if (data.recording) this.playMotion(data.recording);
     if (data.live) this.link = new LiveLink(this);
+    if (data.framed && window.parent !== window) this.link = new FrameLink(this);
   }
 
   /** The picture, or one sentence in its place. */
