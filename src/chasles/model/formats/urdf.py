@@ -108,7 +108,9 @@ def parse_urdf(
 
 def _refuse_macros(element: Element) -> None:
     """Raise an error if elements or attributes are left that xacro should have replaced."""
-    kept = [f"{name}={shortened(text)}" for name, text in element.attributes.items() if _MACRO.search(text)]
+    kept = [
+        f"{name}={shortened(text)}" for name, text in element.attributes.items() if "$" in text and _MACRO.search(text)
+    ]
     if element.tag.startswith("xacro:") or kept:
         raise ModelError(
             f"{element}{f' with {kept[0]}' if kept else ''} is a macro of xacro: name the file .xacro, and it is "

@@ -38,10 +38,13 @@ class Element:
 
     def one(self, tag: str) -> Element | None:
         """Return the child element with this tag, or None; more than one is an error."""
-        found = self.all(tag)
-        if len(found) > 1:
-            raise ModelError(f"{self} has {len(found)} <{tag}> elements; at most one is allowed")
-        return found[0] if found else None
+        found = None
+        for child in self.children:
+            if child.tag == tag:
+                if found is not None:
+                    raise ModelError(f"{self} has {len(self.all(tag))} <{tag}> elements; at most one is allowed")
+                found = child
+        return found
 
     def text(self, attribute: str) -> str:
         """Return a required attribute."""
