@@ -20,6 +20,7 @@ from chasles.engine.family import Family
 from chasles.engine.remembered import RememberedProgram
 from chasles.errors import CompileError
 from chasles.mechanics import computation
+from chasles.model import Description
 
 newton_euler = import_module("chasles.algorithms.newton_euler")
 folding = import_module("chasles.engine.folding")
@@ -95,6 +96,18 @@ def test_a_function_of_somebody_else_is_not_remembered(monkeypatch: pytest.Monke
     arm = ch.load("planar2r")
     monkeypatch.setattr(type(arm).gravity_torque, "algorithm", lambda tree, q: q)
     assert type(arm.gravity_torque.program) is Program
+    assert not list(cache.directory().iterdir())
+
+
+class HeavierDescription(Description):
+    """A robot whose description is somebody's own code, which may change while its data stay the same."""
+
+
+def test_a_description_of_somebody_else_is_not_remembered() -> None:
+    own = ch.load("planar2r").description
+    theirs = HeavierDescription(**{name: getattr(own, name) for name in own.field_names()})
+    for _ in range(2):
+        assert type(ch.Robot(theirs).gravity_torque.program) is Program
     assert not list(cache.directory().iterdir())
 
 

@@ -9,10 +9,12 @@ while the code in memory is proven to be that of the files (`chasles.engine.sour
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import pickle
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,9 @@ from chasles.errors import CompileError
 
 #: Variables that decide which of NumPy's loops and which BLAS compute constants.
 _NUMPY_SETTINGS = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "MKL_CBWR")
+
+#: Packages that the versions of Python and NumPy stand for.
+_KNOWN = ("builtins", "copyreg", "numpy")
 
 
 def remembered(trace: Callable[[], Program], function: Callable[..., Any], arguments: object) -> Program:
@@ -59,13 +64,26 @@ def _key(function: Callable[..., Any], arguments: object) -> str | None:
     files = sources.fingerprint()
     if files is None or not sources.intact():
         return None
+    text = io.BytesIO()
     try:
-        text = pickle.dumps((function.__module__, function.__qualname__, arguments), 5)
+        _Pickler(text, 5).dump((function.__module__, function.__qualname__, arguments))
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
     settings = [os.environ.get(name) for name in _NUMPY_SETTINGS]
     context = repr((files, native.machine.host(), np.__version__, np.__file__, settings)).encode()
-    return f"program-{hashlib.sha256(context + text).hexdigest()}"
+    return f"program-{hashlib.sha256(context + text.getbuffer()).hexdigest()}"
+
+
+class _Pickler(pickle.Pickler):
+    """Pickler of data whose classes are the library's, NumPy's or Python's own: others may change what they compute."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        """Refuse what belongs to other modules."""
+        owner = thing if isinstance(thing, type | FunctionType) else type(thing)
+        home = owner.__module__
+        if home.partition(".")[0] not in _KNOWN and not sources.watches(home):
+            raise pickle.PicklingError(f"{owner} is not the library's")
+        return NotImplemented
 
 
 def _record(program: Program) -> dict[str, Any]:

@@ -132,6 +132,11 @@ def intact() -> bool:
     return all(part.is_unchanged() for parts in _watched.values() for part in parts)
 
 
+def watches(module: str) -> bool:
+    """Whether a module is one of those that are remembered."""
+    return module in _watched
+
+
 def is_watched(function: object) -> bool:
     """Whether a function is one that a watched module defines under its own name."""
     home, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
