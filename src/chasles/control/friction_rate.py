@@ -30,7 +30,9 @@ def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], furth
         joint = description.joint(name)
 
         def largest(parameter: str, joint: Any = joint) -> float:
-            return float(np.max(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter))))
+            given = values.get(f"joints.{joint.name}.{parameter}")
+            own: float = getattr(joint, parameter)
+            return own if given is None else float(np.max(given))
 
         slope = largest("viscous_friction")
         if largest("coulomb_velocity") > 0.0:

@@ -107,8 +107,9 @@ def prepare(
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if method == AUTOMATIC and substeps is None and is_stiff(loop, q_start, values):
-        loop = replace(loop, integrator=RODAS5P, substeps=None)
+    if method == AUTOMATIC and substeps is None:
+        if is_stiff(loop, q_start, values):
+            loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
         warn_if_stiff(loop, q_start, values)
     advice = controller.period_warning(loop.period)
