@@ -131,7 +131,7 @@ def test_a_push_along_the_axis_of_force_gives_way() -> None:
 @pytest.mark.parametrize(
     ("forces", "wrong", "named"),
     [
-        ({}, {}, "no axis of force"),
+        ({}, {}, "no axis has a desired force"),
         ({"w": 1.0}, {}, "component 'w'"),
         ({"z": np.nan}, {}, "force along z must be finite"),
         ({"z": 1.0}, {"kf": -1.0}, r"kf\[0\] is -1.0; it must be at least 0"),

@@ -129,7 +129,7 @@ def test_an_interrupted_simulation_ends_at_once(controller: str, options: str, t
     with started(tmp_path, SIMULATION.format(controller=controller, options=options)) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        time.sleep(0.5)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGINT)
         begin = time.monotonic()

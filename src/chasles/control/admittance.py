@@ -35,7 +35,7 @@ class Admittance(CartesianController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     stiffness, damping, inertia
         Values of the position, N/m, N·s/m and kg; one number or one for each axis, the inertia positive.
     rotational_stiffness, rotational_damping, rotational_inertia

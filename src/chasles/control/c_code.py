@@ -1,4 +1,4 @@
-"""C code of a whole controller along a motion: schedule, memory, `init` and `step`; and what a call costs."""
+"""C code of a whole controller along a motion: schedule, memory, `init` and `step`; and the cost of a call."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class CartesianController(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     gains
         Names and numbers of the controller's own parameters.
     initial_state

@@ -1,4 +1,4 @@
-"""Computed-torque control, with integral action if wanted."""
+"""Computed-torque control, with optional integral action."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ComputedTorque(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     kp, kd, ki
         Gains of the error's equation in 1/s², 1/s and 1/s³, not negative, one number or one for each joint. A natural
         frequency w and damping ratio z give ``kp = w**2``, ``kd = 2 * z * w``. Stable for ``ki < kp * kd``.

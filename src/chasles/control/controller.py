@@ -54,7 +54,7 @@ class Controller(Sealed):
         Memory at the start: an array, or named parts (a mapping of arrays), nested as deep as needed; default none. The
         law receives the memory and returns the next one.
     robot
-        Model that the controller believes in; default None. The loop checks its number of joints.
+        Controller's model of the robot; default None. The loop checks its number of joints.
     reference_kind
         ``"joint"`` (default) for joint motions only, ``"pose"`` for motions of a frame as well.
     traceable
@@ -211,7 +211,7 @@ class Controller(Sealed):
         return type(self).schedule is not Controller.schedule
 
     def period_warning(self, period: float) -> str | None:
-        """Return what is wrong with a sample period, s, for this law; default None, nothing."""
+        """Return a warning about a sample period, s, that is unsuitable for this law; default None."""
         return None
 
     @property
@@ -263,7 +263,7 @@ class PythonLaw(Controller):
     """Controller of a plain Python function ``law(t, q, qd, reference) -> tau``.
 
     A function with memory and parameters is ``law(t, q, qd, reference, memory, parameters) -> (tau, next memory)``; a
-    seventh argument receives the period. `chasles.simulate` makes this object by itself of a function without memory.
+    seventh argument receives the period. `chasles.simulate` wraps functions without memory automatically.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def friction_feedback_warning(model: Robot, period: float, instead: str) -> str 
     Parameters
     ----------
     model
-        Model that the law believes in.
+        The law's model of the robot.
     period
         Sample period h, s.
     instead

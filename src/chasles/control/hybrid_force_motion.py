@@ -40,7 +40,7 @@ class HybridForceMotion(CartesianController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     forces
         Wanted forces (N) and moments (N·m) of the frame on the environment, by the component that each takes the place
         of: ``{"z": -20.0}`` presses down. They may be varied as the vector ``"controller.force"``.
@@ -138,7 +138,7 @@ class HybridForceMotion(CartesianController):
 
 def _checked_forces(forces: Mapping[str, float]) -> Mapping[str, float]:
     if not forces:
-        raise ArgumentError("there is no axis of force; without any: OperationalSpace")
+        raise ArgumentError("no axis has a desired force; for motion control alone use OperationalSpace")
     for name, value in forces.items():
         if name not in COMPONENTS:
             raise UnknownNameError("component", name, COMPONENTS)

@@ -58,7 +58,7 @@ class Impedance(CartesianController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     stiffness, damping
         Stiffness and damping of the position, N/m and N·s/m, not negative, one number or one for each axis.
     rotational_stiffness, rotational_damping

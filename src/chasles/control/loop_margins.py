@@ -1,4 +1,4 @@
-"""Margins of a sampled loop along a motion: how much gain, phase and payload it bears before it is simulated."""
+"""Stability margins of a sampled loop along a motion, without simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGE_MEMORY = 60  # values, from which on a law is differentiated by central d
 _LARGE_PLACES = 60  # at most, at which it is; each then stands for the calls up to the next
 _DIFFERENCE = 1e-5  # their half width, relative to values above 1
 _UNFELT = 1e-9  # share of a value that counts as rounding
-_FREQUENCIES = 150  # at which a loop is looked at
+_FREQUENCIES = 150  # of the frequency response
 _DECADES = 4.0  # below the Nyquist frequency
 
 
@@ -44,7 +44,7 @@ class LoopMargins(NamedTuple):
     radius
         Spectral radius of the frozen closed loop over a period, shape (k,): below 1 if stable.
     growth
-        Rate at which errors would grow if the motion were repeated for ever, 1/s: negative if they decay.
+        Growth rate of errors under endless repetition of the motion, 1/s: negative if they decay.
     amplification
         Largest ratio of a later joint error to that at the start, over the whole motion.
     """
@@ -97,7 +97,7 @@ def loop_margins(
     Parameters
     ----------
     robot
-        The plant, which may differ from the model that the law believes in: `Robot.with_payload`, for one.
+        The plant, which may differ from the law's model: `Robot.with_payload`, for example.
     controller
         A law of joint motions that can be traced.
     motion

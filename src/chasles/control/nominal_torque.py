@@ -1,4 +1,4 @@
-"""The torques that a planned motion needs, with PD feedback if wanted."""
+"""Nominal torques of a planned motion, with optional PD feedback."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NominalTorque(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     kp, kd
         Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
         N/m, N·s/m).

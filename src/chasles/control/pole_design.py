@@ -14,7 +14,7 @@ from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 
-_MOMENTS = 50  # of the motion that are looked at
+_MOMENTS = 50  # samples of the motion
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class PoleDesign:
     Attributes
     ----------
     model, motion
-        Model that the controller believes in, and the reference.
+        Controller's model of the robot, and the reference.
     period
         Sample period, s.
     frequency, damping

@@ -62,7 +62,7 @@ def acceleration_feedback(
     T, twist
         Pose (4, 4) and twist (6,) in world axes, of the frame's origin.
     reference
-        What is wanted of them.
+        Reference values.
     kp, kd
         Gains (6,), angular part first, 1/s² and 1/s.
     kind
@@ -95,7 +95,7 @@ def velocity_feedback(T: Array, reference: PoseMotion, gain: Array, kind: Orient
     T
         Pose (4, 4).
     reference
-        What is wanted of it.
+        Reference values.
     gain
         Gains (6,), angular part first, 1/s.
     kind

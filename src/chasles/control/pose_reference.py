@@ -1,4 +1,4 @@
-"""The wanted motion of a frame, from a reference that moves the frame or the joints."""
+"""Reference motion of a frame, from a reference that moves the frame or the joints."""
 
 from __future__ import annotations
 

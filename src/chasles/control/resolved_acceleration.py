@@ -33,7 +33,7 @@ class ResolvedAcceleration(CartesianController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     kp, kd
         Gains in 1/s² and 1/s, not negative, one number or one for each world axis.
     kp_orientation, kd_orientation

@@ -20,7 +20,7 @@ class RobotController(Controller):
     Parameters
     ----------
     robot
-        Model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     parameters
         Values by name that simulations can vary.
     initial_state

@@ -131,7 +131,7 @@ class WholeBodyTorque(RobotController):
     Parameters
     ----------
     robot
-        Model that the controller believes in.
+        Controller's model of the robot.
     plan
         A `Stance`, or a function (t, reference) -> `Stance` of the time and the reference's motion there.
     contact_damping

@@ -28,7 +28,7 @@ class CallInput(Protocol):
 
     @property
     def shapes(self) -> Shapes:
-        """Shapes of what is given at a call."""
+        """Shapes of the inputs of a call."""
         ...
 
     @property
@@ -129,14 +129,14 @@ class BaseWays:
 
 @dataclass(frozen=True)
 class CallInputs:
-    """All that is given at a call: what the reference gives, then further inputs by name."""
+    """All inputs of a call: the reference's values, then further inputs by name."""
 
     reference: LoopReference
     further: Mapping[str, CallInput]
 
     @cached_property
     def layout(self) -> Layout:
-        """Parts of what is given at a call."""
+        """Parts of the inputs of a call."""
         return Layout({**self.reference.shapes, **{name: source.shapes for name, source in self.further.items()}})
 
     @cached_property
@@ -165,7 +165,7 @@ class CallInputs:
         return vectors
 
     def each_call(self, times: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-        """Vector (*batch, size) of what is given at each of the times (S, k) in turn."""
+        """Vector (*batch, size) of the inputs at each of the times (S, k)."""
         axis, first = len(self.batch), 0
         for part in self.parts(*times.shape):
             some = times[part]

@@ -71,9 +71,9 @@ class ClosedLoop:
     Attributes
     ----------
     plant
-        What is controlled.
+        The plant.
     controller, reference
-        What drives it.
+        Controller and reference.
     varied
         Names of the plant's parameters that are arguments.
     period
@@ -87,7 +87,7 @@ class ClosedLoop:
     audit
         Whether energies are integrated and recorded.
     further
-        What is computed beforehand for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``, ``"base"``.
+        Values computed in advance for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``, ``"base"``.
     record_memory
         Whether the controller's memory is recorded.
     effort_limits
@@ -143,12 +143,12 @@ class ClosedLoop:
 
     @cached_property
     def inputs(self) -> CallInputs:
-        """What is given at a call."""
+        """Inputs of a call."""
         return CallInputs(self.reference, self.further)
 
     @cached_property
     def late(self) -> int:
-        """How many torques wait from one call to the next."""
+        """Number of torques that wait from one call to the next."""
         return math.ceil(self.delay / self.period - 1e-9)
 
     @cached_property
@@ -312,11 +312,11 @@ class ClosedLoop:
         return self.audit and bool(self.plant.payloads)
 
     def outside_of(self, given: Any) -> Any:
-        """What the plant feels in the period after a call, of what is given there; see `Equations.outside`."""
+        """External inputs of the plant in the period after a call; see `Equations.outside`."""
         return Record({name: given.get(name, np.zeros(shape)) for name, shape in self.equations.outside.items()})
 
     def felt(self, given: NDArray[np.float64], values: Mapping[str, Any], command: Any = 0.0) -> NDArray[np.float64]:
-        """Vector of `Felt` in the period after a call, of vectors of what is given there."""
+        """Vector of `Felt` in the period after a call, from vectors of its inputs."""
         outside = self.outside_of(self.inputs.layout.split(given))
         own = {name: values[name] for name in self.shapes}
         return self.steps.felt.join(Felt(command + np.zeros(self.plant.n), outside, own))
@@ -388,7 +388,7 @@ class ClosedLoop:
         return where(t > self.reference.start_time, t - half, t)
 
     def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """What the controller sees of positions and velocities, and what the sensors remember."""
+        """Measured positions and velocities, and the sensors' memory."""
         q, qd, sensors = x.q, x.qd, self.plant.sensors
         if sensors is None:
             return q, qd, memory

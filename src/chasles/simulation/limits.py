@@ -72,7 +72,7 @@ def limit_excesses(
     limited
         Whether effort limits acted on the torques; if not, none are passed.
     velocities
-        Whether velocities are looked at.
+        Whether velocities are checked.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def run_metrics(
     batch = [dim for dim in run["tau"].dims if dim not in ("time", "joint")]
     times = np.asarray(run["time"].values, dtype=float)
     if times.size < 2:
-        raise ArgumentError("metrics need a run of two samples at least")
+        raise ArgumentError("metrics need a run of at least two samples")
     units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
     band = None if settling_band is None else _band(settling_band, len(units))
     names = ["q", "qd", "q_reference", "error", "pose_reference", "motor_position"]

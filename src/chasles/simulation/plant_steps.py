@@ -156,7 +156,7 @@ class PlantSteps:
         return Function(program)
 
     def run(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
-        """Plant's state after so many steps of length h, on traced scalars."""
+        """Plant's state after `count` steps of length h, on traced scalars."""
         if count > (1 if self.integrator.implicit else _WRITTEN_OUT):
             half = count // 2
             for _ in range(2):

@@ -120,7 +120,7 @@ def prepare(
 
 
 def _no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    """Law of a robot that nobody controls."""
+    """Law of an uncontrolled robot: zero torques."""
     return 0.0 * qd
 
 

@@ -62,7 +62,7 @@ def simulate(
     ----------
     plant
         A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, …. The controller
-        has a model of its own, which may differ.
+        has its own model, which may differ.
     controller
         A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
         compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
@@ -119,7 +119,7 @@ def simulate(
         What becomes of the velocity limits of the description; a limit of 0 is none. ``"report"``: the result says
         where they are passed. ``"stop"``: they act as a drive's highest speed, at which it gives no torque that would
         speed it up; loads and the rest of a period may still carry a joint beyond, which the result says. ``"raise"``:
-        passing one is an error. ``"ignore"``: they are not looked at.
+        passing one is an error. ``"ignore"``: no check.
     rtol, atol
         Relative and absolute tolerance of a step's error, where the error controls the steps; default 1e-6 and 1e-8,
         for SciPy's methods 1e-8 and 1e-10.
@@ -199,7 +199,7 @@ def _scan(
     tolerances: tuple[float, float],
     show: bool,
 ) -> list[Floats]:
-    """Run the compiled loop, in pieces if a progress bar is shown or what is given at the calls is much."""
+    """Run the compiled loop, in pieces for a progress bar or if the inputs of all calls are large."""
     batch, (samples, calls_in_row) = state.shape[:-1], times.shape
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
     packed = loop.packed(values)

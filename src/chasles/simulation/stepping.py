@@ -144,14 +144,15 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 def derivative(s: float, x: Floats, place: Any = place, left: Any = left) -> Any:
                     if next(left) == 0:
                         raise IntegrationError(
-                            f"{method} found no end of the period after t = {t:g} s: it is too stiff"
+                            f"{method} needs more than {_MOST_EVALUATIONS:,} evaluations in the period from t = {t:g} "
+                            "s: the plant is too stiff for it; choose integrator='automatic'"
                         )
                     return rates(s, x, *place)
 
                 exact = {} if jacobian is None else {"jac": partial(_at, jacobian, place)}
                 solution = solve_ivp(derivative, (0.0, span), x, method=method, rtol=rtol, atol=atol, **exact)
                 if not solution.success:
-                    raise IntegrationError(f"{method} gave up in the period after t = {t:g} s: {solution.message}")
+                    raise IntegrationError(f"{method} failed in the period from t = {t:g} s: {solution.message}")
                 x = steps.layout.join(steps.normalized(solution.y[:, -1]))
         return x
 

@@ -75,7 +75,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats, quantiles: tuple[float, float, float] = QUANTILES) -> Self:
-        """Of the values of some runs; NaN for none."""
+        """Return the quantiles of the values of some runs, NaN for none."""
         if not len(values):
             return cls(np.nan, np.nan, np.nan)
         return cls(*(float(q) for q in np.quantile(values, quantiles, method="higher")))

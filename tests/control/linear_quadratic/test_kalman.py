@@ -117,7 +117,7 @@ def test_what_nobody_measures_is_named() -> None:
     """The speed is measured, so that the position is not to be known."""
     A, B = discretize([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], 0.1)
     with pytest.raises(
-        RegulatorError, match=r"no filter's error would decay; .* no input reaches the mode of eigenvalue 1"
+        RegulatorError, match=r"no filter has a decaying error; .* no input reaches the mode of eigenvalue 1"
     ):
         stationary_kalman_gains(A, [[0.0, 1.0]], 1e-3, 1.0)
     assert np.isfinite(stationary_kalman_gains(A, [[1.0, 0.0]], B @ B.T, 1.0).L).all()

@@ -1,4 +1,4 @@
-"""Adaptive controllers: what they do not know of the robot they find out while they control it."""
+"""Adaptive controllers, which estimate unknown parameters of the robot during the motion."""
 
 from chasles.control.adaptive.composite import CompositeAdaptive
 from chasles.control.adaptive.lee_chung import LeeChung

@@ -1,4 +1,4 @@
-"""Composite adaptation: parameters are learnt from the tracking error and from what the torques tell, both at once."""
+"""Composite adaptation: parameters are estimated from the tracking error and from the torques at once."""
 
 from __future__ import annotations
 

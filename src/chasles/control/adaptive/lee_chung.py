@@ -36,7 +36,7 @@ class LeeChung(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     rate
         1/s: Q is such that xᵀ Q x = |qd - qd_ref + rate (q - q_ref)|²; on s = 0 errors decay as exp(-rate t).
     state_weight
@@ -124,7 +124,7 @@ class LeeChung(RobotController):
         Parameters
         ----------
         robot
-            The model that the controller believes in.
+            Controller's model of the robot.
         motion
             The planned motion.
         period

@@ -15,7 +15,7 @@ from chasles.robot import Robot
 from chasles.trajectories import Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
-"""What a joint's torque is a sum of: 1, e, e', q_ref, qd_ref and qdd_ref, each times a gain of its own."""
+"""Signals whose sum, each times its own gain, is a joint's torque: 1, e, e', q_ref, qd_ref and qdd_ref."""
 
 
 class ModelReferenceAdaptive(ContinuousLaw):

@@ -40,7 +40,7 @@ class NaturalAdaptive(ContinuousLaw):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     rate
         1/s, one number or one for each joint.
     damping

@@ -34,7 +34,7 @@ class SlotineLi(ContinuousLaw):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     rate
         1/s, one number or one for each joint: on s = 0 errors decay as exp(-rate t).
     damping
@@ -108,7 +108,7 @@ class SlotineLi(ContinuousLaw):
         Parameters
         ----------
         robot
-            The model that the controller believes in.
+            Controller's model of the robot.
         motion
             The planned motion, from whose accelerations the size of each parameter's torques follows.
         period

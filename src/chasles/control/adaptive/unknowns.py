@@ -31,7 +31,7 @@ class Unknowns:
     Attributes
     ----------
     robot
-        The model; what is not unknown is as it says.
+        The model, which gives all other parameters.
     names
         Names of the parameters.
     values

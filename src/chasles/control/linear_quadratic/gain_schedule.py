@@ -35,7 +35,7 @@ class GainScheduledRegulator(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     update_period
         Time between two computations of K, s; rounded to whole periods of the controller, at least one.
     interpolate

@@ -48,7 +48,7 @@ class LinearQuadraticGaussian(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     q
         Pose (n,) whose stationary regulator and filter are used throughout; default None: along the motion.
     Q, R, integral_error
@@ -56,7 +56,7 @@ class LinearQuadraticGaussian(RobotController):
     torque_error
         Standard deviation of the torques that the model does not know of (payload, friction), taken as held for a
         period and independent from period to period, N·m (N for sliding joints): a number or (n,). Default the torques
-        of Bryson's rule. The larger, the more the filter believes its encoders.
+        of Bryson's rule. A larger value gives more weight to the encoders.
     encoder_noise
         Standard deviation of measured positions, rad (m): a number or (n,). An encoder of resolution r has r / √12.
     delay

@@ -1,4 +1,4 @@
-"""The Kalman filter: the state of a linear system from what is measured of it."""
+"""The Kalman filter: estimates of the state of a linear system from measurements."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLi
         covariance = discrete_riccati(_T(A), _T(C), W, V).P
     except RegulatorError as error:
         raise RegulatorError(
-            f"no filter's error would decay; of the dual regulator, whose inputs are the measurements: {error}"
+            f"no filter has a decaying error; for the dual regulator, whose inputs are the measurements: {error}"
         ) from error
     return FilterGains(_gains(covariance, C, V), covariance)
 

@@ -1,4 +1,4 @@
-"""Linear models of a robot along a motion, and what they become when torques are held between samples."""
+"""Linear models of a robot along a motion, and their discrete-time equivalents for held torques."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class LinearQuadraticRegulator(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     q
         The pose, shape (nq,); default the robot's home.
     Q
@@ -43,7 +43,7 @@ class LinearQuadraticRegulator(RobotController):
         Weight of torques, (n, n), (n,) or one number, 1/(N·m)². Default as for Q.
     integral_error
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
-        no integral action. The integral of a joint waits while its torque is beyond the model's effort limit.
+        no integral action. A joint's integrator is held while its torque exceeds the model's effort limit.
     period
         The controller's, s, for the regulator of the sampled system; without it that of continuous time, which is the
         same in the limit of short periods.

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class FiniteHorizon(NamedTuple):
-    """A regulator u[k] = -K[k] x[k] over S steps, and what it costs.
+    """A regulator u[k] = -K[k] x[k] over S steps, and its cost.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def backward_riccati(
     terminal
         Weight of the last state, shape (..., n, n), or its diagonal, or one number.
     every_cost
-        Whether P of every step is wanted.
+        Whether to return P of every step.
 
     Returns
     -------

@@ -51,7 +51,7 @@ class TimeVaryingRegulator(RobotController):
     Parameters
     ----------
     robot
-        The model that the controller believes in; it may differ from the plant.
+        Controller's model of the robot; it may differ from the plant.
     Q
         Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
         sliding joints). Default by Bryson's rule, see `bryson_weights`.

@@ -1,4 +1,4 @@
-"""Robust controllers: they hold their promise for every robot and disturbance within given bounds."""
+"""Robust controllers: their error bounds hold for every robot and disturbance within given bounds."""
 
 from chasles.control.robust.disturbance_observer import DisturbanceObserver
 from chasles.control.robust.sliding_mode import SlidingMode

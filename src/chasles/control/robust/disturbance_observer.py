@@ -38,7 +38,7 @@ class DisturbanceObserver(RobotController):
     inner
         The controller whose torques are corrected; its gains keep their names.
     robot
-        The model that the observer believes in; default that of the inner controller.
+        Observer's model of the robot; default the inner controller's.
     bandwidth
         1/s, one number or one for each joint; well above that of the motion and below 1 / period.
     compensation
@@ -101,7 +101,7 @@ class DisturbanceObserver(RobotController):
 
     @property
     def memory_names(self) -> tuple[str, ...]:
-        """Names of the memory's elements: disturbance, what is known of the last period, and the inner memory."""
+        """Names of the memory's elements: disturbance, values of the last period, and the inner memory."""
         inner = self.inner.memory_names
         return (*self.memory_layout.names[: self.memory_layout.size - len(inner)], *inner)
 
@@ -115,7 +115,7 @@ class DisturbanceObserver(RobotController):
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
-        """Torques of the law, and what the next call needs to know of this period."""
+        """Torques of the law, and the state for the next call."""
         momentum, drift = self.robot.momentum_and_drift(q, qd)
         explained = state.torque + 0.5 * (state.drift + drift)
         met = (momentum - state.momentum) / period - explained

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.arguments import doubles
 from chasles.engine import Function, trace
-from chasles.engine.arguments import as_array
 from chasles.engine.kernels import Shape
 from chasles.errors import ArgumentError
 
@@ -39,8 +39,7 @@ def lead_of(argument: Any, dims: Dimensions, function: str, name: str) -> tuple[
 
 def numbers(argument: Any, function: str, name: str) -> NDArray[np.float64]:
     """Return an argument as an array of floats, or say that it is none."""
-    array: NDArray[np.float64] = np.asarray(as_array(argument, function, name), dtype=np.float64)
-    return array
+    return doubles(argument, f"{function}: {name}")
 
 
 def written(dims: Dimensions) -> str:
