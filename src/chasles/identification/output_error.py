@@ -54,7 +54,7 @@ class Unknowns:
 
     @classmethod
     def of(cls, plant: Plant, parameters: Sequence[str] | Mapping[str, float]) -> Unknowns:
-        """Unknowns for parameters of a plant by name, with what is known of them beforehand."""
+        """Unknown parameters of a plant by name, with prior knowledge of them."""
         if isinstance(parameters, str):
             raise ArgumentError(f"parameters must be a list of names or a mapping, not the text {parameters!r}")
         first: dict[str, FloatArray] = {}

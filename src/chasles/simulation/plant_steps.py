@@ -45,7 +45,7 @@ class Felt(NamedTuple):
     command
         Torques that the controller asks for, (n,).
     outside
-        What is evaluated beforehand for the period, in the parts of `Equations.outside`.
+        Values computed in advance for the period, in the parts of `Equations.outside`.
     values
         Values of all arguments, by name.
     """

@@ -1,4 +1,4 @@
-"""References as the closed loop takes them: traced into its program, or sampled beforehand."""
+"""References of the closed loop: traced into its program, or sampled in advance."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LoopReference(Protocol):
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """Shape of a batch of references, each for a run of its own."""
+        """Shape of a batch of references, one per run."""
         ...
 
     @property

@@ -140,7 +140,7 @@ def make_controller(
         times the period, does not exceed ``damping_times_period``. ``integral`` is the gain of integral action as a
         share of the stiffness times the frequency, for kinds that can have it.
     model
-        What the controller believes about the robot.
+        Controller's model of the robot.
     motion
         The reference.
     period

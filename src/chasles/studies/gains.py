@@ -37,14 +37,14 @@ class LawDesign(PoleDesign):
 
 
 class Attained(NamedTuple):
-    """Poles that a law was given by its rule, for the model it believes in.
+    """Poles assigned to a law by its design rule, for its model.
 
     Attributes
     ----------
     wanted
         Natural frequency asked for, rad/s.
     frequency
-        Natural frequency designed for: lower than wanted where the sample period is too long, rad/s.
+        Design natural frequency, rad/s; lower than requested if the sample period is too long.
     damping
         Damping ratio.
     integral

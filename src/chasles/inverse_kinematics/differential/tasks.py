@@ -85,7 +85,7 @@ class FrameTask(FormulaTask):
     target
         Name of the frame.
     position_cost, orientation_cost
-        Costs of missing 1 m/s and 1 rad/s of the wanted twist; one number or three for the frame's axes. 0 leaves a
+        Costs per 1 m/s and 1 rad/s of twist error; one number or three for the frame's axes. 0 leaves a
         direction free; see also `PositionTask` and `OrientationTask`.
     gain
         Rate at which the error decays, 1/s.

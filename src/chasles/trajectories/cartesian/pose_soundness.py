@@ -66,7 +66,7 @@ def require_smooth_frame(
     remedy
         What to do instead, for the message.
     size
-        Largest coordinate of a waypoint, m, (*batch, 1); without it only the orientation is looked at.
+        Largest coordinate of a waypoint, m, (*batch, 1); without it only the orientation is checked.
     turn_error
         Rounding error of the turns that the pieces have been computed from, rad.
     time_error

@@ -98,7 +98,7 @@ def require_continuity(
         One trajectory or a batch.
     orders
         Highest derivative that is continuous at all inner knots, or at each, (k - 1,); -1 where the position jumps.
-        Those above the fourth are not looked at.
+        Those above the fourth are not checked.
     size
         Largest position that was asked for, in the unit of the joints; it broadcasts with (*batch, 1, n).
     rates

@@ -215,7 +215,7 @@ class QuinticSpline(PiecewisePolynomial):
 
 
 class HermiteSpline(PiecewisePolynomial):
-    """Spline with given positions and velocities, and accelerations if wanted, at given times.
+    """Spline with given positions, velocities and optionally accelerations at given times.
 
     Its pieces are cubic, with velocities continuous at the waypoints (C¹), or with accelerations quintic (C²).
 

@@ -49,7 +49,7 @@ class Extremes:
 
 
 def extremes(signal: Signal, times: Floats, *, intervals: bool) -> Extremes:
-    """Find the largest value of each channel of a signal, and if wanted all intervals in which it lies above zero.
+    """Find the largest value of each channel of a signal, and optionally all intervals in which it is positive.
 
     Local maxima of the samples are refined if they may matter: if the value, plus what neighbouring samples differ by,
     reaches the largest sample or zero. So a maximum between two samples is found as well, if the samples are close

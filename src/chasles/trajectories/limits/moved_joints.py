@@ -80,7 +80,7 @@ class MovedJoints(JointTrajectory):
     def quantities(
         self, t: Floats, parameters: Mapping[str, Floats], forces: Mapping[str, Floats], *, torques: bool
     ) -> list[Floats]:
-        """Positions, velocities, accelerations, jerks and, if wanted, torques at times (...)."""
+        """Positions, velocities, accelerations, jerks and optionally torques at times (...)."""
         if not self.closed:
             q, *rates = self.trajectory.derivatives(t)
             load = [self._torques([q, *rates], parameters, forces)] if torques else []

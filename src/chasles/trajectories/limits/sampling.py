@@ -1,4 +1,4 @@
-"""Where a joint trajectory has to be looked at: samples on both sides of each knot, and what jumps there."""
+"""Sample times of a joint trajectory: on both sides of each knot, with the derivatives that jump there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JUMP = 1e-7  # of the largest value nearby; smaller differences at a knot are r
 
 
 def check_times(trajectory: JointTrajectory, batch: tuple[int, ...], dt: float | None) -> Floats:
-    """Times at which a trajectory is looked at, shape (m, b), b the size of the batch: both sides of each knot too."""
+    """Sample times of a trajectory, shape (m, b) for a batch of size b, including both sides of each knot."""
     count = trajectory.knots.shape[-1]
     knots = np.broadcast_to(trajectory.knots, (*batch, count)).reshape(-1, count)
     if not len(knots):

@@ -1,4 +1,4 @@
-"""Paths in joint space without time: what may be planned along, and where it is looked at."""
+"""Paths in joint space without time, and the points at which planning samples them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path in joint space that is driven along with a speed of its own."""
+"""A path in joint space with its own time law."""
 
 from __future__ import annotations
 
