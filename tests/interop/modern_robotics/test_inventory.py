@@ -70,7 +70,10 @@ def test_examples_of_the_original_docstrings(name: str) -> None:
         assert abs(value - float(text)) <= (min(1e-3, 0.5001 * 10.0**-decimals) if decimals else 1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(SCRIPTS))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name == "SimulateControl" else []) for name in sorted(SCRIPTS)],
+)
 def test_scripts_of_the_original_docstrings(name: str) -> None:
     code = textwrap.dedent(_INPUT.split(FUNCTIONS[name].__doc__ or "")[1].split("# Output")[0])
     lines = [line for line in code.splitlines() if not re.match(r"\s*(from|import) ", line)]
