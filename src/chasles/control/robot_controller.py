@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.control.controller import Controller, checked_memory
 from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.differential.tasks import free_velocities
 from chasles.robot import Robot
 
 
@@ -37,10 +38,11 @@ class RobotController(Controller):
     refuses_free_joints: ClassVar[str] = ""
 
     def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Any = ()) -> None:
-        free = next((joint.name for joint in robot.description.coordinates if joint.kind == "free"), None)
-        if free is not None and self.refuses_free_joints:
+        free = free_velocities(robot)
+        if free.any() and self.refuses_free_joints:
+            name = robot.velocity_names[int(np.argmax(free))].rpartition(".")[0]
             raise ArgumentError(
-                f"{type(self).__name__} takes no robots with free joints such as '{free}' of robot '{robot.name}': "
+                f"{type(self).__name__} takes no robots with free joints such as '{name}' of robot '{robot.name}': "
                 f"{self.refuses_free_joints}"
             )
         self.robot = robot

@@ -130,7 +130,8 @@ class TaskSpace:
         rng = np.random.default_rng(0)
         q = self.robot.integrate(self.robot.home, rng.uniform(-1.5, 1.5, (8, self.robot.n)))
         J = self.robot.jacobian(q, frame="world-aligned", target=self.target)[:, self.rows][..., has_motors(self.robot)]
-        rank = int(np.linalg.matrix_rank(J, tol=1e-9).max())
+        reached = J[np.isfinite(J).all(axis=(1, 2))]  # loops cannot be closed everywhere
+        rank = int(np.linalg.matrix_rank(reached, tol=1e-9).max(initial=0))
         if rank < len(self.rows):
             raise ArgumentError(
                 f"robot '{self.robot.name}' cannot move the components {', '.join(self.components)} of frame "
