@@ -389,6 +389,7 @@ def test_substeps_reach_the_simulation():
         (["--to", "dh"], "arm.toml", lambda robot: robot.to_toml("dh")),
         (["--to", "modified-dh"], "arm.TOML", lambda robot: robot.to_toml("modified-dh")),
         (["--to", "screws"], "arm.toml", lambda robot: robot.to_toml("screws")),
+        ([], "arm.conf", ch.Robot.to_roboop),
     ],
 )
 def test_convert_writes_the_same_robot(options, name, same, tmp_path):
@@ -399,6 +400,14 @@ def test_convert_writes_the_same_robot(options, name, same, tmp_path):
     q = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     again = ch.load(path, check=False)
     np.testing.assert_allclose(again.inverse_dynamics(q, q, q), robot.inverse_dynamics(q, q, q), rtol=1e-12)
+
+
+def test_roboop_files_go_through_toml_and_back_exactly(tmp_path):
+    first, between, last = (str(tmp_path / name) for name in ("first.conf", "between.toml", "last.conf"))
+    for source, target in (("stanford", first), (first, between), (between, last)):
+        assert run("convert", source, target).exit_code == 0
+    texts = [(tmp_path / name).read_text().partition("[stanford]")[2] for name in ("first.conf", "last.conf")]
+    assert texts[0] == texts[1] != ""
 
 
 def test_convert_to_mjcf(tmp_path):

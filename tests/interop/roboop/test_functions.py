@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+import chasles as ch
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.interop import roboop as rb
 
@@ -175,3 +178,23 @@ def test_integrators_have_their_orders() -> None:
         rb.odeint(pendulum, [1.0, 0.0], 0.0, 2.0, 1e-12, 0.5, 0.4, 0.1)
     with pytest.raises(ArgumentError, match="result of xdot"):
         rb.Runge_Kutta4(lambda t, x: [0.0], [1.0, 0.0], 0.0, 1.0, 4)
+
+
+def test_a_law_inside_the_stages_moves_an_arm_as_xdot_of_the_demo() -> None:
+    arm = ch.load("planar2r")
+
+    def torque(q: Any, qd: Any) -> Any:
+        return 25.0 * (np.pi / 4 - q) - 7.071 * qd
+
+    old = rb.odeint(
+        lambda t, x: np.concatenate([x[2:], arm.forward_dynamics(x[:2], x[2:], torque(x[:2], x[2:]))]),
+        np.full(4, 0.1), 0.0, 1.0, 1e-8, 0.1, 1e-12, 0.05,
+    )  # fmt: skip
+    new = ch.integrate(
+        lambda t, x: {"q": x["qd"], "qd": arm.forward_dynamics(x["q"], x["qd"], torque(x["q"], x["qd"]))},
+        {"q": np.full(2, 0.1), "qd": np.full(2, 0.1)},
+        [0.0, 1.0],
+        rtol=1e-10,
+    )
+    assert old.xout[:2, -1] == pytest.approx(new.y["q"][-1], abs=1e-6)
+    assert old.xout[2:, -1] == pytest.approx(new.y["qd"][-1], abs=1e-5)

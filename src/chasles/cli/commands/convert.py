@@ -24,6 +24,8 @@ class Form(StrEnum):
     DH = "dh"
     MODIFIED_DH = "modified-dh"
     SCREWS = "screws"
+    ROBOOP = "roboop"
+    MODIFIED_ROBOOP = "modified-roboop"
 
 
 def convert(
@@ -31,7 +33,8 @@ def convert(
     out: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="File to write: .urdf, .xml (MJCF) or .toml (all other formats). `-` prints the text."
+            metavar="OUT",
+            help="File to write: .urdf, .xml (MJCF), .conf (ROBOOP) or .toml (all other formats). `-` prints the text.",
         ),
     ],
     to: Annotated[
@@ -40,7 +43,8 @@ def convert(
             "--to",
             metavar="FORMAT",
             help="Format: **urdf**; **mjcf** (MuJoCo); **toml**, links and joints, exact to the last bit; **dh** or "
-            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes. Default: by the ending of OUT.",
+            "**modified-dh**, a Denavit-Hartenberg table; **screws**, screw axes; **roboop** or **modified-roboop**, "
+            "a configuration file of ROBOOP. Default: by the ending of OUT.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -85,6 +89,8 @@ def written(description: Description, form: Form) -> str:
         return model.to_urdf(description)
     if form is Form.MJCF:
         return model.to_mjcf(description)
+    if form in (Form.ROBOOP, Form.MODIFIED_ROBOOP):
+        return model.to_roboop(description, standard=form is Form.ROBOOP)
     forms: dict[Form, model.TomlForm] = {
         Form.TOML: "links",
         Form.DH: "dh",
@@ -94,8 +100,8 @@ def written(description: Description, form: Form) -> str:
     return model.to_toml(description, forms[form])
 
 
-_SUFFIXES = {Form.URDF: ".urdf", Form.MJCF: ".xml"}
-_FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML}
+_SUFFIXES = {Form.URDF: ".urdf", Form.MJCF: ".xml", Form.ROBOOP: ".conf", Form.MODIFIED_ROBOOP: ".conf"}
+_FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML, ".conf": Form.ROBOOP}
 
 
 def _form(out: Path) -> Form:
