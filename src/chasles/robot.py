@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from chasles import model, verbs
+from chasles import model as models
+from chasles import verbs
 from chasles.arguments import choice
 from chasles.cached import cached_property
 from chasles.engine import Function, Program
@@ -115,7 +116,7 @@ class Robot(Mechanics):
         chosen: dict[str, Any]
         if functions is None:
             chosen = {"forward_kinematics": self.forward_kinematics, "jacobian": self.jacobian.specialize(frame="body")}
-            if model.has_masses(self.description):
+            if models.has_masses(self.description):
                 names = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque")
                 chosen |= {name: getattr(self, name) for name in names}
             if self.nq == self.n and self.inverse_kinematics.family() is not None:
@@ -190,6 +191,8 @@ def load(
     trust: bool = False,
     arguments: Mapping[str, str] | None = None,
     packages: Mapping[str, str | Path] | None = None,
+    srdf: str | Path | None = None,
+    model: str = "",
 ) -> Robot:
     """Load a robot: one that Chasles ships, by name, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
 
@@ -201,4 +204,14 @@ def load(
     >>> ch.load("panda", tool="panda_link5").description.tool
     'panda_link5'
     """
-    return Robot(model.load(name_or_path, tool=tool, check=check, trust=trust, arguments=arguments, packages=packages))
+    description = models.load(
+        name_or_path,
+        tool=tool,
+        check=check,
+        trust=trust,
+        arguments=arguments,
+        packages=packages,
+        srdf=srdf,
+        model=model,
+    )
+    return Robot(description)

@@ -121,7 +121,7 @@ def test_models_of_a_world_by_name(tmp_path: Any) -> None:
     path = tmp_path / "two.world"
     models = "".join(f'<model name="{name}"><link name="a"/></model>' for name in ("one", "two"))
     path.write_text(f'<sdf version="1.7"><world name="w">{models}</world></sdf>')
-    assert from_sdf(path, model="two").name == "two"
+    assert from_sdf(path, model="two").name == ch.load(path, model="two", check=False).name == "two"
     with pytest.raises(ModelError, match=r"two.world: the file must hold one model.*it holds 'one', 'two'"):
         ch.load(path)
     with pytest.raises(UnknownNameError, match="there is no model 'three'"):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.oracles.example_robots import example
 
+import chasles as ch
 from chasles.errors import ModelError
-from chasles.model import ModelWarning, from_srdf, load, parse_srdf
+from chasles.model import ModelWarning, from_srdf, load, parse_srdf, parse_toml
 
 PUMA = load("puma560")
+PUMA_TOML = ch.load("puma560").to_toml()
 TEXT = """<robot name="puma560">
 <virtual_joint name="fixed_to_world" type="fixed" parent_frame="world" child_link="link0"/>
 <group name="arm"><chain base_link="link0" tip_link="link3"/></group>
@@ -89,3 +92,40 @@ def test_wrong_files_are_refused(inside: str, message: str) -> None:
         parse_srdf(f"<robot>{inside}</robot>", PUMA)
     with pytest.raises(ModelError, match="not <robot>"):
         parse_srdf("<sdf/>", PUMA)
+
+
+def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_path: Path) -> None:
+    """A hand may touch the base; cut, renamed, attached and written, the robot still knows it."""
+    collision = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    links = "".join(f'<link name="{name}">{collision}</link>' for name in ("base", "upper", "lower", "hand"))
+    joints = "".join(
+        f'<joint name="{child}_joint" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        '<origin xyz="0.5 0 0"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
+        for parent, child in (("base", "upper"), ("upper", "lower"), ("lower", "hand"))
+    )
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{links}{joints}</robot>')
+    (tmp_path / "arm.srdf").write_text('<robot name="arm"><disable_collisions link1="hand" link2="base"/></robot>')
+    plain, arm = (
+        ch.load(tmp_path / "arm.urdf", check=False, **given) for given in ({}, {"srdf": tmp_path / "arm.srdf"})
+    )
+    assert set(ch.clearance(plain).pairs) == {("base", "lower"), ("base", "hand"), ("upper", "hand")}
+    assert set(ch.clearance(arm).pairs) == {("base", "lower"), ("upper", "hand")}
+    assert from_toml_text(arm.to_toml()) == [("base", "hand")]
+    assert arm.renamed(prefix="left_").description.disabled_pairs == (("left_base", "left_hand"),)
+    assert arm.sub_chain("base", "lower", branches="drop").description.disabled_pairs == ()
+    both = arm.attach(arm, prefix="second_").description.disabled_pairs
+    assert both == (("base", "hand"), ("second_base", "second_hand"))
+    with pytest.raises(ModelError, match="a disabled pair names the link 'wall', which does not exist"):
+        plain.description.replace(disabled_pairs=(("wall", "hand"),))
+
+
+def from_toml_text(text: str) -> list[tuple[str, str]]:
+    """Disabled pairs of a robot's TOML text, read back."""
+    return list(parse_toml(text).disabled_pairs)
+
+
+@pytest.mark.parametrize("value", ['"hand"', '["hand"]', '[["hand"]]', "[[1, 2]]"])
+def test_wrong_pairs_in_a_toml_file_are_named(value: str) -> None:
+    text = PUMA_TOML.replace("[robot]", f"[robot]\ndisabled_pairs = {value}", 1)
+    with pytest.raises(ModelError, match=r"\[robot\] disabled_pairs must be a list of pairs of links"):
+        parse_toml(text)

@@ -203,8 +203,11 @@ def pairs_of(
 ) -> Iterator[tuple[Body, Body | HalfSpace]]:
     """Pairs of bodies that can come nearer to each other, and of moving bodies with obstacles.
 
-    Bodies of one link, of links that are fixed to each other, and of links that a joint connects are no pairs.
+    Bodies of one link, of links that are fixed to each other, and of links that a joint connects are no pairs, nor are
+    those of the description's disabled pairs.
     """
+    disabled = {frozenset(pair) for pair in description.disabled_pairs}
+    links = {body: description.frame(body.frame).link for body in bodies if body.frame is not None}
     group = {link.name: k for k, link in enumerate(description.links)}
 
     def merged(keep: int, gone: int) -> None:
@@ -214,11 +217,11 @@ def pairs_of(
         if not joint.moves:
             merged(group[joint.parent], group[joint.child])
     neighbours = {frozenset((group[joint.parent], group[joint.child])) for joint in description.joints if joint.moves}
-    places = {body: group[description.frame(body.frame).link] for body in bodies if body.frame is not None}
+    places = {body: group[link] for body, link in links.items()}
     for k, first in enumerate(bodies):
         for second in bodies[k + 1 :]:
             between = frozenset((places[first], places[second]))
-            if len(between) == 2 and between not in neighbours:
+            if len(between) == 2 and between not in neighbours and {links[first], links[second]} not in disabled:
                 yield first, second
     fixed = group[description.root]
     for body in bodies:

@@ -158,7 +158,8 @@ def clearance(
     """Distances of a robot's links from each other and from obstacles.
 
     Links are represented by capsules and spheres. Pairs of one link, of links that are fixed to each other, and of
-    links that a joint connects are left out; so are, for bodies that are fitted to a description's shapes, pairs that
+    links that a joint connects are left out, and pairs that the description
+    disables (`chasles.load(path, srdf=…)`); so are, for bodies that are fitted to a description's shapes, pairs that
     overlap at the robot's home.
 
     Parameters

@@ -161,6 +161,7 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
         loops=tuple(loop for loop in description.loops if loop.first in places),
         actuated=velocities_left(description.actuated, joints),
         independent=velocities_left(description.independent, joints),
+        disabled_pairs=tuple(pair for pair in description.disabled_pairs if kept.issuperset(pair)),
     )
     return at_home(part, home)
 

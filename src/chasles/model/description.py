@@ -65,6 +65,8 @@ class Description(Record):
     independent
         Names of the joints, or single velocities, that are the independent velocities of a robot with loops. Empty:
         chosen at random closed configurations, the actuated ones first; see `mobility`.
+    disabled_pairs
+        Pairs of names of links whose distance `chasles.clearance` leaves out, as an SRDF file gives them.
 
     Raises
     ------
@@ -91,6 +93,7 @@ class Description(Record):
     loops: tuple[Loop, ...] = ()
     actuated: tuple[str, ...] = ()
     independent: tuple[str, ...] = ()
+    disabled_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         self._set(links=tuple(self.links), joints=tuple(self.joints), frames=tuple(self.frames))
@@ -100,6 +103,9 @@ class Description(Record):
         check_unique("link or frame", names)
         links = self.link_names
         known = set(links)
+        self._set(disabled_pairs=tuple((first, second) for first, second in self.disabled_pairs))
+        for name in (name for pair in self.disabled_pairs for name in pair if name not in known):
+            raise ModelError(f"a disabled pair names the link {shortened(name)}, which does not exist")
         for frame in self.frames:
             if frame.link not in known:
                 raise ModelError(

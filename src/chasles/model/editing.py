@@ -181,6 +181,7 @@ def attach(
         loops=(*first.loops, *second.loops),
         actuated=_actuated_of_both(first, second),
         independent=(*first.independent, *second.independent),
+        disabled_pairs=(*first.disabled_pairs, *second.disabled_pairs),
     )
     return at_home(both, home_positions(first) | home_positions(second))
 
@@ -244,6 +245,7 @@ def renamed(
         ),
         actuated=tuple(_renamed_velocity(name, of_joint) for name in description.actuated),
         independent=tuple(_renamed_velocity(name, of_joint) for name in description.independent),
+        disabled_pairs=tuple((of_frame[a], of_frame[b]) for a, b in description.disabled_pairs),
     )
 
 

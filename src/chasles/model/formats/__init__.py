@@ -26,6 +26,8 @@ def read(
     trust: bool = False,
     arguments: Mapping[str, str] | None = None,
     packages: Mapping[str, str | Path] | None = None,
+    srdf: str | Path | None = None,
+    model: str = "",
 ) -> Description:
     """Read a robot from a file, its format told by the suffix.
 
@@ -44,13 +46,17 @@ def read(
         Whether an MJCF model may name files outside its folder.
     arguments, packages
         Values of a xacro file's arguments, and folders of the ROS packages that it names; see `from_xacro`.
+    srdf
+        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out; see `from_srdf`.
+    model
+        Name of the model, of an SDF file that holds several.
 
     Raises
     ------
     ModelError
         The file cannot be read or its suffix is not known; the message says which are.
     ArgumentError
-        `arguments` or `packages` are given for a file that is not xacro.
+        `arguments` or `packages` are given for a file that is not xacro, or `model` for one that is not SDF.
 
     Examples
     --------
@@ -61,6 +67,8 @@ def read(
     suffix = Path(path).suffix.lower()
     if suffix == ".xml":
         suffix = _format_of_xml(path)
+    if model and suffix not in (".sdf", ".world"):
+        raise ArgumentError(f"{path}: only SDF files take `model`")
     if suffix == ".xacro":
         from chasles.model.formats.xacro import from_xacro
 
@@ -73,12 +81,20 @@ def read(
         description = from_mjcf(path, check=check, trust=trust)
     elif suffix == ".urdf":
         description = from_urdf(path, check=check)
+    elif suffix in (".sdf", ".world"):
+        from chasles.model.formats.sdf import from_sdf
+
+        description = from_sdf(path, model=model, check=check)
     elif suffix in _READERS:
         file, reader = _READERS[suffix]
         description = getattr(import_module(f"{__name__}.{file}"), reader)(path, check=check)
     else:
-        known = ", ".join(sorted([*_READERS, ".mjcf", ".urdf", ".xacro", ".xml"]))
+        known = ", ".join(sorted([*_READERS, ".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"]))
         raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+    if srdf is not None:
+        from chasles.model.formats.srdf import from_srdf
+
+        description = description.replace(disabled_pairs=tuple(from_srdf(srdf, description).disabled_pairs))
     if tool:
         with naming(str(path)):
             return with_tool_named(description, tool)
@@ -107,7 +123,5 @@ _ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
 _READERS = {
     ".conf": ("roboop", "from_roboop"),
     ".dat": ("spacelib", "from_spacelib"),
-    ".sdf": ("sdf", "from_sdf"),
     ".toml": ("toml", "from_toml"),
-    ".world": ("sdf", "from_sdf"),
 }

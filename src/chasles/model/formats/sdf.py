@@ -125,9 +125,7 @@ def _chosen(root: Element, name: str) -> Element:
         return named[0]
     if len(models) != 1:
         names = ", ".join(shortened(model.text("name")) for model in models) or "none"
-        raise ModelError(
-            f"the file must hold one model; it holds {names}. Choose one with chasles.model.from_sdf(path, model=…)"
-        )
+        raise ModelError(f"the file must hold one model; it holds {names}. Choose one with load(path, model=…)")
     return models[0]
 
 

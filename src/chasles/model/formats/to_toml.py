@@ -63,7 +63,11 @@ def _links(description: Description) -> str:
     header["base"] = _placement_table(description.T_world_base)
     header["tool"] = description.tool
     header["home"] = description.home
-    header |= {key: getattr(description, key) for key in ("actuated", "independent") if getattr(description, key)}
+    header |= {
+        key: getattr(description, key)
+        for key in ("actuated", "independent", "disabled_pairs")
+        if getattr(description, key)
+    }
     parts = [_table("[robot]", header)]
     parts += [_table("[[link]]", {"name": link.name, **_inertia_table(link.inertia)}) for link in description.links]
     parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]

@@ -43,7 +43,18 @@ MAX_TABLES = 2_000
 BODIES = ("dh", "modified_dh", "screws", "link")
 SHAPES = ("visual", "collision")
 TABLES = ("robot", *BODIES, "joint", "frame", "loop", "payload", *SHAPES)
-ROBOT_KEYS = ("name", "source", "gravity", "base", "tool", "home", "link_prefix", "actuated", "independent")
+ROBOT_KEYS = (
+    "name",
+    "source",
+    "gravity",
+    "base",
+    "tool",
+    "home",
+    "link_prefix",
+    "actuated",
+    "independent",
+    "disabled_pairs",
+)
 SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
 JOINT_KEYS = ("kind", "parent", "child", "placement", "child_placement", "axis", "second_axis", "pitch", *COLUMNS)
@@ -135,6 +146,11 @@ def _description(document: Mapping[str, Any]) -> Description:
     for key in ("actuated", "independent"):
         if not isinstance(header.get(key, []), list) or not all(isinstance(name, str) for name in header.get(key, [])):
             raise ModelError(f"[robot] {key} must be a list of names, not {shortened(header[key])}")
+    pairs = header.get("disabled_pairs", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs
+    ):
+        raise ModelError(f"[robot] disabled_pairs must be a list of pairs of links, not {shortened(pairs)}")
     bodies = [key for key in BODIES if key in document]
     if len(bodies) != 1:
         raise ModelError(
@@ -175,6 +191,7 @@ def _description(document: Mapping[str, Any]) -> Description:
             loops=tuple(_loop(table, where) for table, where in _tables(document, "loop")),
             actuated=tuple(header.get("actuated", ())),
             independent=tuple(header.get("independent", ())),
+            disabled_pairs=tuple((first, second) for first, second in header.get("disabled_pairs", ())),
         )
 
 
