@@ -329,4 +329,4 @@ def test_wrong_arguments() -> None:
 def test_a_missing_solver_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "daqp", None)
     with pytest.raises(ch.ChaslesError, match=r"\.\[qp\]"):
-        solve_rates(ch.load("panda"), HOME, [FrameTask(np.eye(4)), DampingTask()], 0.01)
+        solve_rates(ch.load("panda"), HOME, [[FrameTask(np.eye(4))], [DampingTask()]], 0.01)

@@ -26,6 +26,7 @@ from chasles.inverse_kinematics import (
     solve_rates,
     solve_tasks,
 )
+from chasles.inverse_kinematics.differential.assembly import BOUNDED, Assembled, with_active_bounds
 from chasles.inverse_kinematics.differential.tasks import Equation
 from chasles.model import Description, Inertia, Joint, Limits, Link
 
@@ -280,3 +281,38 @@ def test_tasks_that_contradict_each_other_are_no_success() -> None:
         solve_tasks(ROBOT, tasks, max_iterations=0)
     with pytest.raises(ArgumentError, match="no error"):
         solve_tasks(ROBOT, [Turn()])
+
+
+def test_guesses_of_active_bounds_end_in_the_minimum() -> None:
+    """The optimality conditions of random programs hold: gradient zero between the bounds, and outwards at them."""
+    rng, missed = np.random.default_rng(3), 0
+    for _ in range(300):
+        J = rng.normal(size=(14, 12)) * rng.choice([1.0, 0.1, 0.01], 12)
+        H = J.T @ J
+        H = H / H.diagonal().max() + 1e-6 * np.eye(12)
+        f, lower = rng.normal(size=12) * 0.1, -rng.uniform(0.0, 1.0, 12)
+        upper = np.where(rng.random(12) < 0.1, lower, rng.uniform(0.0, 1.0, 12))
+        start = rng.integers(-1, 2, 12).astype(float)
+        x = with_active_bounds(Assembled(None, start, BOUNDED, H, f, lower, upper, None))
+        missed += x is None
+        if x is None:
+            continue
+        assert (x >= lower).all()
+        assert (x <= upper).all()
+        gradient = H @ x + f
+        assert np.abs(gradient[(x > lower) & (x < upper)]).max(initial=0.0) < 1e-10
+        assert (gradient[(x == lower) & (x < upper)] > -1e-10).all()
+        assert (gradient[(x == upper) & (x > lower)] < 1e-10).all()
+    assert missed < 15  # of which DAQP is asked
+
+
+def test_the_rates_do_not_depend_on_the_start_of_the_search() -> None:
+    q = ROBOT.integrate(ROBOT.home, 0.3 * np.ones(ROBOT.n))
+    goal = exp_pose([0.2, -0.4, 0.3, 0.4, 0.3, -0.2]) @ ROBOT.forward_kinematics(q, target="left_knee")
+    tasks = [FrameTask(goal, "left_knee", gain=30.0), PostureTask(ROBOT.home, cost=0.1, gain=30.0)]
+    limits = (ConfigurationLimit(), VelocityLimit(0.8))
+    cold = solve_rates(ROBOT, q, tasks, 0.01, limits=limits)
+    assert cold.active.sum() > 4
+    other = solve_rates(ROBOT, ROBOT.home, tasks, 0.01, limits=limits)
+    for start in (cold, other):
+        np.testing.assert_allclose(solve_rates(ROBOT, q, tasks, 0.01, limits=limits, start=start).qd, cold.qd, atol=1e-9)

@@ -1,13 +1,15 @@
 """The equations of several tasks as compiled programs: their sum as a quadratic cost, or row by row.
 
-Where tasks and limits all are formulas, one program gives cost, bounds and the rates of least cost without bounds,
-which are the solution if they keep them.
+Where tasks and limits all are formulas, one program gives cost, bounds and the rates of least cost with a guess of the
+bounds that are active, such as those of the step before. They are the solution if the guess was right; if not, further
+guesses follow from it. Source of the guesses: Hintermüller, Ito and Kunisch, The primal-dual active set strategy as a
+semismooth Newton method (2002).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,10 @@ Vector = NDArray[np.float64]
 DAMPING = 1e-12
 #: Status of an assembled step.
 UNSOUND, BOUNDED, SOLVED = -1.0, 0.0, 1.0
+#: Guesses of the active bounds before DAQP is asked.
+_MOST_GUESSES = 12
+#: A multiplier of this size, of a cost of curvature 1, has no sign.
+_SIGN = 1e-12
 _LARGEST = 1e300
 _TINY = float(np.finfo(float).tiny)
 #: Programs that a robot keeps; one that needs more of them forgets the first.
@@ -41,15 +47,17 @@ class QuadraticCost(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A step as a quadratic program, and its solution if no bound is active.
+    """A step as a quadratic program, and its solution if the guess of its active bounds was right.
 
     Attributes
     ----------
     x
-        Rates of least cost without bounds, (n,).
+        Rates of least cost with those bounds active, (n,).
+    active
+        Next guess of the active bounds, (n,): -1 at the lower, 1 at the upper one, 0 between them.
     status
-        `SOLVED` where x keeps the bounds, `BOUNDED` where it does not, `UNSOUND` where numbers are not finite or a
-        limit contradicts itself.
+        `SOLVED` where x is the solution, `BOUNDED` where it is not, `UNSOUND` where numbers are not finite or a limit
+        contradicts itself.
     H, f
         Cost ½ xᵀ H x + fᵀ x, scaled and with a trace of damping.
     lower, upper, contradicted
@@ -57,6 +65,7 @@ class Assembled(NamedTuple):
     """
 
     x: Any
+    active: Any
     status: Any
     H: Any
     f: Any
@@ -130,12 +139,88 @@ def _finite(task: Task, equation: Equation) -> Equation:
 
 
 def assembled(
-    robot: Mechanics, q: Vector, qd: Vector, dt: float, tasks: Sequence[FormulaTask], limits: Sequence[FormulaLimit]
+    robot: Mechanics,
+    q: Vector,
+    qd: Vector,
+    dt: float,
+    tasks: Sequence[FormulaTask],
+    limits: Sequence[FormulaLimit],
+    active: Vector | None = None,
 ) -> Assembled:
-    """Cost, bounds and unbounded solution of a step whose tasks and limits all are formulas."""
+    """Cost, bounds and solution for a guess of the active bounds of a step whose tasks and limits all are formulas.
+
+    Without a guess no bound is active, which takes a shorter program.
+    """
     ordered = by_priority(limits)
     numbers = [number for part in (*tasks, *ordered) for number in part.numbers(robot)]
-    return Assembled(*_program(robot, "step", tasks, ordered)(q, qd, dt, *numbers))
+    if active is None or not active.any():
+        return Assembled(*_program(robot, "free step", tasks, ordered)(q, qd, dt, *numbers))
+    return Assembled(*_program(robot, "step", tasks, ordered)(q, qd, dt, active, *numbers))
+
+
+def with_active_bounds(ready: Assembled) -> Vector | None:
+    """Solution of a step by further guesses of its active bounds; None where they do not end."""
+    H, f, lower, upper = ready.H, ready.f, ready.lower, ready.upper
+    active = ready.active
+    program = _guess_program(len(f))
+    for _ in range(_MOST_GUESSES):
+        x, active, optimal = program(H, f, lower, upper, active)
+        if optimal:
+            return np.asarray(x)
+    return None
+
+
+class _Guess(NamedTuple):
+    """Rates for a guess of the active bounds, the next guess, and whether the rates are the solution."""
+
+    x: Any
+    active: Any
+    optimal: Any
+
+
+def _free(H: Array, f: Array, lower: Array, upper: Array, _: None) -> _Guess:
+    """`_guessed` without active bounds."""
+    x = -np.asarray(solve(factor(H), f))
+    following = [
+        where(rate < low, -1.0, where(rate > high, 1.0, 0.0)) for low, rate, high in zip(lower, x, upper, strict=True)
+    ]
+    inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
+    return _Guess(x, np.array(following), _all(inside))
+
+
+def _guessed(H: Array, f: Array, lower: Array, upper: Array, active: Array) -> _Guess:
+    """Rates of least cost with some bounds active; bounds with the wrong multiplier are released, broken ones added."""
+    held = [(side < 0.0) | (side > 0.0) | (low >= high) for side, low, high in zip(active, lower, upper, strict=True)]
+    fixed = np.array([where(hold, 1.0, 0.0) for hold in held])
+    values = np.array([
+        where(hold, where(side > 0.0, high, low), 0.0)
+        for hold, side, low, high in zip(held, active, lower, upper, strict=True)
+    ])  # fmt: skip
+    free = 1.0 - fixed
+    shifted = free * (f + H @ values) - values
+    x = -np.asarray(solve(factor(free[:, None] * H * free + np.diag(fixed)), shifted))
+    gradient = H @ x + f
+    following, right = [], []
+    for k, hold in enumerate(held):
+        below, above = x[k] < lower[k], x[k] > upper[k]
+        at_upper, pulled, pushed = active[k] > 0.0, gradient[k] > _SIGN, gradient[k] < -_SIGN
+        released = hold & (lower[k] < upper[k]) & ((at_upper & pulled) | (~at_upper & pushed))
+        broken = ~hold & (below | above)
+        following.append(where(released, 0.0, where(hold, active[k], where(below, -1.0, where(above, 1.0, 0.0)))))
+        right.append(~(released | broken))
+    return _Guess(x, np.array(following), _all(right))
+
+
+@cache
+def _guess_program(n: int) -> Function:
+    vector = (n,)
+    shapes = {"H": (n, n), "f": vector, "lower": vector, "upper": vector, "active": vector}
+
+    def guess(H: Array, f: Array, lower: Array, upper: Array, active: Array) -> _Guess:
+        found = _guessed(H, f, lower, upper, active)
+        return found._replace(optimal=where(found.optimal, 1.0, 0.0))
+
+    return Function(trace(guess, shapes, name="rates_with_active_bounds"))
 
 
 def _program(
@@ -156,8 +241,10 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
     n = robot.n
     parts: list[FormulaTask | FormulaLimit] = [*tasks, *limits]
     shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,)}
-    if kind == "step":
+    if "step" in kind:
         shapes |= {"qd": (n,), "dt": ()}
+    if kind == "step":
+        shapes |= {"active": (n,)}
     counts = [len(part.numbers(robot)) for part in parts]
     for place, part in enumerate(parts):
         shapes |= {f"part{place}_{k}": np.shape(number) for k, number in enumerate(part.numbers(robot))}
@@ -184,22 +271,24 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         H = np.array([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
         return QuadraticCost(H, f)
 
-    def step(q: Array, qd: Array, dt: Any, *numbers: Any) -> Assembled:
+    def free_step(q: Array, qd: Array, dt: Any, *numbers: Any) -> Assembled:
+        return step(q, qd, dt, None, *numbers)
+
+    def step(q: Array, qd: Array, dt: Any, active: Array | None, *numbers: Any) -> Assembled:
         H, f = cost(q, *numbers)
         scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
         H, f = scale * H + DAMPING * np.eye(n), scale * f
         own = split(numbers)[len(tasks) :]
         found = [_bounds_of_joint(robot, limits, own, k, q, qd, dt) for k in range(n)]
         lower, upper, contradicted = (np.array(part) for part in zip(*map(intersection, found), strict=True))
-        x = -np.asarray(solve(factor(H), f))
-        inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
+        x, following, optimal = (_free if active is None else _guessed)(H, f, lower, upper, active)
         sound = [low <= high for pairs in found for low, high in pairs]
         sound += [absolute(rate) < _LARGEST for rate in x]
-        status = where(_all(sound), where(_all(inside), SOLVED, BOUNDED), UNSOUND)
-        return Assembled(x, status, H, f, lower, upper, contradicted)
+        status = where(_all(sound), where(optimal, SOLVED, BOUNDED), UNSOUND)
+        return Assembled(x, following, status, H, f, lower, upper, contradicted)
 
-    formula: Any = {"rows": rows, "cost": cost, "step": step}[kind]
-    return Function(trace(formula, shapes, name=f"{kind}_of_tasks"))
+    formula: Any = {"rows": rows, "cost": cost, "step": step, "free step": free_step}[kind]
+    return Function(trace(formula, shapes, name=f"{kind.replace(' ', '_')}_of_tasks"))
 
 
 def _bounds_of_joint(

@@ -16,7 +16,7 @@ from chasles.inverse_kinematics.differential.limits import Inequalities
 Vector = NDArray[np.float64]
 #: DAQP's exit flag, and its marks of constraints.
 _SOLVED, _SOLVED_SOFTLY = 1, 2
-_AT_UPPER, _AT_LOWER, _EQUAL, _SOFT = 1, 3, 5, 8
+_EQUAL, _SOFT = 5, 8
 #: Singular values below this share of the largest are zero: directions that a level of tasks leaves to the next ones.
 _SMALLEST = 1e-8
 #: A combined limit is missed where it is exceeded by more than this, in its own unit.
@@ -64,15 +64,12 @@ def minimum(H: Vector, f: Vector, feasible: Feasible) -> Minimum:
     return scaled_minimum(H / scale + DAMPING * np.eye(len(f)), f / scale, feasible)
 
 
-def scaled_minimum(H: Vector, f: Vector, feasible: Feasible, guess: Vector | None = None) -> Minimum:
-    """`minimum` for a strictly convex cost whose largest curvature is about 1.
-
-    The search begins with those bounds active that a guess (n,) exceeds, such as the minimum without bounds.
-    """
+def scaled_minimum(H: Vector, f: Vector, feasible: Feasible) -> Minimum:
+    """`minimum` for a strictly convex cost whose largest curvature is about 1."""
     lower, upper, rows = feasible
     if len(rows.A):
         lower, upper = np.append(lower, rows.lower), np.append(upper, rows.upper)
-    x, missed, flag = _solved(H, f, rows.A, lower, upper, guess)
+    x, missed, flag = _solved(H, f, rows.A, lower, upper)
     return Minimum(x.clip(feasible.lower, feasible.upper), missed, flag)
 
 
@@ -117,17 +114,13 @@ def lexicographic_minimum(levels: Sequence[tuple[Vector, Vector]], feasible: Fea
     return Minimum(x, missed, flag)
 
 
-def _solved(
-    H: Vector, f: Vector, A: Vector, low: Vector, high: Vector, guess: Vector | None = None
-) -> tuple[Vector, NDArray[np.intp], int | None]:
+def _solved(H: Vector, f: Vector, A: Vector, low: Vector, high: Vector) -> tuple[Vector, NDArray[np.intp], int | None]:
     """Solution, rows of A that are missed and DAQP's flag; the first elements of the bounds are those of x itself."""
     daqp: Any = sys.modules.get("daqp") or import_extra("daqp", "qp", "differential inverse kinematics with limits")
     first = len(low) - len(A)
     if len(A):
         A = np.ascontiguousarray(A)
     sense = np.multiply(low == high, _EQUAL, dtype=np.intc)
-    if guess is not None:
-        sense |= (guess > high) * _AT_UPPER + (guess < low) * _AT_LOWER
     x, _, flag, _ = daqp.solve(H, f, A, high, low, sense)
     if flag != _SOLVED and first and len(A):  # no x within its own bounds keeps all rows
         sense[first:] = _SOFT

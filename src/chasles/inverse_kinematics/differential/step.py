@@ -19,6 +19,7 @@ from chasles.inverse_kinematics.differential.assembly import (
     assembled,
     quadratic_cost,
     weighted_rows,
+    with_active_bounds,
 )
 from chasles.inverse_kinematics.differential.limits import (
     Bounds,
@@ -75,6 +76,11 @@ class JointRates:
         return np.asarray((self.qd <= self.bounds.lower) | (self.qd >= self.bounds.upper))
 
     @property
+    def sides(self) -> Vector:
+        """Side of the bound at which each joint stands, (n,): -1 at the lower, 1 at the upper one, 0 between them."""
+        return np.subtract(self.qd >= self.bounds.upper, self.qd <= self.bounds.lower, dtype=np.float64)
+
+    @property
     def contradicted(self) -> NDArray[np.bool_]:
         """Joints at which limits contradict each other in this step, (n,).
 
@@ -124,12 +130,14 @@ def solve_rates(
     *,
     qd: ArrayLike | None = None,
     limits: Sequence[Limit | CombinedLimit] = (ConfigurationLimit(), VelocityLimit()),
+    start: JointRates | None = None,
 ) -> JointRates:
     """Joint rates that do the tasks as well as their costs demand, within the limits.
 
-    They minimise the sum of ``weight (J q̇ - b)²`` over all rows of all tasks, subject to bounds on q̇, by the DAQP
-    solver. Follow them for dt, by ``q = robot.integrate(q, dt * rates.qd)``, and call again. For robots without
-    spherical or free joints this is ``q + dt * rates.qd``.
+    They minimise the sum of ``weight (J q̇ - b)²`` over all rows of all tasks, subject to bounds on q̇: by an active-set
+    method in compiled code, and by the DAQP solver where limits combine joints or tasks have priorities. Follow them
+    for dt, by ``q = robot.integrate(q, dt * rates.qd)``, and call again. For robots without spherical or free joints
+    this is ``q + dt * rates.qd``.
 
     With lists of tasks instead of tasks, each list is a level of strict priority: the second one moves only what does
     not disturb the first, and so on. Costs then weigh the tasks of one level.
@@ -151,6 +159,8 @@ def solve_rates(
         Rates of the step before, shape (n,), for limits on accelerations; default at rest.
     limits
         What bounds the rates; default the robot's own limits of position and velocity.
+    start
+        Rates of the step before: the search for the active bounds begins with theirs. The result is the same.
 
     Returns
     -------
@@ -184,13 +194,17 @@ def solve_rates(
     first = levels[0]
     if len(levels) == 1 and all(hasattr(part, "formula") for part in (*first, *limits)):
         formulas: list[Any] = list(limits)
-        ready = assembled(robot, position, rates, dt, first, formulas)  # type: ignore[arg-type]
+        guess = None if start is None else start.sides
+        ready = assembled(robot, position, rates, dt, first, formulas, guess)  # type: ignore[arg-type]
         bounds = Bounds(ready.lower, ready.upper, ready.contradicted)
         if ready.status == SOLVED:
             return JointRates(ready.x, bounds, 0, None, robot, position)
         if ready.status == BOUNDED:
+            x = with_active_bounds(ready)
+            if x is not None:
+                return JointRates(x, bounds, 0, None, robot, position)
             feasible = Feasible(ready.lower, ready.upper, no_inequalities(robot.n))
-            found = scaled_minimum(ready.H, ready.f, feasible, guess=ready.x)
+            found = scaled_minimum(ready.H, ready.f, feasible)
             return JointRates(found.x, bounds, 0, found.flag, robot, position)
     of_joints: list[Any] = [limit for limit in limits if hasattr(limit, "bounds")]
     combined: list[Any] = [limit for limit in limits if hasattr(limit, "inequalities")]
