@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from chasles.robot import Robot, load
     from chasles.simulation.simulate import simulate
+    from chasles.symbolic_robot import SymbolicRobot
     from chasles.trajectories import (
         BlendedWaypoints,
         BSpline,
@@ -95,6 +96,7 @@ __all__ = [
     "Sensors",
     "SmoothingSpline",
     "StraightLine",
+    "SymbolicRobot",
     "__version__",
     "calibrate",
     "check",
@@ -148,6 +150,7 @@ _NAMES = {
     ),
     "robot": ("Robot", "load"),
     "simulation": ("simulate",),
+    "symbolic_robot": ("SymbolicRobot",),
     "trajectories": (
         "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "ClosedMotion", "CubicSpline",
         "HermiteSpline", "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion",
