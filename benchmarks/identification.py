@@ -17,6 +17,7 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 from tests.identification.synthetic_logs import coverage, real_planar
 from tests.oracles.example_robots import example
 
@@ -48,6 +49,8 @@ def tables() -> Iterator[Table]:
     results = {name: ch.identify(log.robot, log, check=False) for name, log in logs.items()}
     for name, result in results.items():
         yield _errors(name, result)
+        if name.startswith("Panda"):
+            yield _mirrored(logs[name])
     yield _coverage()
     yield _excitation(logs)
     yield _speed()
@@ -79,7 +82,7 @@ def _logs() -> Iterator[tuple[str, ch.Log]]:
 def _errors(name: str, result: Identification) -> Table:
     table = Table(
         f"{name}: unseen second half, RMS error relative to the RMS effort of each joint while it moves",
-        ("joint", "RMS effort", "prior", "least squares", "model", "noise floor", "largest", "at rest"),
+        ("joint", "RMS effort", "prior", "least squares", "model", "expected", "noise floor", "largest", "at rest"),
         notes=[*result.remarks, *(f"Warning: {text}" for text in result.warnings)],
     )
     if name == "TX40":
@@ -94,10 +97,42 @@ def _errors(name: str, result: Identification) -> Table:
         table.add(
             joint,
             f"{size[k]:.3g}",
-            *(f"{100 * share:.1f} %" for share in (*shares, result.noise[k] / size[k])),
+            *(f"{100 * share:.1f} %" for share in (*shares, result.expected[k] / size[k], result.noise[k] / size[k])),
             f"{found['model'].largest()[k]:.3g}",
             f"{100 * found['model'].relative('resting')[k]:.1f} %",
         )
+    return table
+
+
+def _mirrored(log: ch.Log) -> Table:
+    """What no rigid-body model with friction of each joint's own velocity can fit, without a model.
+
+    The motion comes back on its own way: q(c + t) = q(c - t). Gravity, inertial and centrifugal torques are equal at
+    both times, so half the difference of the torques is friction at the velocity of then: an odd function of it. What
+    differs from the best such function (seven shapes) is below the errors of the two halves: the mean of their squares
+    is at least its square.
+    """
+    signals = filtered_signals(log)
+    q, tau = (CubicSpline(signals.time, own) for own in (signals.q, signals.effort))
+    t = np.arange(0.5, 0.45 * (signals.time[-1] - signals.time[0]), 0.05)
+    middle = signals.time[0] + 0.5 * (signals.time[-1] - signals.time[0])
+    centres = middle + np.linspace(-0.5, 0.5, 1001)
+    apart = [float(np.sqrt(np.mean((q(c - t) - q(c + t)) ** 2))) for c in centres]
+    c = centres[int(np.argmin(apart))]
+    rates, odd = q(c + t, 1), 0.5 * (tau(c + t) - tau(c - t))
+    table = Table(
+        "Panda: what any rigid-body model with friction of the own velocity leaves of each joint's torque, both halves",
+        ("joint", "RMS effort", "left over"),
+        notes=[f"The halves of the motion are mirror images in time to {1e3 * min(apart):.2g} mrad RMS."],
+    )
+    for k, joint in enumerate(log.robot.velocity_names):
+        moving = np.abs(rates[:, k]) > 0.02 * np.abs(rates[:, k]).max()
+        v, y = rates[moving, k], odd[moving, k]
+        widths = np.abs(v).max() * np.array([0.01, 0.03, 0.1, 0.3])
+        shapes = np.stack([v, v * np.abs(v), v**3, *(np.tanh(v / width) for width in widths)], axis=1)
+        left = _rms(y - shapes @ np.linalg.lstsq(shapes, y)[0])
+        size = _rms(np.concatenate([tau(c + t)[moving, k], tau(c - t)[moving, k]]))
+        table.add(joint, f"{size:.3g}", f"{100 * left / size:.1f} %")
     return table
 
 

@@ -47,9 +47,15 @@ def test_unseen_motion_is_predicted(result: Identification) -> None:
     assert (result.predictions["model", "unseen"].relative() < result.predictions["prior", "unseen"].relative()).all()
 
 
+def test_unseen_errors_are_as_large_as_the_fit_lets_expect(result: Identification) -> None:
+    """With the true structure of the model, errors are those of the noise and of the estimates."""
+    errors = result.predictions["least squares", "unseen"].rms()
+    assert (np.abs(np.log(errors / result.expected)) < np.log(2.0)).all()
+
+
 def test_the_summary_has_a_line_for_each_joint(result: Identification) -> None:
     head, *joints, units = result.summary().splitlines()[:4]
-    assert head.split() == ["unseen", "data", "measured", "prior", "model", "noise", "largest", "resting"]
+    assert head.split() == ["unseen", "data", "measured", "prior", "model", "expected", "noise", "largest", "resting"]
     assert [line.split()[0] for line in joints] == list(ARM.velocity_names)
     prediction = result.predictions["model", "unseen"]
     for k, line in enumerate(joints):

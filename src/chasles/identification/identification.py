@@ -84,6 +84,9 @@ class Identification:
         such pairs of names.
     noise
         Noise of the measured efforts below the cut-off frequency, shape (n,), N·m: no model can predict better.
+    expected
+        RMS errors on the unseen data, while moving, that the residuals of the fit and the covariance of its estimates
+        lead to expect, shape (n,), N·m. Larger errors show what the model lacks.
     signals
         Filtered training data.
     unseen
@@ -108,6 +111,7 @@ class Identification:
     condition: float
     predictions: Mapping[tuple[str, str], Prediction]
     noise: FloatArray
+    expected: FloatArray
     signals: Signals
     unseen: Signals
     drive_gains: DriveGains | None
@@ -161,7 +165,8 @@ class Identification:
     def summary(self) -> str:
         """Text: how well each joint is predicted, what was excited, and remarks."""
         unseen = {name: self.predictions[name, "unseen"] for name in ("prior", "model")}
-        head = f"{'unseen data':<24}{'measured':>10}{'prior':>9}{'model':>9}{'noise':>9}{'largest':>10}{'resting':>9}"
+        titles = ("prior", "model", "expected", "noise", "largest", "resting")
+        head = f"{'unseen data':<24}{'measured':>10}" + "".join(f"{title:>10}" for title in titles)
         lines = [head]
         with np.errstate(invalid="ignore", divide="ignore"):
             size = unseen["model"].rms() / unseen["model"].relative()
@@ -169,12 +174,16 @@ class Identification:
                 if not self.log.measured[k]:
                     lines.append(f"{name:<24}{'not measured':>10}")
                     continue
+                prior, model = unseen["prior"], unseen["model"]
+                shares = (prior.relative()[k], model.relative()[k], self.expected[k] / size[k], self.noise[k] / size[k])
                 lines.append(
-                    f"{name:<24}{size[k]:>10.3g}{unseen['prior'].relative()[k]:>9.1%}{unseen['model'].relative()[k]:>9.1%}"
-                    f"{self.noise[k] / size[k]:>9.1%}{unseen['model'].largest()[k]:>10.3g}"
-                    f"{unseen['model'].relative('resting')[k]:>9.1%}"
+                    f"{name:<24}{size[k]:>10.3g}"
+                    + "".join(f"{share:>10.1%}" for share in shares)
+                    + f"{model.largest()[k]:>10.3g}{model.relative('resting')[k]:>10.1%}"
                 )
-        lines.append("(RMS effort while moving; RMS errors relative to it; largest error; error at rest)")
+        lines.append(
+            "(RMS effort while moving; RMS errors relative to it; RMS error expected from the fit; largest error)"
+        )
         return "\n".join([*lines, *self.remarks, *(f"Warning: {text}" for text in self.warnings)])
 
     def __repr__(self) -> str:

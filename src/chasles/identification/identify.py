@@ -154,6 +154,7 @@ def identify(
             raise IdentificationError(trouble + " (check=False goes on nevertheless)")
         warnings.append(trouble)
     warnings += doubts(robot, own, model, train, predictions)
+    expected = _expected(found, other, predictions["least squares", "training"])
     used = equations.moving & own.measured
     with np.errstate(invalid="ignore"):
         beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
@@ -161,7 +162,8 @@ def identify(
     return Identification(
         robot=robot, model=model, log=own, unknowns=found.unknowns, values=found.values, covariance=found.covariance,
         model_values=model_values, v0=found.v0, parameters=parameters, condition=found.condition,
-        predictions=predictions, noise=noise, signals=train, unseen=test, drive_gains=gains, outliers=outliers,
+        predictions=predictions, noise=noise,
+        expected=expected, signals=train, unseen=test, drive_gains=gains, outliers=outliers,
         remarks=tuple(remarks), warnings=tuple(warnings),
     )  # fmt: skip
 
@@ -263,14 +265,30 @@ def _predictions(
 ) -> dict[tuple[str, str], Prediction]:
     signals = equations.signals
 
+    columns = _columns(found, equations)
+
     def of(values: FloatArray) -> FloatArray:
-        load = equations.load(found.inertial)
-        columns = np.concatenate([equations.columns, equations.friction(found.unknowns, found.v0, load)], axis=2)
         return np.asarray(columns @ values)
 
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
     torques = {"prior": prior, "least squares": of(found.values), "model": of(model_values)}
     return {(name, part): Prediction(torque, equations.effort, equations.moving) for name, torque in torques.items()}
+
+
+def _columns(found: Estimate, equations: Equations) -> FloatArray:
+    """Columns of all unknowns, shape (k, n, p)."""
+    load = equations.load(found.inertial)
+    return np.concatenate([equations.columns, equations.friction(found.unknowns, found.v0, load)], axis=2)
+
+
+def _expected(found: Estimate, equations: Equations, training: Prediction) -> FloatArray:
+    """RMS error that residuals of the fit and the covariance of its estimates lead to expect, shape (n,)."""
+    columns = _columns(found, equations)
+    variances = np.sum((columns @ found.covariance) * columns, axis=2)
+    moving = equations.moving
+    count = moving.sum(axis=0)
+    mean = np.where(moving, variances, 0.0).sum(axis=0) / np.maximum(count, 1)
+    return np.where(count > 0, np.sqrt(mean + training.rms() ** 2), np.nan)
 
 
 def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:

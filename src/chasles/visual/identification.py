@@ -98,10 +98,20 @@ def _errors(result: Identification) -> str:
     prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
     with np.errstate(invalid="ignore", divide="ignore"):
         size = model.rms() / model.relative()
-    head = ["joint", "RMS effort, moving", "prior's error", "model's error", "noise floor", "largest error", "at rest"]
+    head = [
+        "joint",
+        "RMS effort, moving",
+        "prior's error",
+        "model's error",
+        "expected",
+        "noise floor",
+        "largest error",
+        "at rest",
+    ]
     body = []
     for k, (name, unit) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True)):
-        shares = (prior.relative()[k], model.relative()[k], result.noise[k] / size[k] if size[k] else np.nan)
+        floors = (own[k] / size[k] if size[k] else np.nan for own in (result.expected, result.noise))
+        shares = (prior.relative()[k], model.relative()[k], *floors)
         body.append(
             [
                 html.escape(name),

@@ -132,13 +132,13 @@ def _show(result: Identification) -> None:
     prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
     with np.errstate(invalid="ignore", divide="ignore"):
         size = model.rms() / model.relative()
-        floor = result.noise / size
+        floor, expected = result.noise / size, result.expected / size
     rows = table(
         "Unseen data: RMS effort while moving, RMS errors relative to it",
-        *("joint", ">effort", ">prior", ">model", ">noise", ">largest", ">at rest"),
+        *("joint", ">effort", ">prior", ">model", ">expected", ">noise", ">largest", ">at rest"),
     )
     for k, name in enumerate(result.robot.velocity_names):
-        shares = (prior.relative()[k], model.relative()[k], floor[k])
+        shares = (prior.relative()[k], model.relative()[k], expected[k], floor[k])
         largest, resting = model.largest()[k], model.rms("resting")[k]
         add_row(
             rows, name, number(size[k]), *(f"{100 * share:.1f} %" for share in shares), number(largest), number(resting)
@@ -166,6 +166,7 @@ def _facts(result: Identification) -> dict[str, Any]:
         "cutoff": result.signals.cutoff.frequency,
         "condition": result.condition,
         "noise": result.noise,
+        "expected": result.expected,
         "rms_errors": errors,
         "parameters": [
             {"name": p.name, "value": p.value, "interval": p.interval, "prior": p.prior, "determined": p.determined}
