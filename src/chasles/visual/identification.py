@@ -98,16 +98,8 @@ def _errors(result: Identification) -> str:
     prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
     with np.errstate(invalid="ignore", divide="ignore"):
         size = model.rms() / model.relative()
-    head = [
-        "joint",
-        "RMS effort, moving",
-        "prior's error",
-        "model's error",
-        "expected",
-        "noise floor",
-        "largest error",
-        "at rest",
-    ]
+    errors = ["prior's error", "model's error", "expected error", "noise floor", "largest error", "error at rest"]
+    head = ["joint", "RMS effort, moving", *errors]
     body = []
     for k, (name, unit) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True)):
         floors = (own[k] / size[k] if size[k] else np.nan for own in (result.expected, result.noise))
