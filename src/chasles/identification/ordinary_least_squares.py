@@ -25,8 +25,8 @@ from chasles.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 
-BLOCK = 1000
-"""Samples at a time."""
+BLOCK = 250
+"""Samples at a time: their rows stay in the cache."""
 STRUCTURE_SAMPLES = 50
 """Random states that show which columns of a joint's rows are zero everywhere."""
 WELL_CONDITIONED = 1e-10
