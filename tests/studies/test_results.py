@@ -130,7 +130,7 @@ def test_effects_are_told_apart_from_what_varies_with_them() -> None:
 
 def test_a_lowered_frequency_is_a_warning_and_a_finding() -> None:
     study = tiny(rates=(30.0, 250.0), runs=4, controllers=(studies.StudyController("CT", "computed-torque"),))
-    with pytest.warns(LoweredFrequencyWarning, match=r"'CT' on 'arm' 15 at 30 Hz instead of 20 rad/s"):
+    with pytest.warns(LoweredFrequencyWarning, match=r"at 30 Hz for 'CT' \(down to 75 %\)\."):
         results = study.run()
     assert "the frequency was lowered for CT (down to 75 %)" in results.findings().overall
     slow, fast = results.cells("arm", "CT")

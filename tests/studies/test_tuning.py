@@ -109,7 +109,7 @@ def test_the_report_shows_gains_and_fronts(tuned: tuple[StudyResults, StudyResul
     [
         ("evaluations = 3", "'evaluations' must be a whole number from 8"),
         ("seed = 1987", "same seed, 1987"),
-        ("frequency = [0, 10]", "'frequency' must be above 0"),
+        ("frequency = [0, 10]", "'frequency' is 0.0; it must be positive"),
         ("frequenzy = 3", "frequenzy"),
     ],
 )

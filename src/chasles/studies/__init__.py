@@ -41,7 +41,7 @@ def shipped() -> tuple[str, ...]:
     Examples
     --------
     >>> shipped()
-    ('mazure',)
+    ('best', 'mazure')
     """
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 

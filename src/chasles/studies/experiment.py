@@ -27,6 +27,7 @@ from chasles.studies.unknown_plants import Bench, fastest_effect, plant_of, valu
 Floats = NDArray[np.float64]
 
 _SAMPLES = 1000  # of a run that is measured, at most
+_NAMED = 3  # controllers that a warning names
 _STABLE = 2.0  # longest step of the Runge-Kutta method times the friction's rate
 
 
@@ -97,22 +98,21 @@ def prepare(study: Definition) -> list[Bench]:
 
 
 def lowered_frequencies(study: Definition) -> list[str]:
-    """Say for each controller and robot at which rates it is slower than asked for, and how slow."""
+    """Say for each sample rate which controllers are slower than asked for, and how slow the slowest of them is."""
     said = []
-    for choice in study.controllers:
-        for robot in study.robots:
-            if not choice.drives(robot):
-                continue
+    pairs = [(robot, choice) for robot in study.robots for choice in study.controllers if choice.drives(robot)]
+    for rate in study.factors.rates:
+        low: dict[str, float] = {}
+        for robot, choice in pairs:
             made = bench(robot, study.factors.coulomb_velocity)
-            found = {
-                rate: attained_poles(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
-                for rate in study.factors.rates
-            }
-            low = {rate: poles for rate, poles in found.items() if poles is not None and poles.is_lowered}
-            if low:
-                each = ", ".join(f"{poles.frequency:.3g} at {rate:g} Hz" for rate, poles in low.items())
-                wanted = next(iter(low.values())).wanted
-                said.append(f"'{choice.title}' on '{robot.title}' {each} instead of {wanted:g} rad/s")
+            poles = attained_poles(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
+            if poles is not None and poles.is_lowered:
+                share = poles.frequency / poles.wanted
+                low[choice.title] = min(share, low.get(choice.title, share))
+        if low:
+            names = ", ".join(f"'{name}'" for name in list(low)[:_NAMED])
+            more = f" and {len(low) - _NAMED} more" if len(low) > _NAMED else ""
+            said.append(f"at {rate:g} Hz for {names}{more} (down to {100.0 * min(low.values()):.0f} %)")
     return said
 
 

@@ -92,8 +92,8 @@ def _performed(
     lowered = lowered_frequencies(study) if study.tuning is None else []
     if lowered:
         warn(
-            f"the frequency was lowered where the sample period is too long for it: {'; '.join(lowered)}. Equal poles "
-            "are compared only at the other rates; choose a lower frequency, or higher rates",
+            f"the frequency was lowered where the sample period is too long for it: {', '.join(lowered)}. Equal poles "
+            "are compared only at the other rates; the report lists all poles. Lower the frequency, or sample faster",
             LoweredFrequencyWarning,
         )
     runs = sum(part.runs for part in wanted)
