@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         online_trajectory,
     )
     from chasles.trajectories.planning.time_optimal import time_optimal
+    from chasles.visual.vector_figures import to_matplotlib
 
 __all__ = [
     "BSpline",
@@ -128,6 +129,7 @@ __all__ = [
     "studies",
     "threads",
     "time_optimal",
+    "to_matplotlib",
     "trace",
     "view",
 ]
@@ -156,10 +158,12 @@ _NAMES = {
         "HermiteSpline", "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion",
         "SmoothingSpline", "StraightLine", "follow", "online_trajectory", "time_optimal",
     ),
+    "visual": ("to_matplotlib",),
 }  # fmt: skip
 verbs.plot.implemented_in(
-    "chasles.visual.trajectories", "chasles.visual.figures", "chasles.visual.energy", "chasles.visual.workspace"
-)
+    "chasles.visual.trajectories", "chasles.visual.robot_plots", "chasles.visual.figures", "chasles.visual.energy",
+    "chasles.visual.workspace", "chasles.visual.run_plots",
+)  # fmt: skip
 verbs.report.implemented_in("chasles.visual.report", "chasles.visual.identification", "chasles.studies.report")
 verbs.to_html.implemented_in("chasles.visual.notebook")
 verbs.picture.implemented_in("chasles.visual.movies")

@@ -178,6 +178,10 @@ class Robot(Mechanics):
         """
         return verbs.view(self, q, path=path, title=title, browser=browser, packages=packages, notebook=notebook)
 
+    def plot(self, kind: str = "workspace", **options: Any) -> Any:
+        """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""
+        return verbs.plot(self, kind, **options)
+
     def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
         """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.verbs.picture`."""
         return Path(verbs.picture(self, path, q, **options))

@@ -114,16 +114,20 @@ def _unknown(subject: Any) -> Any:
 
 @Verb
 def plot(subject: Any, *arguments: Any, **options: Any) -> Any:
-    """Plot a trajectory, a run or an energy audit as a Plotly figure.
+    """Plot a trajectory, a run, a robot or a loop as a Plotly figure; `chasles.to_matplotlib` makes figures for papers.
 
     ``plot(joint_trajectory, dt=None, robot=None)``
         Positions, velocities, accelerations and jerks over time; with a robot also torques and limits.
     ``plot(cartesian_trajectory, dt=None)``
         The path in space, and position, orientation and their rates over time.
-    ``plot(run)``
-        Joint positions, tracking errors and torques of a simulation.
+    ``plot(run, kind="tracking")``
+        Joint positions, tracking errors and torques of a simulation; ``"torque-speed"``, ``"phase"``, ``"energy"``.
     ``plot(audit)``
         The energy balance of a simulation.
+    ``plot(robot, kind="workspace", plane=None)``
+        What the tool reaches, in space or near a plane; ``"manipulability"`` over a plane, with its singular places.
+    ``plot(loop_margins)``, ``plot(loop_response)``
+        Margins of a loop along a motion; Bode diagrams of a loop at one of its places.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.compliant_frame import CompliantFrame
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, PythonLaw, as_controller
+from chasles.control.frequency_response import LoopResponse, loop_response
 from chasles.control.hybrid_force_motion import HybridForceMotion
 from chasles.control.impedance import Impedance
 from chasles.control.linear_quadratic import (
@@ -56,6 +57,7 @@ __all__ = [
     "LinearQuadraticGaussian",
     "LinearQuadraticRegulator",
     "LoopMargins",
+    "LoopResponse",
     "ModelReferenceAdaptive",
     "NaturalAdaptive",
     "NominalTorque",
@@ -74,5 +76,6 @@ __all__ = [
     "controller_to_c",
     "law_cost",
     "loop_margins",
+    "loop_response",
     "pose_reference",
 ]

@@ -129,7 +129,7 @@ def loop_margins(
     planned = on_manifold(motion, robot)(times)
     is_large = controller.memory_layout.size > _LARGE_MEMORY
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1
-    law = _linear_law(robot, controller, times, planned, step, every)
+    law = linear_law(robot, controller, times, planned, step, every)
     held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
     loops = _closed_loops(law, held.A, held.B_late)
     chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
@@ -148,7 +148,7 @@ class _LinearLaw(NamedTuple):
     D: Floats
 
 
-def _linear_law(
+def linear_law(
     robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float, every: int
 ) -> _LinearLaw:
     """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
@@ -245,15 +245,21 @@ def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Flo
 
 def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp]) -> Floats:
     """Return 1 / max over frequency of the scaled size of (S - T)/2, of the loops cut open at the torques."""
-    angles = np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES)
-    z = np.exp(1j * angles)[:, None, None, None]
+    L = open_loop(law, A, B_late, chosen, np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
     n = B_late[0].shape[-1]
-    late = sum(B[chosen] * z**-i for i, B in enumerate(B_late))
-    G = np.linalg.solve(z * np.eye(A.shape[-1]) - A[chosen], late)
-    L = -_response(_LinearLaw(*(part[chosen] for part in law)), z * (1.0 + _MARGINAL)) @ G
     S = np.linalg.inv(np.eye(n) + L)
     sizes = _scaled_size(np.asarray(S - 0.5 * np.eye(n), dtype=np.complex128))  # (S - T)/2 with T = 1 - S
     return np.asarray(1.0 / sizes.max(axis=0))
+
+
+def open_loop(
+    law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp], angles: Floats
+) -> Complex:
+    """Return the loops (angles, chosen, n, n), cut open at the torques, at angles on the unit circle."""
+    z = np.exp(1j * angles)[:, None, None, None]
+    late = sum(B[chosen] * z**-i for i, B in enumerate(B_late))
+    G = np.linalg.solve(z * np.eye(A.shape[-1]) - A[chosen], late)
+    return np.asarray(-_response(_LinearLaw(*(part[chosen] for part in law)), z * (1.0 + _MARGINAL)) @ G)
 
 
 def _response(law: _LinearLaw, z: Complex) -> Complex:

@@ -191,7 +191,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         return str(verbs.summary(self))
 
-    def plot(self) -> Any:  # type: ignore[override]
+    def plot(self, kind: str = "tracking") -> Any:  # type: ignore[override]
         """Plot joint positions, tracking errors and torques over time.
 
         Returns
@@ -204,7 +204,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         MissingExtraError
             Plotly is not installed.
         """
-        return verbs.plot(self)
+        return verbs.plot(self, kind)
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
         """Write a self-contained HTML report with plots and the motion in 3D.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import json
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import import_extra
+from chasles.errors import MissingExtraError, import_extra
+from chasles.visual.vector_figures import svg
 
 
 def typed_array(values: ArrayLike) -> dict[str, str]:
@@ -55,12 +58,35 @@ def plot_text(name: str) -> str:
 def as_plotly(figure: dict[str, Any]) -> Any:
     """Return the Plotly figure that plain dictionaries describe.
 
+    Notebooks keep it as a picture too (with Matplotlib), which remains where they are exported to HTML.
+
     Raises
     ------
     MissingExtraError
         Plotly is not installed.
     """
-    return import_extra("plotly.graph_objects", "plot", "plotting").Figure(figure)
+    return _figure_class()(figure)
+
+
+@cache
+def _figure_class() -> Any:
+    """Return the class of figures: Plotly's, which is shown by a bundle of forms in place of a renderer's choice."""
+    plotly = import_extra("plotly.graph_objects", "plot", "plotting")
+
+    class Figure(plotly.Figure):  # type: ignore[misc, name-defined]
+        _ipython_display_ = None
+
+        def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+            bundle = dict(super()._repr_mimebundle_(*arguments, **options) or {})
+            bundle.setdefault("application/vnd.plotly.v1+json", self.to_plotly_json())
+            with suppress(MissingExtraError):
+                bundle.setdefault("image/svg+xml", svg(self))
+            return bundle
+
+        def __reduce__(self) -> Any:
+            return as_plotly, (self.to_dict(),)
+
+    return Figure
 
 
 def shown_unit(unit: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ import xarray
 from numpy.typing import NDArray
 
 from chasles import verbs
+from chasles.arguments import choice
+from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import pose_errors, run_robot
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
+from chasles.visual.energy import energy_figure
 from chasles.visual.panels import (
     COLORS,
     MOST_LINES,
@@ -21,6 +25,7 @@ from chasles.visual.panels import (
     line_style,
     panel_layout,
 )
+from chasles.visual.run_plots import phase_figure, torque_speed_figure
 from chasles.visual.summary import by_run, joint_units, require_run
 
 _SAMPLES = 4000  # drawn of each line of a single run
@@ -31,13 +36,16 @@ _MANY = "shaded: range of all runs and of 90 % of them; lines: medians"
 
 
 @verbs.plot.register(xarray.Dataset)
-def run_plot(run: xarray.Dataset) -> Any:
-    """Plot joint positions, tracking errors and torques of a run.
+def run_plot(run: xarray.Dataset, kind: str = "tracking") -> Any:
+    """Plot a run: joint positions, tracking errors and torques, or what `kind` says.
 
     Parameters
     ----------
     run
         Result of `chasles.simulate`.
+    kind
+        ``"tracking"``; ``"torque-speed"``: torque over speed of each joint, with its limits; ``"phase"``: speed over
+        position; ``"energy"``: the energy balance of a run that was simulated with ``audit=True``.
 
     Returns
     -------
@@ -60,7 +68,8 @@ def run_plot(run: xarray.Dataset) -> Any:
     >>> figure.layout.annotations[2].text
     '<b>Torque</b>'
     """
-    return as_plotly(tracking_figure(run))
+    require_run(run)
+    return as_plotly(_KINDS[choice(kind, "kind", _KINDS)](run))
 
 
 def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
@@ -158,3 +167,11 @@ def _reference(
 ) -> list[dict[str, Any]]:
     """Return the line of a reference (runs, samples), if all runs share it."""
     return [dashed_line(style, typed_array(time), values[0], color)] if (values == values[0]).all() else []
+
+
+_KINDS: dict[str, Callable[[xarray.Dataset], dict[str, Any]]] = {
+    "tracking": tracking_figure,
+    "torque-speed": torque_speed_figure,
+    "phase": phase_figure,
+    "energy": lambda run: energy_figure(energy_audit(run).balance),
+}

@@ -1,0 +1,113 @@
+"""Frequency response of a sampled loop at one place of a motion, cut open at the torques."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real, whole_number
+from chasles.control.controller import Controller
+from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
+from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.control.loop_margins import linear_law, open_loop
+from chasles.robot import Robot
+from chasles.trajectories import JointTrajectory
+from chasles.trajectories.joint.closed import on_manifold
+
+_DECADES = 4.0  # below the Nyquist frequency
+
+
+class LoopResponse(NamedTuple):
+    """Frequency response L of the loop of all joints: torques that come back, with the sign turned, for torques sent.
+
+    Attributes
+    ----------
+    frequency
+        Shape (k,), rad/s, up to half the sample rate.
+    response
+        Complex, shape (k, n, n); L[j, j] is the loop of joint j alone with the other loops open.
+    names
+        Names of the joints.
+    """
+
+    frequency: NDArray[np.float64]
+    response: NDArray[np.complex128]
+    names: tuple[str, ...]
+
+    def phase(self, joint: int) -> NDArray[np.float64]:
+        """Phase of one joint's loop without jumps, rad, shape (k,), above -2π and at most 0 at the last crossover."""
+        phase = np.unwrap(np.angle(self.response[:, joint, joint]))
+        place = self._crossovers(joint)[-1:]
+        at = phase[place[0]] if place.size else phase[-1]
+        return np.asarray(phase - 2.0 * np.pi * np.ceil(at / (2.0 * np.pi)))
+
+    def margins(self, joint: int) -> tuple[float, float]:
+        """Gain margin (a factor) and phase margin (rad) of one joint's loop; infinite where there is no crossing."""
+        size, lead = np.abs(self.response[:, joint, joint]), np.angle(-self.response[:, joint, joint])
+        after = self._crossovers(joint)
+        turns = np.flatnonzero((lead[:-1] > 0.0) & (lead[1:] <= 0.0) & (np.abs(np.diff(lead)) < np.pi))
+        gains = [1.0 / float(size[k + 1]) for k in turns if size[k + 1] < 1.0]
+        return min(gains, default=math.inf), min((float(lead[k]) for k in after), default=math.inf)
+
+    def _crossovers(self, joint: int) -> NDArray[np.intp]:
+        """Return the samples after which the magnitude falls below 1."""
+        size = np.abs(self.response[:, joint, joint])
+        return np.flatnonzero((size[:-1] >= 1.0) & (size[1:] < 1.0)) + 1
+
+
+def loop_response(
+    robot: Robot,
+    controller: Controller,
+    motion: JointTrajectory,
+    *,
+    period: float,
+    delay: float = 0.0,
+    time: float | None = None,
+    samples: int = 400,
+) -> LoopResponse:
+    """Linearise a sampled loop at one time of a motion and return its frequency response.
+
+    Law, hold and delay are those of `loop_margins`; ``chasles.plot`` draws the response as Bode diagrams.
+
+    Parameters
+    ----------
+    robot
+        The plant.
+    controller
+        A law of joint motions that can be traced.
+    motion
+        The planned motion.
+    period
+        Sample period, s.
+    delay
+        Time from a call to its torque's effect, in sample periods.
+    time
+        Time of the frozen loop, s; default the middle of the motion.
+    samples
+        Number of frequencies.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    >>> response = ch.control.loop_response(arm, law, motion, period=0.001)
+    >>> gain, phase = response.margins(0)
+    >>> gain > 10.0, bool(60.0 < np.degrees(phase) < 90.0)
+    (True, True)
+    """
+    step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
+    last = motion.start_time + motion.duration
+    middle = motion.start_time + 0.5 * motion.duration
+    at = middle if time is None else real(time, "time", at_least=motion.start_time, at_most=last)
+    times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
+    chosen = np.array([min(round((at - motion.start_time) / step), len(times) - 1)])
+    planned = on_manifold(motion, robot)(times)
+    law = linear_law(robot, controller, times, planned, step, 1)
+    held = delayed_hold(*linear_model(robot, planned), step, late)
+    angles = np.pi * np.logspace(-_DECADES, 0.0, whole_number(samples, "samples", 2, 1_000_000))
+    L = open_loop(law, held.A, held.B_late, chosen, angles)[:, 0]
+    return LoopResponse(angles / step, L, robot.velocity_names)

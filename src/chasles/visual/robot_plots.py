@@ -1,0 +1,182 @@
+"""Figures of robots: the workspace in space and in sections, manipulability and singularities over a plane."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles import verbs
+from chasles.arguments import choice, reals, whole_number
+from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.jacobians import singular_values
+from chasles.robot import Robot
+from chasles.visual.encoding import as_plotly, plot_text, typed_array
+
+Floats = NDArray[np.float64]
+Plane = Literal["xy", "xz", "yz"]
+
+_SIZE = 560
+_CELLS = 70  # of a section's longer side
+_MOST_POINTS = 6000  # drawn in space
+_SINGULAR = 0.02  # of the largest smallest singular value on the map
+_SINGULAR_COLOR = "#c2402f"
+
+
+@verbs.plot.register(Robot)
+def robot_plot(
+    robot: Robot,
+    kind: Literal["workspace", "manipulability"] = "workspace",
+    *,
+    plane: Plane | None = None,
+    q: ArrayLike | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+) -> Any:
+    """Plot what a robot's tool reaches, or how well it moves there.
+
+    Parameters
+    ----------
+    robot
+        Robot to plot.
+    kind
+        ``"workspace"``: positions of the tool at random configurations within the limits. ``"manipulability"``: the
+        manipulability of position over a plane through the tool, where the tool keeps its position only.
+    plane
+        Plane of a section, in world axes, through the tool at `q`; default for a workspace all of space, for
+        manipulability ``"xz"``.
+    q
+        Configuration (nq,) that places the plane, and from which inverse kinematics starts; default `home`.
+    samples
+        Number of random configurations; default 20,000 in space, 400,000 for sections.
+    seed
+        Seed of the random configurations.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Workspaces are coloured by the manipulability of position √det(J Jᵀ) (Yoshikawa, 1985), sections by the largest
+        in each cell. Red lines of a manipulability map surround singular places.
+
+    Raises
+    ------
+    ArgumentError
+        The robot has no joints that move, or an argument does not fit.
+    MissingExtraError
+        Plotly is not installed.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("puma560")
+    >>> [trace.type for trace in ch.plot(arm, samples=500).data], [trace.type for trace in arm.plot(plane="xz").data]
+    (['scatter3d'], ['heatmap'])
+    """
+    choice(kind, "kind", ("workspace", "manipulability"))
+    if plane is not None:
+        choice(plane, "plane", get_args(Plane))
+    if robot.n == 0:
+        raise ArgumentError(f"robot '{robot.name}' has no joints that move: its workspace is one point")
+    start = robot.home if q is None else reals(q, "q", (robot.nq,))
+    if kind == "manipulability":
+        return as_plotly(manipulability_figure(robot, plane or "xz", start))
+    wanted = (20_000 if plane is None else 400_000) if samples is None else samples
+    count = whole_number(wanted, "samples", 1, 10_000_000)
+    found = np.asarray(robot.random_configuration(whole_number(seed, "seed", 0, 2**63 - 1), (count,)))
+    if plane is None:
+        return as_plotly(_cloud(robot, *_tools(robot, found)))
+    return as_plotly(_section(robot, found, plane, np.asarray(robot.forward_kinematics(start))[:3, 3]))
+
+
+def _tools(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
+    """Return positions (k, 3) of the tool, and manipulability of position (k,)."""
+    T, J = robot.pose_and_jacobian(q, frame="world-aligned")
+    return np.asarray(T)[..., :3, 3], np.asarray(singular_values(np.asarray(J)[..., 3:, :])[1].prod(axis=-1))
+
+
+def _cloud(robot: Robot, p: Floats, size: Floats) -> dict[str, Any]:
+    shown = np.unique(np.linspace(0, len(p) - 1, min(len(p), _MOST_POINTS)).astype(np.intp))
+    x, y, z = (typed_array(p[shown, k]) for k in range(3))
+    bar = {"title": {"text": "manipulability"}}
+    marker = {"size": 2, "color": typed_array(size[shown]), "colorscale": "Viridis", "showscale": True, "colorbar": bar}
+    hover = "%{x:.3f}, %{y:.3f}, %{z:.3f} m<extra></extra>"
+    trace = {"type": "scatter3d", "mode": "markers", "x": x, "y": y, "z": z, "marker": marker, "hovertemplate": hover}
+    scene = {f"{axis}axis": {"title": {"text": f"{axis} [m]"}} for axis in "xyz"} | {"aspectmode": "data"}
+    return {"data": [trace], "layout": _layout(f"{robot.name}: workspace") | {"scene": scene}}
+
+
+def _section(robot: Robot, q: Floats, plane: Plane, middle: Floats) -> dict[str, Any]:
+    """Return the map of a slice about two cells thick."""
+    p = np.asarray(robot.forward_kinematics(q))[:, :3, 3]
+    first, second = ("xyz".index(axis) for axis in plane)
+    across = 3 - first - second
+    low, high = p.min(axis=0), p.max(axis=0)
+    cell = max(float((high - low)[[first, second]].max()) / _CELLS, 1e-9)
+    near = np.abs(p[:, across] - middle[across]) <= max(cell, 0.015 * float((high - low).max()))
+    counts = [int((high - low)[k] / cell) + 1 for k in (first, second)]
+    places = [
+        np.minimum(((p[near, k] - low[k]) / cell).astype(np.intp), n - 1)
+        for k, n in zip((first, second), counts, strict=True)
+    ]
+    best = np.full(counts, -np.inf)
+    np.maximum.at(best, tuple(places), _tools(robot, q[near])[1])
+    axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in zip((first, second), counts, strict=True)]
+    title = f"{robot.name}: workspace near {'xyz'[across]} = {middle[across]:.3g} m"
+    return _map((axes[0], axes[1]), np.where(np.isfinite(best), best, np.nan), plane, title)
+
+
+def manipulability_figure(robot: Robot, plane: Plane, q: Floats) -> dict[str, Any]:
+    """Return the map of manipulability over a plane through the tool, in Plotly's plain dictionaries."""
+    first, second = ("xyz".index(axis) for axis in plane)
+    T = np.asarray(robot.forward_kinematics(q))
+    near, _ = _tools(robot, np.asarray(robot.random_configuration(0, (2000,))))
+    low, high = near.min(axis=0), near.max(axis=0)
+    cell = max(float((high - low)[[first, second]].max()) / _CELLS, 1e-9)
+    axes = [np.arange(low[k], high[k] + cell, cell) for k in (first, second)]
+    targets = np.broadcast_to(T, (len(axes[0]), len(axes[1]), 4, 4)).copy()
+    targets[..., first, 3], targets[..., second, 3] = axes[0][:, None], axes[1]
+    found = robot.inverse_kinematics(targets, q0=q, mask="position")
+    J = np.asarray(robot.jacobian(np.nan_to_num(np.asarray(found.q)), frame="world-aligned"))[..., 3:, :]
+    sigma = singular_values(J)[1]
+    reached = np.asarray(found.success)
+    size = np.where(reached, sigma.prod(axis=-1), np.nan)
+    figure = _map((axes[0], axes[1]), size, plane, f"{robot.name}: manipulability of position")
+    smallest = np.where(reached, sigma[..., -1], np.nan)
+    level = _SINGULAR * float(np.nanmax(smallest)) if reached.any() else 0.0
+    if level > 0.0 and min(smallest.shape) > 1:
+        contour = {
+            "type": "contour",
+            "x": typed_array(axes[0]),
+            "y": typed_array(axes[1]),
+            "z": typed_array(smallest.T),
+            "contours": {"coloring": "lines", "start": level, "end": level, "size": 1.0},
+            "colorscale": [[0.0, _SINGULAR_COLOR], [1.0, _SINGULAR_COLOR]],
+            "line": {"width": 2, "color": _SINGULAR_COLOR},
+            "showscale": False,
+            "hoverinfo": "skip",
+        }
+        figure["data"].append(contour)
+    return figure
+
+
+def _map(axes: tuple[Floats, Floats], values: Floats, plane: Plane, title: str) -> dict[str, Any]:
+    heat = {
+        "type": "heatmap",
+        "x": typed_array(axes[0]),
+        "y": typed_array(axes[1]),
+        "z": typed_array(values.T),
+        "colorscale": "Viridis",
+        "zmin": 0.0,
+        "colorbar": {"title": {"text": "manipulability"}},
+        "hovertemplate": f"{plane[0]} %{{x:.3f}} m, {plane[1]} %{{y:.3f}} m: %{{z:.3g}}<extra></extra>",
+    }
+    titles = {
+        "xaxis": {"title": {"text": f"{plane[0]} [m]"}},
+        "yaxis": {"title": {"text": f"{plane[1]} [m]"}, "scaleanchor": "x"},
+    }
+    return {"data": [heat], "layout": _layout(title) | titles}
+
+
+def _layout(title: str) -> dict[str, Any]:
+    return {"title": {"text": plot_text(title)}, "width": _SIZE + 140, "height": _SIZE, "template": "plotly_white"}
