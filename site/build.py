@@ -33,12 +33,15 @@ def main() -> None:
     shutil.copytree(ROOT / "docs", PAGES)
     for page in sorted(PAGES.rglob("*.md")):
         show_figures(page, PAGES / "figures")
-    write_notebooks(PAGES / "course" / "notebooks")
+    notebooks = write_notebooks(PAGES / "course" / "notebooks")
+    links = "\n".join(f"- [{path.stem}]({path.relative_to(PAGES).as_posix()})" for path in notebooks)
+    with (PAGES / "course.md").open("a", encoding="utf-8") as course:
+        course.write(f"\n## Notebooks to download\n\n{links}\n")
     _write_examples(PAGES / "examples")
     _write_gallery(PAGES / "gallery")
     reference = write_pages(PAGES / "reference")
     for page in PAGES.rglob("*.md"):
-        page.write_text(_inside(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(_inside(page), encoding="utf-8")
     configuration = (ROOT / "site" / "zensical.toml").read_text(encoding="utf-8").replace("../build/site/", "")
     entries = ", ".join(f'"{name}"' for name in reference)
     configuration = configuration.replace("    # reference\n", f'    {{ "Reference" = [{entries}] }},\n')
@@ -84,11 +87,17 @@ def _replace_fetched_script(site: Path) -> None:
         page.write_text(text.replace(FETCHED, f"{place}assets/worker.js"), encoding="utf-8")
 
 
-def _inside(text: str) -> str:
-    """Text whose links to files outside of the pages lead to their copies, or become plain text."""
+def _inside(page: Path) -> str:
+    """Text of a page whose links to files outside of the pages lead to their copies, or become plain text."""
+
+    def link(match: re.Match[str]) -> str:
+        place = match[2].partition("#")[0]
+        return match[0] if (page.parent / place).exists() else match[1]
+
+    text = page.read_text(encoding="utf-8")
     text = re.sub(r"\]\(\.\./examples\)", "](examples/index.md)", text)
     text = re.sub(r"\]\(\.\./examples/([^)]*)\)", r"](examples/\1)", text)
-    return re.sub(r"\[([^\]]*)\]\(\.\./(?!examples)[^)]*\)", r"\1", text)
+    return re.sub(r"\[([^\]]*)\]\((\.\./[^)]*)\)", link, text)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PART = re.compile(r"^```python\n(?P<code>.*?)^```$|^<!-- show: (?P<name>\w+) -->$", re.MULTILINE | re.DOTALL)
-STYLE = "width:100%;height:480px;border:0"
+HEIGHT = 480
 
 
 def show_figures(page: Path, folder: Path) -> None:
@@ -33,9 +33,11 @@ def show_figures(page: Path, folder: Path) -> None:
             exec(compile(statements(match["code"]), str(page), "exec"), namespace)
             return match[0]
         target = folder / f"{page.stem}-{len(shown) + 1}.html"
-        shown.append(_written(namespace[match["name"]], target))
+        title, height = _written(namespace[match["name"]], target)
+        shown.append(title)
         place = os.path.relpath(target, page.parent).replace(os.sep, "/")
-        return f'<iframe src="{place}" title="{shown[-1]}" loading="lazy" style="{STYLE}"></iframe>'
+        style = f"width:100%;height:{height}px;border:0"
+        return f'<iframe src="{place}" title="{title}" loading="lazy" style="{style}"></iframe>'
 
     with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
         page.write_text(PART.sub(part, text), encoding="utf-8")
@@ -48,16 +50,18 @@ def statements(code: str) -> str:
     return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
 
 
-def _written(thing: Any, target: Path) -> str:
-    """Write a figure or copy a page; return its title."""
+def _written(thing: Any, target: Path) -> tuple[str, int]:
+    """Write a figure or copy a page; return its title and its height in pixels."""
     if isinstance(thing, Path):
         shutil.copy(thing, target)
-        return thing.stem.replace("_", " ")
+        return thing.stem.replace("_", " "), HEIGHT
     from plotly.offline import get_plotlyjs
 
     script = target.parent / "plotly.min.js"
     if not script.exists():
         script.write_text(get_plotlyjs(), encoding="utf-8")
-    thing.update_layout(margin={"l": 50, "r": 20})
-    thing.write_html(target, include_plotlyjs=script.name, config={"responsive": True, "displaylogo": False})
-    return str(thing.layout.title.text or "figure")
+    height = int(thing.layout.height or HEIGHT)
+    thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=height)
+    page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displaylogo": False})
+    target.write_text(page.replace("<body>", '<body style="margin:0;overflow:hidden">'), encoding="utf-8")
+    return str(thing.layout.title.text or "figure"), height

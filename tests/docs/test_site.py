@@ -1,4 +1,7 @@
-"""The documentation site: one command builds it, its links lead somewhere, phones can read it, it needs no network."""
+"""The documentation site: built by one command, its links lead somewhere, phones can read it, it needs no network.
+
+Figures and computing pages stand in the text where a page's block made them, without complaints of the browser.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ import pytest
 from tests.visual.browser import Browser, Tab
 from tests.visual.conftest import browser  # noqa: F401
 
+from chasles.model import shipped
+
 ROOT = Path(__file__).parents[2]
 NARROW = 400
+LARGEST_PAGE = 2_000_000
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +31,10 @@ def site() -> Path:
 
 def pages(site: Path) -> list[Path]:
     """Pages of text; those of the gallery that compute are tested where they are made."""
-    return [page for page in sorted(site.rglob("*.html")) if page.parent.name != "gallery" or page.name == "index.html"]
+    computing = ("gallery", "figures")
+    return [
+        page for page in sorted(site.rglob("*.html")) if page.parent.name not in computing or page.name == "index.html"
+    ]
 
 
 def test_links_lead_somewhere_and_nothing_is_fetched(site: Path) -> None:
@@ -37,6 +46,8 @@ def test_links_lead_somewhere_and_nothing_is_fetched(site: Path) -> None:
             continue
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="https?://', text), page
+        if page.parent.name == "course":
+            assert re.search(r'<p>More: <a href="\.\./', text), page
         for link in re.findall(r'(?:href|src)="([^"#?:]+)(?:#[^"]*)?"', text):
             assert (page.parent / link).exists(), f"{page.relative_to(site)} leads to {link}"
 
@@ -52,9 +63,45 @@ def test_the_reference_shows_signatures_and_examples(site: Path) -> None:
         assert words in text, words
 
 
+def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, browser: Browser) -> None:  # noqa: F811
+    """Every comment has become a frame; each frame's page fits a phone and draws without a complaint."""
+    framed = set()
+    for source in (ROOT / "docs").rglob("*.md"):
+        wanted = len(re.findall(r"^<!-- show: \w+ -->$", source.read_text(encoding="utf-8"), re.MULTILINE))
+        page = site / source.relative_to(ROOT / "docs").with_suffix(".html")
+        frames = re.findall(r'<iframe src="([^"]*figures/[^"]+)"', page.read_text(encoding="utf-8"))
+        assert len(frames) == wanted, page.name
+        framed |= {(page.parent / frame).resolve() for frame in frames}
+    assert framed == {page.resolve() for page in (site / "figures").glob("*.html")}
+    chapters = {"screws", "matrices", "serial-arms", "mazure", "planning"}
+    assert chapters <= {page.stem.rpartition("-")[0] for page in framed}
+    tab = Tab(browser, site / "index.html")
+    tab.call("Emulation.setDeviceMetricsOverride", width=NARROW, height=480, deviceScaleFactor=1, mobile=False)
+    for page in sorted(framed):
+        assert page.stat().st_size < LARGEST_PAGE
+        tab.go(page)
+        drawn = "new Promise(done => { const look = () => document.querySelector('canvas, .main-svg') ? done(true) : "
+        assert tab.ask(drawn + "setTimeout(look, 50); look(); })"), page.name
+        assert tab.ask("document.documentElement.scrollWidth") <= NARROW, page.name
+    assert tab.complaints() == []
+    tab.close()
+
+
+def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
+    cards = [card for card in (site / "gallery").glob("*.html") if card.name != "index.html"]
+    assert len(cards) >= len(shipped())
+    assert max(card.stat().st_size for card in cards) < LARGEST_PAGE
+    text = (site / "course.html").read_text(encoding="utf-8")
+    linked = re.findall(r'href="([^"]+\.ipynb)"', text)
+    assert len(linked) == 10
+    assert all((site / link).exists() for link in linked)
+
+
 def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:  # noqa: F811
     tab = Tab(browser, site / "index.html")
     tab.call("Emulation.setDeviceMetricsOverride", width=NARROW, height=800, deviceScaleFactor=1, mobile=True)
+    tab.call("Network.enable")
+    tab.call("Network.setBlockedURLs", urls=["*search.js", "*/figures/*", "*/gallery/*.html"])  # they take the time
     for page in (page for page in pages(site) if "examples" not in page.parts):  # these are code alone
         tab.go(page)
         assert tab.ask("document.documentElement.scrollWidth") <= NARROW, page.name
