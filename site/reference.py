@@ -31,6 +31,9 @@ from chasles import (
     studies,
     trajectories,
 )
+from chasles.interop import mazure, modern_robotics, roboop, spacelib
+from chasles.interop.modern_robotics import contacts, mobile_manipulation
+from chasles.interop.modern_robotics import planning as course_planning
 
 ROOMS: tuple[ModuleType, ...] = (
     geometry,
@@ -49,6 +52,13 @@ ROOMS: tuple[ModuleType, ...] = (
     parallel,
     integrators,
     engine,
+    modern_robotics,
+    contacts,
+    mobile_manipulation,
+    course_planning,
+    spacelib,
+    roboop,
+    mazure,
 )
 _SAMPLE = "planar2r"
 
@@ -70,7 +80,7 @@ def write_pages(folder: Path) -> list[str]:
 
 def _of_module(name: str, module: ModuleType, introduction: str) -> str:
     parts = [f"# {name}", introduction]
-    for member in sorted(module.__all__, key=str.lower):
+    for member in sorted(_public(module), key=str.lower):
         value = getattr(module, member)
         if isinstance(value, ModuleType) or value is ch.Robot:
             continue
@@ -79,6 +89,14 @@ def _of_module(name: str, module: ModuleType, introduction: str) -> str:
         elif callable(value):
             parts += _entry(member, value, 2)
     return "\n\n".join(parts)
+
+
+def _public(module: ModuleType) -> list[str]:
+    """Names that a module exports, or without a list of them all functions and classes that it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    return [name for name in own if not name.startswith("_") and callable(getattr(module, name))]
 
 
 def _class(name: str, kind: type, level: int) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pytest
 from tests.visual.browser import Browser, Tab
 from tests.visual.conftest import browser  # noqa: F401
 
+from chasles.interop import mazure, modern_robotics, roboop, spacelib
 from chasles.model import shipped
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,14 @@ def test_the_reference_shows_signatures_and_examples(site: Path) -> None:
         "arm.forward_kinematics([0.0, np.pi / 2])",
     ):
         assert words in text, words
+
+
+def test_the_reference_has_every_routine_of_the_drop_in_packages(site: Path) -> None:
+    for package in (modern_robotics, spacelib, roboop, mazure):
+        page = site / "reference" / f"{package.__name__.removeprefix('chasles.')}.html"
+        titles = set(re.findall(r'<h2 id="[^"]*">([\w.]+)', page.read_text(encoding="utf-8")))
+        wanted = {name for name in package.__all__ if callable(getattr(package, name))}
+        assert wanted <= titles, page.name
 
 
 def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, browser: Browser) -> None:  # noqa: F811

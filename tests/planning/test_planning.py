@@ -8,7 +8,7 @@ import pytest
 import chasles as ch
 from chasles.distances import Body, HalfSpace
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.model import Description, Joint, Limits, Link
+from chasles.model import Description, Joint, Limits, Link, Mimic
 from chasles.planning import ConfigurationSpace, Roadmap
 from chasles.planning.motion_bounds import motion_bounds
 
@@ -42,10 +42,21 @@ def slider(limits: Limits | None = None, kind: str = "prismatic") -> ch.Robot:
     return ch.Robot(Description("slider", (Link("ground"), Link("table"), Link("rod")), joints))
 
 
-@pytest.mark.parametrize("name", ["panda", "scara", "slider"])
+def mimicking() -> ch.Robot:
+    """Two rods, the second of which turns back twice as fast as the first one turns."""
+    axis, ahead = np.array([0.0, 0.0, 1.0]), np.eye(4)
+    ahead[0, 3] = 0.4
+    joints = (
+        Joint("first", "revolute", "ground", "rod", axis=axis),
+        Joint("second", "revolute", "rod", "tip", ahead, axis=axis, mimic=Mimic("first", -2.0, 0.1)),
+    )
+    return ch.Robot(Description("mimicking", (Link("ground"), Link("rod"), Link("tip")), joints))
+
+
+@pytest.mark.parametrize("name", ["panda", "scara", "slider", "mimicking"])
 def test_distances_change_no_faster_than_their_bounds(name: str) -> None:
     """Motion bounds hold for random pairs of configurations, near and far, self-distances and obstacles alike."""
-    robot = slider() if name == "slider" else ch.load(name)
+    robot = {"slider": slider, "mimicking": mimicking}.get(name, lambda: ch.load(name))()
     frames = [link.name for link in robot.description.links][1:]
     bodies = [Body(frame, [0.1, 0.0, -0.1], [0.0, 0.2, 0.1], radius=0.03) for frame in frames[-4:]]
     apart = ch.clearance(robot, bodies=bodies, obstacles=[Body(None, [0.4, 0.2, 0.5], radius=0.1), HalfSpace()])
