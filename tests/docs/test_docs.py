@@ -79,7 +79,7 @@ def title(page: Path) -> str:
 
 
 #: Pages whose computations take seconds; quicker ones cover most of what these call.
-SLOW = {"02-forward", "05-dynamics", "06-traj", "08-ident", "09-closed", "10-mazures", "serial-arms", "matrices"}
+SLOW = {*(f"{number:02}-" for number in range(2, 11)), "serial-arms", "matrices"}
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] * any(page.name.startswith(start) for start in SLOW), id=title(page))
     for page in PAGES

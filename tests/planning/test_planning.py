@@ -157,6 +157,8 @@ def test_robots_and_arguments_that_are_refused() -> None:
         ConfigurationSpace(lambda q: 1.0)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="there is no method 'rrt-star'"):
         ch.plan(PLANAR, [0.0, 0.0], [1.0, 0.0], method="rrt-star")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"the space has the margin 0\.01 m; leave margin= out"):
+        ch.plan(SPACE, [0.0, 0.0], [1.0, 0.0], margin=0.05)
     with pytest.raises(ArgumentError, match="expected one trajectory of 2 joints"):
         SPACE.free_along(ch.PointToPoint(np.zeros(3), np.ones(3), 1.0))
     same = ch.plan(PLANAR, [0.0, 0.0], [0.0, 0.0])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import choice, real, reals, whole_number
 from chasles.distances import Clearance
+from chasles.errors import ArgumentError
 from chasles.planning.planned_path import PlannedPath
 from chasles.planning.roadmap import Roadmap
 from chasles.planning.shortcuts import shortened, unwrapped
@@ -29,7 +30,7 @@ def plan(
     goal: ArrayLike,
     *,
     method: Method = "rrt-connect",
-    margin: float = 0.0,
+    margin: float | None = None,
     samples: int = 5000,
     seed: int = 0,
     step: float | None = None,
@@ -47,8 +48,8 @@ def plan(
         ``"rrt-connect"`` grows two trees towards each other, ``"rrt"`` one from the start; ``"prm"`` draws all samples
         first and joins them to a roadmap. For many queries make one `Roadmap`.
     margin
-        Distance to keep, m; a `ConfigurationSpace` has its own. Planning keeps a millimetre more (the space's
-        `resolution`) and shortcuts 20 mm more, so that corners can be rounded.
+        Distance to keep, m, default 0; a `ConfigurationSpace` has its own. Planning keeps a millimetre more (the
+        space's `resolution`) and shortcuts 20 mm more, so that corners can be rounded.
     samples
         Number of samples after which the planner gives up.
     seed
@@ -84,7 +85,12 @@ def plan(
     >>> plan(apart, [0.0, 0.0], [0.4, 0.0]).reason
     "the goal is not free: 'link2' and 'obstacle' overlap by 138 mm"
     """
-    whole = where if isinstance(where, ConfigurationSpace) else ConfigurationSpace(where, margin=margin)
+    if isinstance(where, ConfigurationSpace):
+        if margin is not None:
+            raise ArgumentError(f"the space has the margin {where.margin:g} m; leave margin= out, or use with_margin")
+        whole = where
+    else:
+        whole = ConfigurationSpace(where, margin=0.0 if margin is None else margin)
     space = whole.with_margin(whole.margin + whole.resolution)  # leaves room to round the corners
     first, last = (reals(q, name, (space.robot.nq,)) for q, name in ((start, "start"), (goal, "goal")))
     known = choice(method, "method", get_args(Method))
