@@ -36,7 +36,8 @@ class Clik:
     --------
     >>> from chasles import model
     >>> from chasles.interop.roboop import Robot
-    >>> arm = Robot(model.formats.roboop_table(model.load("puma560")).matrix)
+    >>> from chasles.model.formats.to_roboop import roboop_table
+    >>> arm = Robot(roboop_table(model.load("puma560")).matrix)
     >>> arm.set_q([0.1, 0.5, -0.8, 0.2, 0.7, 0.3])
     >>> goal = arm.kine()
     >>> arm.set_q(arm.get_q() + 0.05)
