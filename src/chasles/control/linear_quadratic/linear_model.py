@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import doubles, real
-from chasles.engine import Function, trace
+from chasles.engine import Function, absolute, maximum, sqrt, trace
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -127,9 +127,16 @@ def _is_mechanical(A: Floats, B: Floats, n: int) -> bool:
 
 def _mechanical_norms(lower: Floats, n: int) -> Floats:
     """Bound of a norm of [[0, 1], [K, C]] in the unit of time that makes it least, from the lower rows [K C]."""
-    halves = np.repeat(np.eye(2), n, axis=0)  # one product sums many short rows faster than NumPy's sum does
-    sums = (np.abs(lower).reshape(-1, 2 * n) @ halves).reshape(*lower.shape[:-1], 2).max(axis=-2)
-    return np.asarray(np.sqrt(sums[..., 0]) + sums[..., 1])
+    return np.asarray(_mechanical_norm(n)(lower))
+
+
+@cache
+def _mechanical_norm(n: int) -> Function:
+    def norm(lower: Any) -> Any:
+        K, C = absolute(lower[:, :n]).sum(axis=1), absolute(lower[:, n:]).sum(axis=1)
+        return sqrt(reduce(maximum, K)) + reduce(maximum, C)
+
+    return Function(trace(norm, {"lower": (n, 2 * n)}, name="norm", outputs=["norm"]))
 
 
 def _order(norm: float) -> int:
