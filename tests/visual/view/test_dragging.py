@@ -62,7 +62,14 @@ def test_the_limits_of_a_floating_robot_hold(opened: Any) -> None:
     assert "Not reached" in tab.ask("page.tool.status.textContent")
 
 
-@pytest.mark.parametrize("machine", [closed_machines.five_bar, closed_machines.delta, closed_machines.leg_with_rods])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        closed_machines.five_bar,
+        pytest.param(closed_machines.delta, marks=pytest.mark.slow),
+        closed_machines.leg_with_rods,
+    ],
+)
 def test_loops_stay_closed_while_the_tool_is_dragged(opened: Any, machine: Any) -> None:
     robot = ch.Robot(machine())
     tab = opened(robot)

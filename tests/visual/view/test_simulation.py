@@ -43,7 +43,7 @@ def test_let_go_it_falls_as_in_python(opened: Any, panda: ch.Robot) -> None:
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("law", ["pd", "computed torque"])
+@pytest.mark.parametrize("law", [pytest.param("pd", marks=pytest.mark.slow), "computed torque"])
 def test_controllers_are_those_of_python(opened: Any, panda: ch.Robot, law: str) -> None:
     tab = opened(panda)
     goal = panda.home + 0.5
@@ -55,7 +55,9 @@ def test_controllers_are_those_of_python(opened: Any, panda: ch.Robot, law: str)
     np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-11)
 
 
-@pytest.mark.parametrize("machine", [closed_machines.four_bar, closed_machines.leg_with_rods])
+@pytest.mark.parametrize(
+    "machine", [pytest.param(closed_machines.four_bar, marks=pytest.mark.slow), closed_machines.leg_with_rods]
+)
 def test_loops_and_free_bases_move_as_in_python(opened: Any, machine: Any) -> None:
     robot = ch.Robot(machine())
     tab = opened(robot)
@@ -127,6 +129,7 @@ def test_an_explosion_is_said(opened: Any, panda: ch.Robot) -> None:
     assert np.isfinite(tab.ask("[...page.q]")).all()
 
 
+@pytest.mark.slow
 def test_a_frame_of_simulation_costs_less_than_a_frame(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     milliseconds = tab.ask(
