@@ -349,3 +349,20 @@ def test_redundant_motors_share_a_load_within_their_limits() -> None:
     assert robot.bounded_actuator_forces(q, tau, np.inf) == pytest.approx(robot.actuator_forces(q, tau), rel=1e-9)
     with pytest.raises(ArgumentError, match="limits"):
         robot.bounded_actuator_forces(q, tau, -1.0)
+
+
+def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
+    """Least squares over one motion of the motors, noise-free: what moves the torques is found, payload included."""
+    robot = ch.Robot(MACHINES["five-bar"]()).with_friction(coulomb_velocity=0.2)
+    loaded = robot.with_payload(1.5)
+    base = loaded.base_parameters()
+    way = robot.home[[0, 2]] + np.array([[0.0, 0.0], [0.3, -0.2], [-0.2, 0.3], [0.25, 0.2], [-0.3, -0.1], [0.0, 0.0]])
+    motion = ch.ClosedMotion(robot, ch.QuinticSpline(0.4 * np.arange(6.0), way))
+    q, qd, qdd, _ = motion.derivatives(np.linspace(0.0, 2.0, 400))
+    W = base.columns(loaded.torque_regressor(q, qd, qdd)).reshape(-1, len(base))
+    tau = loaded.inverse_dynamics(q, qd, qdd).ravel()
+    found = np.linalg.lstsq(W, tau, rcond=None)[0]
+    assert np.linalg.cond(W) < 1e5
+    assert found == pytest.approx(base.values, rel=1e-6, abs=1e-7)
+    blind = base.columns(robot.torque_regressor(q, qd, qdd)).reshape(-1, len(base)) @ robot.base_parameters().values
+    assert np.abs(blind - tau).max() > 1.0
