@@ -52,6 +52,7 @@ from chasles.algorithms.regressors import EnergyRegressors
 from chasles.engine import absolute, maximum, trace, where
 from chasles.engine.function import Function
 from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.engine.runner import holds_traced
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
@@ -98,15 +99,30 @@ def normalize(tree: Tree, q: Array) -> Array:
 
 
 def _closed(tree: Tree, q: Array, steps: int) -> Array:
-    """Configuration that the dependent joints have closed in some steps of Newton's."""
+    """Configuration that the dependent joints have closed in some steps of Newton's, which share one sub-program."""
+    step = partial(_newton_step, tree)
+    if holds_traced([q]) and not _varies(tree):
+        step = Function(trace(step, {"q": (tree.nq,)}, name="close_loops", outputs=["q_next"]))
     for _ in range(steps):
-        residual, J = loop_constraints(tree, q)
-        q = of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
+        q = np.asarray(step(q))
     residual = loop_constraints(tree, q).residual
     gap: Any = 0.0
     for row in tree.constraints:
         gap = maximum(gap, absolute(residual[row]))
     return np.array([where(gap <= OPEN, value, np.nan) for value in q])
+
+
+def _newton_step(tree: Tree, q: Array) -> Array:
+    residual, J = loop_constraints(tree, q)
+    return of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
+
+
+def _varies(tree: Tree) -> bool:
+    """Whether placements of the tree are traced values themselves, as with ``vary=``."""
+    parts = [part for body in tree.bodies for part in (body.R_parent_body, body.p_parent_body)]
+    for loop in tree.loops:
+        parts += [part for end in (loop.first, loop.second) for part in (end.R_body_frame, end.p_body_frame)]
+    return any(np.asarray(part).dtype == object for part in parts)
 
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
