@@ -1,7 +1,7 @@
 """A step of whole-body inverse kinematics: Talos with a free base, three tasks and limits, against Pink and mink.
 
-A hand follows a circle while a foot stays and the posture is kept. All solve the same quadratic program, in each step at
-the configuration that the step before led to: Pink's and Chasles' rates are compared first.
+A hand follows a circle while a foot stays and the posture is kept. All solve the same quadratic program, in each step
+at the configuration that the step before led to: Pink's and Chasles' rates are compared first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def tables() -> Iterator[Table]:
         notes=[
             "Forward kinematics, tasks, limits, the quadratic program and the next configuration, each called from "
             "Python. Pink and mink solve with DAQP; Chasles with its compiled active-set method, which begins with the "
-            "active bounds of the step before. From the bent posture no limit acts; at home many joints stand at theirs."
+            "active bounds of the step before. From the bent posture no limit acts; at home many joints are at limits."
         ],
     )
     for posture, start in {"bent knees and elbows": bent(robot), "home, at limits": robot.home.copy()}.items():

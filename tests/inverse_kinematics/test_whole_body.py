@@ -315,4 +315,6 @@ def test_the_rates_do_not_depend_on_the_start_of_the_search() -> None:
     assert cold.active.sum() > 4
     other = solve_rates(ROBOT, ROBOT.home, tasks, 0.01, limits=limits)
     for start in (cold, other):
-        np.testing.assert_allclose(solve_rates(ROBOT, q, tasks, 0.01, limits=limits, start=start).qd, cold.qd, atol=1e-9)
+        np.testing.assert_allclose(
+            solve_rates(ROBOT, q, tasks, 0.01, limits=limits, start=start).qd, cold.qd, atol=1e-9
+        )

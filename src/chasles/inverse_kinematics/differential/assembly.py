@@ -178,7 +178,7 @@ class _Guess(NamedTuple):
     optimal: Any
 
 
-def _free(H: Array, f: Array, lower: Array, upper: Array, _: None) -> _Guess:
+def _free(H: Array, f: Array, lower: Array, upper: Array) -> _Guess:
     """`_guessed` without active bounds."""
     x = -np.asarray(solve(factor(H), f))
     following = [
@@ -281,7 +281,8 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         own = split(numbers)[len(tasks) :]
         found = [_bounds_of_joint(robot, limits, own, k, q, qd, dt) for k in range(n)]
         lower, upper, contradicted = (np.array(part) for part in zip(*map(intersection, found), strict=True))
-        x, following, optimal = (_free if active is None else _guessed)(H, f, lower, upper, active)
+        guess = _free(H, f, lower, upper) if active is None else _guessed(H, f, lower, upper, active)
+        x, following, optimal = guess
         sound = [low <= high for pairs in found for low, high in pairs]
         sound += [absolute(rate) < _LARGEST for rate in x]
         status = where(_all(sound), where(optimal, SOLVED, BOUNDED), UNSOUND)

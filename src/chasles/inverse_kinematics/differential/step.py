@@ -78,7 +78,7 @@ class JointRates:
     @property
     def sides(self) -> Vector:
         """Side of the bound at which each joint stands, (n,): -1 at the lower, 1 at the upper one, 0 between them."""
-        return np.subtract(self.qd >= self.bounds.upper, self.qd <= self.bounds.lower, dtype=np.float64)
+        return np.asarray((self.qd >= self.bounds.upper) * 1.0 - (self.qd <= self.bounds.lower))
 
     @property
     def contradicted(self) -> NDArray[np.bool_]:
