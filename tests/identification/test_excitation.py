@@ -129,8 +129,9 @@ def test_wrong_arguments(words: dict[str, object], message: str) -> None:
 
 def test_command_writes_a_file_that_a_controller_can_follow(tmp_path: Path) -> None:
     out = tmp_path / "motion.csv"
+    words = ["--shape", "spline", "--parameter", "link2"]
     answer = CliRunner().invoke(
-        application, ["excite", "planar2r", "--out", str(out), "--period", "5", "--repetitions", "1"]
+        application, ["excite", "planar2r", "--out", str(out), "--period", "5", "--repetitions", "1", *words]
     )
     assert answer.exit_code == 0, answer.output
     rows = np.loadtxt(out, delimiter=",", skiprows=1)
