@@ -188,6 +188,16 @@ class Plant(Sealed):
         """Whether the plant is a robot without effects."""
         return not self.effects
 
+    @property
+    def summary(self) -> str:
+        """Names of the effects, with the times at which payloads are picked up and put down; empty without effects."""
+        return "; ".join(
+            f"{name} from {effect.parameters['pick_time']:g} s to {effect.parameters['put_time']:g} s"
+            if isinstance(effect, PickedPayload)
+            else name.replace("_", " ")
+            for name, effect in self.effects.items()
+        )
+
     def __repr__(self) -> str:
         return f"<Plant '{self.name}': {', '.join(self.effects) or 'no effects'}>"
 

@@ -286,6 +286,7 @@ def _label(
         "effort_limits": int(loop.effort_limits),
         "velocity_limits": speeds,
         "plant": repr(loop.plant),
+        "effects": loop.plant.summary,
     }
     shapes = {**loop.shapes, setup.SEED: ()}
     names = loop.controller.memory_names

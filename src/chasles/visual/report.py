@@ -153,14 +153,37 @@ def _facts(run: xarray.Dataset, robot: Robot | None, count: int, shown: int) -> 
         "robot": run.attrs.get("robot", "unknown"),
         "controller": run.attrs.get("controller"),
         "control period": _milliseconds(run.attrs.get("period")),
+        "delay": _milliseconds(run.attrs.get("delay") or None),
         "integrator": run.attrs.get("integrator"),
         "duration": f"{float(time[-1] - time[0]):.4g} s",
         "payload": f"{robot.description.payload.mass:.4g} kg" if robot and robot.description.payload.mass else None,
+        "joint friction": _own_friction(robot),
+        "effects": run.attrs.get("effects") or None,
+        "at effort limits": _saturated(run),
         "runs": f"{count} ({shown} drawn)" if count > shown else count if count > 1 else None,
     }
     known = {name: html.escape(str(fact)) for name, fact in facts.items() if fact is not None}
     items = "".join(f"<li>{name} <b>{fact}</b></li>" for name, fact in known.items())
     return f'<ul class="facts">{items}</ul>'
+
+
+def _own_friction(robot: Robot | None) -> str | None:
+    """Kinds of friction in the robot's description."""
+    if robot is None:
+        return None
+    joints = robot.description.joints
+    kinds = {"viscous": "viscous_friction", "Coulomb": "coulomb_friction"}
+    return " and ".join(kind for kind, name in kinds.items() if any(getattr(j, name) for j in joints)) or None
+
+
+def _saturated(run: xarray.Dataset) -> str | None:
+    """Return the joint that was longest at its effort limit, and for how long."""
+    if "saturation_time" not in run:
+        return None
+    saturated = run["saturation_time"].transpose(..., "joint").values.reshape(-1, run.sizes["joint"])
+    longest = np.nan_to_num(saturated).max(axis=0, initial=0.0)
+    joint = int(longest.argmax())
+    return f"{run['joint'].values[joint]}, {longest[joint]:.3g} s" if longest[joint] > 0.0 else None
 
 
 def _milliseconds(seconds: Any) -> str | None:
