@@ -31,6 +31,7 @@ SECTIONS = {
     "stewart": "stewart",
     "trajectories": "trajectories",
     "tree": "tree",
+    "viewer": "viewer",
     "whole-body": "whole_body",
 }
 PACKAGES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,13 @@ class Loaded:
         results = self._numbers(outputs, count * sum(sizes)).reshape(count, -1).copy()
         parts = np.split(results, np.cumsum(sizes)[:-1], axis=1)
         return [part.reshape(count, *array.dims) for part, array in zip(parts, kernel.outputs, strict=True)]
+
+    def again(self, name: str, count: int) -> Callable[[], None]:
+        """A call of a kernel on the records that the last call left in the memory."""
+        function: Any = self._exports[name]
+        kernel = self._program.kernels[name]
+        outputs = self.free + 8 * count * sum(int(np.prod(array.dims)) for array in kernel.inputs)
+        return lambda: function(self._store, count, self.free, outputs)
 
     def _numbers(self, address: int, count: int) -> np.ndarray[Any, Any]:
         start = ctypes.addressof(self._memory.data_ptr(self._store).contents)

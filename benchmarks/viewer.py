@@ -1,0 +1,190 @@
+"""Pages that compute: WebAssembly beside scalar C code, time to a live page, cost of a frame, sizes."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from tests.visual.browser import Browser, Tab
+from tests.visual.view_in_a_tab import ready
+
+import chasles as ch
+from benchmarks.robots import MissingPeerError
+from benchmarks.startup import measure
+from benchmarks.tables import Table, at_most, ratio, seconds
+from benchmarks.timing import fastest
+
+SAMPLES = 4_000
+LOADED = """
+import json
+from time import perf_counter
+start = perf_counter()
+import chasles
+from chasles.visual.view.views import open_live
+arm = chasles.load("panda")
+live = open_live(arm, arm.home, None, False)
+import urllib.request, http.cookiejar
+opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+size = len(opener.open(live.url).read())
+print(json.dumps([perf_counter() - start, size]))
+live.close()
+"""
+#: Medians of groups that last much longer than the steps of the browser's clock, 0.1 ms.
+MEDIAN = """
+(work, count) => {
+  const times = [];
+  for (let group = 0; group < 15; group++) {
+    const start = performance.now();
+    for (let k = 0; k < count; k++) work(k);
+    times.push((performance.now() - start) / count / 1000);
+  }
+  return times.sort((a, b) => a - b)[7];
+}
+"""
+FRAME = f"""
+(() => {{ const T = [...page.gizmo.T]; let q = page.q;
+return ({MEDIAN})(k => {{
+  T[7] = 0.2 * Math.sin(0.05 * k);
+  q = page.mechanism.reach(q, T, true).q;
+  page.mechanism.places(q); page.mechanism.tool(q); page.mechanism.gravity(q, 1);
+}}, 200); }})()
+"""
+STEPS = f"""
+(() => {{ const loop = new ClosedLoop(page.mechanism, page.q, page.simulation.options);
+return 17 * ({MEDIAN})(() => loop.step(), 500); }})()
+"""
+
+
+def tables() -> Iterator[Table]:
+    """The tables of this section."""
+    yield kernels()
+    yield page()
+    yield sizes()
+
+
+def kernels() -> Table:
+    """WebAssembly in wasmtime beside the same program as C, compiled by gcc -O2 for this processor, one sample each."""
+    if shutil.which("gcc") is None:
+        raise MissingPeerError("gcc is not installed")
+    from tests.engine.run_wasm import Loaded
+
+    arm = ch.load("panda")
+    table = Table(
+        f"WebAssembly beside scalar native code, Panda, {SAMPLES:,} samples in one call",
+        ("", "wasm, a sample", "C (gcc -O2), a sample", "ratio", "allowed"),
+    )
+    rng = np.random.default_rng(0)
+    for function in (arm.inverse_dynamics, arm.forward_dynamics, arm.frame_poses, arm.mass_matrix):
+        lowered = function.to_wasm()
+        program = Loaded(lowered)
+        ((name, kernel),) = lowered.kernels.items()
+        arguments = [rng.normal(size=(SAMPLES, *array.dims)) for array in kernel.inputs]
+        native, result = _compiled(function, arguments, [array.dims for array in kernel.outputs])
+        native()
+        np.testing.assert_allclose(result, program.call(name, *arguments)[0].reshape(SAMPLES, -1), rtol=1e-9, atol=1e-9)
+        times = fastest({"wasm": program.again(name, SAMPLES), "C": native}, repeats=20)
+        slower = times["wasm"] / times["C"]
+        cells = seconds(times["wasm"] / SAMPLES), seconds(times["C"] / SAMPLES), ratio(slower)
+        table.add(name, *cells, at_most(4.0, slower, ratio))
+    return table
+
+
+def page() -> Table:
+    """Times of a live page: until it is delivered, and of a frame in headless Chromium."""
+    table = Table("The page of a Panda", ("", "time", "allowed"))
+    with tempfile.TemporaryDirectory() as warm:
+        measure(LOADED, warm)
+        times = [measure(LOADED, warm) for _ in range(5)]
+    shown = min(time for time, _ in times)
+    table.add("fresh process to delivered page, warm cache", seconds(shown), at_most(1.5, shown))
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        table.notes.append("Chromium is not installed: the cost of a frame was not measured.")
+        return table
+    arm = ch.load("panda")
+    with tempfile.TemporaryDirectory() as folder:
+        path = arm.view(path=Path(folder) / "panda.html")
+        browser = Browser(chromium, Path(folder) / "browser")
+        ready(Tab(browser, path))  # the browser itself has started then
+        start = perf_counter()
+        tab = ready(Tab(browser, path))
+        opened = perf_counter() - start
+        drag, steps = tab.ask(FRAME), tab.ask(STEPS)
+        browser.close()
+    table.add("opening the file in Chromium until it shows the robot", seconds(opened), "")
+    table.add("drag: inverse kinematics, poses, Jacobian, gravity torques", seconds(drag), at_most(1e-3, drag))
+    table.add("simulation: 17 periods of 1 ms, a frame at 60 Hz", seconds(steps), at_most(1.0 / 60.0, steps))
+    return table
+
+
+def sizes() -> Table:
+    """Sizes of pages, of the viewer's share of the wheel (compressed), and of what its extras install."""
+    table = Table("Sizes", ("", "size", "allowed"))
+
+    def add(what: str, size: float, allowed: float) -> None:
+        table.add(what, _bytes(size), at_most(allowed, size, _bytes))
+
+    with tempfile.TemporaryDirectory() as folder:
+        add("page of a Panda", ch.load("panda").view(path=Path(folder) / "panda.html").stat().st_size, 1.5e6)
+    assert ch.__file__ is not None
+    root = Path(ch.__file__).parent
+    files = [*(root / "visual").rglob("*.*"), *(root / "engine" / "targets" / "wasm").rglob("*.*")]
+    share = sum(len(zlib.compress(file.read_bytes(), 9)) for file in files if file.suffix in (".py", ".js", ".css"))
+    add("share of the wheel: visual and wasm, compressed", share, 3e5)
+    jupyter = ("ipywidgets", "jupyterlab-widgets", "widgetsnbextension")
+    extras = {
+        "meshes": ("trimesh", "pycollada", "python-dateutil", "six"),
+        "widget": ("anywidget", "psygnal", *jupyter),
+    }
+    for extra, packages in extras.items():
+        add(f"extra {extra}: {', '.join(packages)}", sum(map(_installed, packages)), 3e7)
+    return table
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e3:,.0f} kB"
+
+
+def _installed(package: str) -> int:
+    """Bytes that a package takes, or 0 where it is not installed."""
+    try:
+        found = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        return 0
+    return sum(file.size or 0 for file in found)
+
+
+def _compiled(
+    function: ch.Function, arguments: list[np.ndarray], shapes: list[tuple[int, ...]]
+) -> tuple[Callable[[], object], np.ndarray]:
+    """A call of the C code for all samples, and the array (samples, …) of its first result."""
+    source, header = function.to_c()
+    name = function.__name__
+    names = [f"x{k}" for k in range(len(arguments))] + [f"y{k}" for k in range(len(shapes))]
+    sizes = [array[0].size for array in arguments] + [int(np.prod(shape)) for shape in shapes]
+    results = [np.empty((len(arguments[0]), size)) for size in sizes[len(arguments) :]]
+    each = ", ".join(f"{own} + i * {size}" for own, size in zip(names, sizes, strict=True))
+    taken = ", ".join(f"double *{own}" for own in names)
+    loop = f"\nvoid all(long n, {taken}) {{ for (long i = 0; i < n; i++) {name}({each}); }}\n"
+    folder = Path(tempfile.mkdtemp())
+    (folder / f"{name}.h").write_text(header)
+    (folder / f"{name}.c").write_text(source + loop)
+    library = folder / "lib.so"
+    command = ["gcc", "-O2", "-fno-tree-vectorize", "-shared", "-fPIC", f"{folder / name}.c", "-o", str(library), "-lm"]
+    subprocess.run(command, check=True)
+    entry = ctypes.CDLL(str(library)).all
+    owned = [np.ascontiguousarray(array) for array in arguments]
+    given = [ctypes.c_void_p(array.ctypes.data) for array in (*owned, *results)]
+
+    def call() -> object:
+        return entry(ctypes.c_long(len(owned[0])), *given)
+
+    return call, results[0]
