@@ -337,6 +337,8 @@ class RobotScene {
     gl.depthMask(true);
     this.drawParts(this.parts, places, lit);
     this.drawParts(this.marks.filter(part => part.alpha === undefined), places, lit);
+    gl.enable(gl.POLYGON_OFFSET_FILL);  // where a ghost is at the robot's own place, the robot is seen
+    gl.polygonOffset(2, 16);
     for (const ghost of this.ghosts) {  // depth first, so that a ghost's own parts do not show through each other
       gl.colorMask(false, false, false, false);
       this.drawParts(this.carried, ghost.places, lit);
@@ -345,6 +347,7 @@ class RobotScene {
       this.drawParts(this.carried.map(part => ({ ...part, color: ghost.color, alpha: ghost.alpha })), ghost.places, lit);
       gl.depthFunc(gl.LESS);
     }
+    gl.disable(gl.POLYGON_OFFSET_FILL);
     gl.depthMask(false);
     gl.enable(gl.CULL_FACE);
     this.drawParts(this.clear, places, lit);

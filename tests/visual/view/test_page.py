@@ -11,7 +11,7 @@ from tests.visual.browser import Tab
 
 import chasles as ch
 from chasles.inverse_kinematics.jacobians import velocity_ellipsoid
-from chasles.model import Description, Joint, Link
+from chasles.model import Description, Joint, Link, Mesh, Shape, Sphere
 from chasles.visual.view.page import view_page
 
 
@@ -236,4 +236,53 @@ def test_hostile_names_stay_text(opened: Any, name: str) -> None:
     tab = opened(robot)
     assert tab.ask("find('h1').textContent") == robot.name
     assert tab.ask("find('.row .name').textContent") == robot.joint_names[0]
+    assert tab.complaints() == []
+
+
+def _bodied(path: Path) -> ch.Robot:
+    """A bar with a mesh of its own, a sphere with half its light, and a link whose file is missing."""
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box([0.1, 0.1, 0.4]).export(path / "bar.stl")
+    links = (
+        Link("base", visuals=(Shape(Mesh("bar.stl", folder=str(path)), rgba=(1.0, 0.0, 0.0, 1.0)),)),
+        Link("arm", visuals=(Shape(Sphere(0.1), rgba=(0.0, 0.0, 1.0, 0.5)),), collisions=(Shape(Sphere(0.2)),)),
+        Link("hand", visuals=(Shape(Mesh("gone.stl", folder=str(path))),)),
+    )
+    place = ch.geometry.pose(np.eye(3), [0.0, 0.0, 0.3])
+    joints = (
+        Joint("turn", "revolute", "base", "arm", place, axis=[0.0, 1.0, 0.0]),
+        Joint("wrist", "revolute", "arm", "hand", place, axis=[0.0, 1.0, 0.0]),
+    )
+    return ch.Robot(Description("bodied", links, joints))
+
+
+def test_bodies_are_shown_with_their_colors_and_what_is_missing_is_said(opened: Any, tmp_path: Path) -> None:
+    tab = opened(_bodied(tmp_path))
+    tab.ask("page.scene.unpacked")
+    assert tab.ask("Object.keys(page.scene.surfaces)") == ["visual", "collision"]
+    assert "gone.stl' is not there" in tab.ask("find('.missing').textContent")
+    red = """(() => { page.gizmo.shown = false; const pixels = painted(); let count = 0;
+    for (let k = 0; k < pixels.length; k += 4) if (pixels[k] > 90 && pixels[k + 1] < 60 && pixels[k + 2] < 60) count++;
+    return count; })()"""
+    shown = tab.ask(red)
+    assert shown > 500
+    vertices = np.array(tab.ask("[...page.scene.surfaces.visual[0]]")).reshape(-1, 7)
+    np.testing.assert_allclose(np.ptp(vertices[:, :3], axis=0), [0.1, 0.1, 0.4], atol=1e-5)
+    np.testing.assert_allclose(np.abs(vertices[:, 4:]).max(axis=1), 1.0, atol=1e-3)  # edges of a box are sharp
+    tab.ask("choose('Bodies', 'drawn')")
+    assert tab.ask(red) < 0.2 * shown
+    tab.ask("choose('Bodies', 'visual'), page.scene.gl.getExtension('WEBGL_lose_context').loseContext()")
+    tab.ask("frames(2)")
+    assert tab.complaints() == []
+
+
+def test_a_motion_is_saved_as_a_movie(opened: Any) -> None:
+    arm = ch.load("planar2r")
+    q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
+    tab = opened(arm, recording={"times": np.linspace(0.0, 0.3, 5), "runs": {"one": q, "two": 0.5 * q}})
+    kind, size = tab.ask("page.player.movie().then(movie => [movie.type, movie.size])")
+    assert kind.startswith("video/")
+    assert size > 500
+    assert tab.ask("page.ghostConfigurations.length") == 1  # the other run
+    assert tab.ask("page.scene.otherTraces.length") == 1
     assert tab.complaints() == []

@@ -21,7 +21,8 @@ class Player {
     const together = runs.length > 1 ? make("div", { class: "checks" }, checkbox("all together", runs.length <= 3, on => { this.together = on; this.drawTrace(); this.seek(this.time); })) : "";
     this.together = runs.length > 1 && runs.length <= 3;
     this.element = section("Motion", true, which, together,
-      make("div", { class: "player" }, this.button, this.slider, this.clock, this.speed));
+      make("div", { class: "player" }, this.button, this.slider, this.clock, this.speed),
+      page.scene && "MediaRecorder" in window && page.scene.canvas.captureStream ? this.movieButton() : "");
     this.select(0, false);
   }
 
@@ -92,6 +93,35 @@ class Player {
     };
     if (this.time === undefined) this.seek(first);
     requestAnimationFrame(step);
+  }
+
+  /** A button that saves the motion as a movie, while it plays once. */
+  movieButton() {
+    const button = make("button", { type: "button", class: "movie", title: "Play once and save a movie (WebM or MP4)", onclick: async () => {
+      button.disabled = true;
+      const movie = await this.movie();
+      const link = make("a", { href: URL.createObjectURL(movie), download: `${this.page.data.name}.${movie.type.includes("mp4") ? "mp4" : "webm"}` });
+      link.click();
+      URL.revokeObjectURL(link.href);
+      button.disabled = false;
+    } }, "Movie");
+    return make("div", { class: "buttons" }, button);
+  }
+
+  /** The motion from its beginning to its end, as the picture shows it. @returns {Promise<Blob>} */
+  movie() {
+    const { canvas } = this.page.scene, { gizmo } = this.page, { shown } = gizmo;
+    const recorder = new MediaRecorder(canvas.captureStream(30)), /** @type {Blob[]} */ pieces = [];
+    recorder.ondataavailable = event => { pieces.push(event.data); };
+    gizmo.shown = false;
+    this.seek(this.times[0]);
+    recorder.start();
+    this.play();
+    return new Promise(done => {
+      recorder.onstop = () => { gizmo.shown = shown; this.page.refresh(); done(new Blob(pieces, { type: recorder.mimeType })); };
+      const wait = () => { if (this.playing) requestAnimationFrame(wait); else recorder.stop(); };
+      wait();
+    });
   }
 
   pause() {
