@@ -60,8 +60,9 @@ def _written(thing: Any, target: Path) -> tuple[str, int]:
     script = target.parent / "plotly.min.js"
     if not script.exists():
         script.write_text(get_plotlyjs(), encoding="utf-8")
-    height = int(thing.layout.height or HEIGHT)
-    thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=height)
+    if thing.layout.height is None:  # else its maker has laid it out
+        thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=HEIGHT)
+    height = int(thing.layout.height)
     page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displaylogo": False})
     target.write_text(page.replace("<body>", '<body style="margin:0;overflow:hidden">'), encoding="utf-8")
     return str(thing.layout.title.text or "figure"), height
