@@ -100,7 +100,7 @@ def normalize(tree: Tree, q: Array) -> Array:
 
 def _closed(tree: Tree, q: Array, steps: int) -> Array:
     """Configuration that the dependent joints have closed in some steps of Newton's, which share one sub-program."""
-    step = partial(_newton_step, tree)
+    step: Callable[[Array], Any] = partial(_newton_step, tree)
     if holds_traced([q]) and not _varies(tree):
         step = Function(trace(step, {"q": (tree.nq,)}, name="close_loops", outputs=["q_next"]))
     for _ in range(steps):
