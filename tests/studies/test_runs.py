@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.oracles.closed_machines import five_bar
 from tests.studies.tiny_studies import own, tiny
 
 import chasles as ch
@@ -293,3 +295,18 @@ def test_a_link_swings_at_the_resonance() -> None:
 def test_unknown_parameters_of_the_plant_are_named() -> None:
     with pytest.raises(UnknownNameError, match=r"there is no parameter of the plant 'friction.static'"):
         tiny(plant={"friction.static": 1.0}).run()
+
+
+def test_a_study_of_a_closed_chain_moves_its_motors(tmp_path: Path) -> None:
+    robot = ch.Robot(five_bar())
+    goal = robot.home[[0, 2]] + [0.2, -0.1]
+    study = tiny(
+        robots=(studies.StudyRobot.of(robot, goal=goal, duration=0.3, title="five-bar"),),
+        controllers=(studies.StudyController("computed torque", "computed-torque", {"frequency": 20.0}),),
+        factors=studies.Factors(rates=(1000.0,), payload=(0.0, 0.0), friction=(0.0, 0.0), model_error=(0.0, 0.0)),
+        design=studies.Design(runs=4, seed=3),
+    )
+    found = study.run(tmp_path).of_pair("five-bar", "computed torque")
+    errors = found["rms_error"]
+    assert errors.shape == (4,)
+    assert (errors < 2e-3).all()  # the model is exact, and only sampling is left

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.robot import Robot, load
 from chasles.studies.checks import line_of_text, number
 from chasles.studies.controllers import KINDS, check_settings
@@ -74,12 +75,14 @@ class StudyRobot:
             If numbers are missing, not finite, of a wrong shape or outside of the joints' limits.
         """
         made = robot if isinstance(robot, Robot) else load(robot)
+        limits = joint_limits(made)
         if waypoints is None:
             if goal is None or duration is None:
                 raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
             if times is not None:
                 raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
-            first = reals(made.home if start is None else start, "'start'", (made.n,))
+            rest = made.home[limits.places] if made.description.loops else made.home
+            first = reals(rest if start is None else start, "'start'", (made.n,))
             points = np.stack([first, reals(goal, "'goal'", (made.n,))])
             moments = np.array([0.0, number(duration, "duration", above=0.0)])
         else:
@@ -92,9 +95,7 @@ class StudyRobot:
             moments = reals(times, "'times'", (count,))
             if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
                 raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
-        for name, values, lower, upper in zip(
-            made.joint_names, points.T, made.lower_limits, made.upper_limits, strict=True
-        ):
+        for name, values, lower, upper in zip(made.velocity_names, points.T, limits.lower, limits.upper, strict=True):
             if values.min() < lower or values.max() > upper:
                 outside = values[(values < lower) | (values > upper)][0]
                 raise ArgumentError(f"joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {outside:.4g}")

@@ -23,6 +23,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
 from chasles.studies.unknown_plants import Bench, fastest_effect, plant_of, values_of
+from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +137,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     """Make a robot's bench."""
     described = Robot(parse_toml(robot.toml, check=False))
     model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
-    motion = motion_through(robot.times, robot.waypoints)
+    motion = on_manifold(motion_through(robot.times, robot.waypoints), model)
     planned = motion(np.linspace(0.0, motion.duration, 501))
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
@@ -206,7 +207,7 @@ def _substeps(study: Definition, made: Bench, period: float) -> int:
 
 
 def _check_torques(robot: StudyRobot, made: Bench) -> None:
-    for name, torque, limit in zip(made.model.joint_names, made.peak_torque, made.model.effort_limits, strict=True):
+    for name, torque, limit in zip(made.model.velocity_names, made.peak_torque, made.model.effort_limits, strict=True):
         if torque > limit:
             raise ArgumentError(
                 f"robot '{robot.title}': the motion takes {torque:.4g} of joint '{name}', more than its motor's "

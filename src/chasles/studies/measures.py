@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.robot import Robot
 
@@ -54,7 +55,7 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
     time = np.asarray(run["time"].values)
     q, reference = (np.asarray(run[name].values) for name in ("q", "q_reference"))
     tau, qd = np.asarray(run["tau"].values), np.asarray(run["qd"].values)
-    error = np.abs(reference - q)
+    error = np.abs(reference - q)[..., joint_limits(robot).places]
     units = np.array(joint_units(robot, robot.n))
     shown = units == "rad" if (units == "rad").any() else units == "m"
     with np.errstate(invalid="ignore", over="ignore"):

@@ -168,7 +168,7 @@ def _friction_values(factors: Factors, made: Bench, unknowns: Mapping[str, Float
     speed = np.where(made.top_speed > 0.0, made.top_speed, np.inf)
     viscous, coulomb = factors.viscous_share * most / speed, (1.0 - factors.viscous_share) * most
     values: dict[str, Floats] = {}
-    for joint, name in enumerate(made.model.joint_names):
+    for joint, name in enumerate(made.model.velocity_names):
         values[f"joints.{name}.viscous_friction"] = viscous[:, joint]
         if not _has_dry_friction(factors):
             values[f"joints.{name}.coulomb_friction"] = coulomb[:, joint]
