@@ -22,6 +22,7 @@ from chasles.cli.commands.simulate import _setting as parsed_setting
 from chasles.cli.commands.tracking import error_text
 from chasles.cli.output import add_row, table
 from chasles.model import has_masses, shipped
+from chasles.studies.controllers import KINDS
 
 #: Shipped robots of every kind of joint and file, with masses.
 MODELS = ("iiwa14", "panda", "planar2r", "puma560", "scara", "stanford", "ur10", "ur5")
@@ -57,6 +58,12 @@ def test_every_command_has_help(command):
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert "Usage" in result.stdout
+
+
+def test_help_names_every_control_law_in_full():
+    shown = " ".join(run("simulate", "--help").stdout.split())
+    for kind in KINDS:
+        assert f" {kind}," in shown or f" {kind}." in shown
 
 
 @pytest.mark.parametrize("command", ["convert", "demo", "info", "simulate"])

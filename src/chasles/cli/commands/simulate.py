@@ -57,7 +57,7 @@ def simulate(
         float | None, typer.Option(help="Duration of the motion, s [default: at half of the velocity limits].")
     ] = None,
     controller: Annotated[
-        ControllerName, typer.Option(metavar="NAME", help=f"Control law: {', '.join(KINDS)}.")
+        ControllerName, typer.Option(metavar="NAME", help="Control law, one of those listed above.")
     ] = _COMPUTED_TORQUE,
     kp: Annotated[
         str | None,
@@ -106,6 +106,10 @@ def simulate(
     joints, or one per joint, separated by commas. The controller's model is the robot as its file describes it. Gains
     that are not given follow from the settings frequency (rad/s), damping and integral, as in a study. The exit code is
     1 if a run diverges.
+
+    Control laws: pd, pd-gravity, pid, computed-torque, disturbance-observer, nominal-torque, time-varying-regulator,
+    gain-scheduled-regulator, linear-quadratic-regulator, linear-quadratic-gaussian, lee-chung, slotine-li,
+    composite-adaptive, model-reference-adaptive, sliding-mode.
 
     For example:
 
