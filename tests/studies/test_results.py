@@ -219,3 +219,14 @@ def test_margins_foresee_what_the_runs_then_show() -> None:
     assert on_time.lost.value == 0.0
     assert margins[60.0, 2.0].growth > 5.0
     assert late.lost.value == 1.0
+
+
+def test_margins_stand_beside_losses_and_simulate_nothing_anew(tmp_path: Path) -> None:
+    study = tiny(runs=8, rates=[125.0], delays=[0.0, 2.0])
+    assert study.run(tmp_path / "results").computed == 4
+    results = study.replace(margins=True).run(tmp_path / "results")
+    assert results.computed == 0
+    text = results.report(tmp_path / "report.html").read_text()
+    known = results.margins("arm", "computed torque")[125.0, 2.0]
+    assert f"{known.disk.min():.2f}, {known.growth:.3g}<br>" in text
+    assert "<h3>Margins</h3>" not in study.run(tmp_path / "results").report(tmp_path / "plain.html").read_text()

@@ -63,7 +63,8 @@ def origin_of(study: Definition, part: Part, controller: Any) -> Origin:
         "robot": (robot.toml, robot.times, robot.waypoints),
         "controller": told,
         "part": (part.rate, part.delay, part.first, part.last),
-        **{name: _fields(getattr(study, name)) for name in ("factors", "design", "execution")},
+        **{name: _fields(getattr(study, name)) for name in ("factors", "design")},
+        "execution": {name: value for name, value in _fields(study.execution).items() if name != "margins"},
         "tuning": None if study.tuning is None else _fields(study.tuning),
     }
     return Origin(tuple(sorted(environment().items())), json.dumps(content, sort_keys=True))

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from chasles import verbs
+from chasles.errors import ArgumentError
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import bench
 from chasles.studies.figures import robot_figure
@@ -88,6 +89,7 @@ def _robot(results: StudyResults, robot: str, text: str) -> str:
 <div class="table">{_cells(results, robot)}</div>
 <p class="quiet">Median of the RMS joint error [m{results.unit(robot)}] and share of lost runs, each with its 95 %
 interval.</p>
+{_margins(results, robot)}
 {_tuning(results, robot)}
 <h3>Poles of the design</h3>
 <div class="table">{_poles(results, robot)}</div>
@@ -104,6 +106,33 @@ errors alone, 0 has no monotonic effect. Grey: not significant.</p>
 lies half of the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
 {1e3 * results.study.execution.lost_beyond:g} m{results.unit(robot)}. A click on a name hides its curves.</p>
 </section>"""
+
+
+def _margins(results: StudyResults, robot: str) -> str:
+    """Margins of each loop, and what was lost."""
+    if not results.study.execution.margins:
+        return ""
+    pairs, body = results.study.factors.cells, []
+    for name in results.controllers(robot):
+        try:
+            found = results.margins(robot, name)
+        except ArgumentError:  # a law that is no joint law, or cannot be traced
+            body.append(f"<tr><td>{html.escape(name)}</td>{'<td>–</td>' * len(pairs)}</tr>")
+            continue
+        cells = []
+        for cell in results.cells(robot, name):
+            known = found[cell.rate, cell.delay]
+            mark = "" if known.is_stable else ' class="lost"'
+            lost = f'<br><span class="range">lost {100.0 * cell.lost.value:.3g} %</span>'
+            cells.append(f"<td{mark}>{known.disk.min():.2f}, {known.growth:.3g}{lost}</td>")
+        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
+    head = "".join(f"<th>{rate:g} Hz<br>delay {delay:g} T</th>" for rate, delay in pairs)
+    table = f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return f"""<h3>Margins</h3>
+<div class="table">{table}</div>
+<p class="quiet">From linear models alone, without payload: least disk margin of the frozen loops along the motion (0:
+unstable at some place), growth of errors along the repeated motion [1/s] (red: they grow), and what the simulation
+lost.</p>"""
 
 
 def _tuning(results: StudyResults, robot: str) -> str:

@@ -226,6 +226,8 @@ class Execution:
         A run is lost when a joint is farther than this from its reference, rad or m, or leaves the finite numbers.
     chunk
         Most runs that are simulated and stored together.
+    margins
+        Whether the report shows the margins of each loop, from the linear models alone, beside what was lost.
     """
 
     rest: float = 0.25
@@ -233,6 +235,7 @@ class Execution:
     torque_limits: bool = True
     lost_beyond: float = 1.0
     chunk: int = 500
+    margins: bool = False
 
     def __post_init__(self) -> None:
         set_fields(
@@ -242,6 +245,7 @@ class Execution:
             step=number(self.step, "step", at_least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
             chunk=whole(self.chunk, "chunk", 1, 10_000),
+            margins=truth(self.margins, "'margins'"),
         )
 
 
