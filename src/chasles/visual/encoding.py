@@ -65,15 +65,14 @@ def as_plotly(figure: dict[str, Any]) -> Any:
     MissingExtraError
         Plotly is not installed.
     """
-    return _figure_class()(figure)
+    return _figure_class(import_extra("plotly.graph_objects", "plot", "plotting").Figure)(figure)
 
 
 @cache
-def _figure_class() -> Any:
+def _figure_class(plotly_figure: type) -> Any:
     """Return the class of figures: Plotly's, which is shown by a bundle of forms in place of a renderer's choice."""
-    plotly = import_extra("plotly.graph_objects", "plot", "plotting")
 
-    class Figure(plotly.Figure):  # type: ignore[misc, name-defined]
+    class Figure(plotly_figure):  # type: ignore[misc]
         _ipython_display_ = None
 
         def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> dict[str, Any]:
