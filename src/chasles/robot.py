@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,6 +144,7 @@ class Robot(Mechanics):
         browser: bool = True,
         packages: Mapping[str, str | PathLike[str]] | None = None,
         notebook: str = "",
+        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
     ) -> Any:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
@@ -162,6 +163,8 @@ class Robot(Mechanics):
         notebook
             In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
             ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
+        beside
+            Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
 
         Returns
         -------
@@ -176,7 +179,9 @@ class Robot(Mechanics):
         ...     page.stat().st_size < 200_000
         True
         """
-        return verbs.view(self, q, path=path, title=title, browser=browser, packages=packages, notebook=notebook)
+        return verbs.view(
+            self, q, path=path, title=title, browser=browser, packages=packages, notebook=notebook, beside=beside
+        )
 
     def plot(self, kind: str = "workspace", **options: Any) -> Any:
         """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""

@@ -181,6 +181,8 @@ class RobotScene {
     this.overlay = [];
     /** @type {{ places: Float32Array[], color: number[], alpha: number }[]} The robot in other configurations. */
     this.ghosts = [];
+    /** @type {{ parts: Part[], places: Float32Array[] }[]} Further robots. */
+    this.beside = [];
     this.notice = (/** @type {string} */ _text) => {};
     /** @type {Object<string, Float32Array[]>} Vertices of the bodies of each kind, as soon as they are unpacked. */
     this.surfaces = {};
@@ -234,17 +236,27 @@ class RobotScene {
     this.arrange();
   }
 
+  /**
+   * Solids of a robot: drawn shapes, and in place of those that have them the bodies of a kind.
+   * @param {any[]} drawn @param {string} kind
+   */
+  solidsOf(drawn, kind) {
+    const body = this.surfaces[kind] && this.scene.bodies[kind];
+    const shapes = drawn.filter(s => !body || body.drawn.includes(s.link));
+    /** @type {Part[]} */
+    const own = (body?.parts ?? []).map(({ link, surface, T, rgba }) => ({ link, form: `${kind} ${surface}`, color: rgba.slice(0, 3),
+      radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined }));
+    const solid = [...shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
+    return { solid, clear: own.filter(part => part.alpha !== undefined), own: Boolean(body) };
+  }
+
   /** Chooses the solids that the robot carries. */
   arrange() {
-    const body = this.surfaces[this.kind] && this.scene.bodies[this.kind];
-    const shapes = this.scene.shapes.filter(s => !body || body.drawn.includes(s.link));
-    /** @type {Part[]} */
-    const own = (body?.parts ?? []).map(({ link, surface, T, rgba }) => ({ link, form: `${this.kind} ${surface}`, color: rgba.slice(0, 3),
-      radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined }));
-    this.carried = [...shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
-    /** @type {Part[]} Bodies that let light through. */
-    this.clear = own.filter(part => part.alpha !== undefined);
-    this.parts = [...this.carried, ...(body ? [] : this.base()), ...this.triad()];
+    const { solid, clear, own } = this.solidsOf(this.scene.shapes, this.kind);
+    this.carried = solid;
+    /** Bodies that let light through. */
+    this.clear = clear;
+    this.parts = [...solid, ...(own ? [] : this.base()), ...this.triad()];
   }
 
   part(link, form, color, start, end, radius) {
@@ -330,12 +342,14 @@ class RobotScene {
       gl.stencilFunc(gl.EQUAL, 0, 255);
       gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
       this.drawParts([...this.parts, ...this.clear], places, { view, light: SHADOW_LIGHT, eye, ground: scene.ground, shadow: true, shade: theme.shade });
+      for (const other of this.beside) this.drawParts(other.parts, other.places, { shadow: true });
       gl.disable(gl.STENCIL_TEST);
       gl.enable(gl.DEPTH_TEST);
     }
     const lit = { view, light, eye, ground: scene.ground, shadow: false, alpha: 1 };
     gl.depthMask(true);
     this.drawParts(this.parts, places, lit);
+    for (const other of this.beside) this.drawParts(other.parts, other.places, lit);
     this.drawParts(this.marks.filter(part => part.alpha === undefined), places, lit);
     gl.enable(gl.POLYGON_OFFSET_FILL);  // where a ghost is at the robot's own place, the robot is seen
     gl.polygonOffset(2, 16);

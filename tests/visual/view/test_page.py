@@ -286,3 +286,23 @@ def test_a_motion_is_saved_as_a_movie(opened: Any) -> None:
     assert tab.ask("page.ghostConfigurations.length") == 1  # the other run
     assert tab.ask("page.scene.otherTraces.length") == 1
     assert tab.complaints() == []
+
+
+def test_several_robots_stand_in_one_scene(opened: Any, panda: ch.Robot) -> None:
+    arm = ch.load("planar2r")
+    q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
+    recording = {"times": np.linspace(0.0, 0.4, 5), "runs": {"panda": panda.home + 0.1 * np.arange(5)[:, None]}}
+    tab = opened(panda, beside=[(arm, q), (panda, panda.home)], recording=recording)
+    assert tab.ask("page.scene.beside.length") == 2
+    tab.ask("slide('time', 0.2)")
+    link = arm.frame_names.index("link2")
+    place = "page.scene.beside[0].places.map(T => [...T])"
+    shift = np.array(tab.ask("page.data.beside[0].shift"))
+    shown = [np.array(T).reshape(4, 4).T[:3, 3] for T in tab.ask(place)]
+    expected = arm.frame_poses(q[2])[link][:3, 3]
+    assert min(np.abs(p - shift - expected).max() for p in shown) < 1e-6
+    tab.ask("[...document.querySelectorAll('.check')].find(l => l.textContent === 'side by side').firstChild.click()")
+    shown = [np.array(T).reshape(4, 4).T[:3, 3] for T in tab.ask(place)]
+    assert min(np.abs(p - expected).max() for p in shown) < 1e-6
+    assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 100
+    assert tab.complaints() == []

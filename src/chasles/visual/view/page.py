@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import asset, document
 from chasles.visual.scene import bodies_data, still_scene
+from chasles.visual.view.beside import Beside, add_beside
 from chasles.visual.view.mechanism import mechanism_data
 
 #: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
@@ -41,6 +42,7 @@ def view_page(
     live: bool = False,
     framed: bool = False,
     packages: Packages | None = None,
+    beside: Sequence[Beside] = (),
 ) -> str:
     """Return the text of the page.
 
@@ -64,6 +66,8 @@ def view_page(
         Whether it exchanges messages with the page that shows it in a frame.
     packages
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
+    beside
+        Further robots in the scene, each with its configuration or with those at the times of the recording.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
@@ -76,6 +80,7 @@ def view_page(
         "name": robot.name,
         "source": _source(robot),
         "scene": scene,
+        "beside": add_beside(scene, beside, packages),
         "notes": bodies.notes,
         "frames": [robot.frame_names.index(link) for link in scene["links"]],
         "frameNames": robot.frame_names,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
 import xarray
+from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.simulation.metrics import run_robot
@@ -13,6 +15,7 @@ from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import last_finite
 from chasles.visual.summary import by_run, require_run, run_labels
+from chasles.visual.view.beside import Beside
 from chasles.visual.view.views import Notebook, Viewed, frame_count, shown
 
 
@@ -25,6 +28,7 @@ def run_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
+    beside: Sequence[xarray.Dataset] = (),
 ) -> Viewed:
     """Play a simulation; see `Run.view`."""
     require_run(run)
@@ -46,3 +50,12 @@ def run_view(
         packages=packages,
         recording={"times": times[frames], "runs": runs},
     )
+
+
+def _sampled(run: xarray.Dataset, times: NDArray[np.float64]) -> Beside:
+    """Return the robot of another run, with its first motion at some times."""
+    require_run(run)
+    robot = run_robot(run)
+    q = last_finite(by_run(run, "q")[:1], robot.neutral)[0]
+    own = np.asarray(run["time"].values, dtype=np.float64)
+    return robot, q[np.minimum(np.searchsorted(own, times), len(own) - 1)]

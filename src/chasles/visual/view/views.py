@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -41,10 +42,13 @@ def robot_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
+    beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
-    return shown(robot, start, path, title, browser, notebook, packages=packages)
+    pairs = [other if isinstance(other, tuple) else (other, other.home) for other in beside]
+    others = [(other, reals(at, f"beside[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
+    return shown(robot, start, path, title, browser, notebook, packages=packages, beside=others)
 
 
 @verbs.view.register(Solution)

@@ -26,6 +26,9 @@ class Player {
     this.select(0, false);
   }
 
+  /** Part of the duration that has passed. */
+  get share() { return (this.time - this.times[0]) / (this.times[this.times.length - 1] - this.times[0] || 1); }
+
   /** Configurations of the other runs. */
   get ghosts() { return this.together && this.time !== undefined ? this.others.map(run => this.at(this.time, run)) : []; }
 

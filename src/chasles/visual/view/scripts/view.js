@@ -64,9 +64,12 @@ class LiveScene extends RobotScene {
 }
 
 class ViewPage {
-  /** @param {any} data @param {Mechanism} mechanism */
-  constructor(data, mechanism) {
+  /** @param {any} data @param {Mechanism} mechanism @param {ChaslesProgram[]} besides */
+  constructor(data, mechanism, besides = []) {
     this.data = data;
+    /** @type {ChaslesProgram[]} Kernels of further robots. */
+    this.besides = besides;
+    this.sideBySide = true;
     this.mechanism = mechanism;
     /** @type {string} Frame along whose axes the handles stand: world, tool or the number of a frame. */
     this.frame = "world";
@@ -97,6 +100,10 @@ class ViewPage {
     this.chooseTheme();
     this.show(this.q);
     if (data.ghosts.length) document.querySelector(".panels").prepend(this.configurations());
+    this.scene?.unpacked.then(() => this.refresh());
+    if (besides.length) document.querySelector(".panels").prepend(section("Robots", true,
+      make("p", { class: "quiet" }, [data.name, ...data.beside.map(other => other.name)].join(", ")),
+      checkbox("side by side", true, on => { this.sideBySide = on; this.refresh(); })));
     if (data.recording) this.playMotion(data.recording);
     if (data.live) this.link = new LiveLink(this);
     if (data.framed && window.parent !== window) this.link = new FrameLink(this);
@@ -209,7 +216,23 @@ class ViewPage {
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
     scene.ghosts = this.ghostConfigurations.map((other, k) =>
       ({ places: mechanism.places(other) ?? places, color: GHOST_COLORS[k % GHOST_COLORS.length], alpha: 0.28 }));
+    scene.beside = this.besides.map((program, k) => this.besidePlaces(program, k)).filter(Boolean);
     scene.draw();
+  }
+
+  /** Solids and poses of a further robot: at its own configuration, or that of its motion at the time that is played. @param {ChaslesProgram} program @param {number} k */
+  besidePlaces(program, k) {
+    const { q, nq, frames, shift, shapes } = this.data.beside[k], count = q.length / nq, { player, scene } = this;
+    const share = player && player.time !== undefined ? player.share : 0, at = Math.round(share * (count - 1));
+    const T = program.run("frames", { q: q.slice(at * nq, (at + 1) * nq) }).T_world_frames;
+    if (!T.every(Number.isFinite)) return null;
+    const places = frames.map(frame => {
+      const place = Matrix.fromRows(T, 16 * frame);
+      if (this.sideBySide) for (let i = 0; i < 3; i++) place[12 + i] += shift[i];
+      return place;
+    });
+    const { solid, clear } = scene.solidsOf(shapes, `beside ${k}`);
+    return { parts: [...solid, ...clear], places };
   }
 
   /** @param {ArrayLike<number>} T */
@@ -232,7 +255,7 @@ class ViewPage {
       make("button", { type: "button", onclick: () => look(azimuth, elevation) }, name));
     const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.resetCamera(); this.refresh(); } }, "whole");
     const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "picture");
-    const kinds = Object.keys(this.data.scene.bodies), bodies = choice("Bodies", [...kinds, "drawn"].map(kind => [kind, BODIES[kind]]), kind => this.scene.show(kind));
+    const kinds = Object.keys(this.data.scene.bodies).filter(kind => kind in BODIES), bodies = choice("Bodies", [...kinds, "drawn"].map(kind => [kind, BODIES[kind]]), kind => this.scene.show(kind));
     if (!kinds.includes("visual")) bodies.querySelector("select").value = "drawn";
     document.querySelector(".cameras").append(...buttons, whole, picture, ...(kinds.length ? [bodies] : []));
   }
@@ -279,7 +302,8 @@ async function openPage() {
   try {
     const data = JSON.parse(document.getElementById("data").textContent);
     const program = await ChaslesProgram.load(await inflated(data.module));
-    return new ViewPage(data, new Mechanism(data, program));
+    const besides = await Promise.all(data.beside.map(async other => ChaslesProgram.load(await inflated(other.module))));
+    return new ViewPage(data, new Mechanism(data, program), besides);
   } catch (error) {
     notice.textContent = `This page cannot show its robot: ${/** @type {Error} */ (error).message}. It needs a browser of 2023 or later with WebAssembly.`;
     throw error;

@@ -1,0 +1,71 @@
+"""Further robots in the scene of a page: their shapes, their bodies and a kernel for their poses."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.engine.kernels import Kernel
+from chasles.engine.targets.wasm import lower
+from chasles.robot import Robot
+from chasles.visual.bodies import Packages, robot_bodies
+from chasles.visual.scene import bodies_data, still_scene
+
+_MOST_TRIANGLES = 20_000
+
+#: A robot with its configuration (nq,), or with configurations (k, nq) at the times of the page's recording.
+Beside = tuple[Robot, NDArray[np.float64]]
+
+
+def add_beside(
+    scene: dict[str, Any], others: Sequence[Beside], packages: Packages | None = None
+) -> list[dict[str, Any]]:
+    """Add the bodies of further robots to a scene, and return their data, ready for JSON.
+
+    Parameters
+    ----------
+    scene
+        Data of the page's own robot, as of `still_scene`, with its bodies; it grows to contain all robots.
+    others
+        Further robots.
+    packages
+        Folders of packages of meshes, by name.
+
+    Returns
+    -------
+    list of dict
+        For each robot its name, drawn shapes, the key of its bodies, place beside the first robot, configurations and
+        a module with the kernel ``frames``.
+    """
+    described = []
+    place = 0.5 * scene["extent"]
+    for k, (robot, q) in enumerate(others):
+        bodies = robot_bodies(robot.description, packages=packages, most=_MOST_TRIANGLES)
+        own = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
+        found = bodies_data(robot, bodies, own["links"], ("visual",), packages).get("visual")
+        if found is not None:
+            scene["bodies"][f"beside {k}"] = found
+        shift = place + 0.5 * own["extent"]
+        place = shift + 0.5 * own["extent"]
+        scene["ground"] = min(scene["ground"], own["ground"])
+        frames = lower({"frames": Kernel(robot.frame_poses.program, "map")})
+        described.append(
+            {
+                "name": robot.name,
+                "shapes": own["shapes"],
+                "frames": [robot.frame_names.index(link) for link in own["links"]],
+                "shift": [0.0, float(shift), 0.0],
+                "nq": robot.nq,
+                "q": np.ravel(q).tolist(),
+                "module": base64.b64encode(gzip.compress(frames.binary, mtime=0)).decode("ascii"),
+            }
+        )
+    if described:
+        scene["middle"][1] += 0.5 * (place - 0.5 * scene["extent"])
+        scene["extent"] = float(scene["extent"] + 0.6 * (place - 0.5 * scene["extent"]))
+    return described
