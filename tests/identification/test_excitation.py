@@ -33,8 +33,11 @@ def test_gradients_agree_with_differences(stage: str, shape: SplineShape | None)
     assert abs(own._cost(x, stage)[1] @ d - slope) < 1e-5 * abs(slope)
 
 
-def test_fourier_motion_is_periodic_at_rest_at_its_ends_and_has_exact_derivatives() -> None:
-    motion = ch.excite(ARM, period=6.0, repetitions=2, starts=1, iterations=20).motion
+def test_fourier_motion_is_periodic_at_rest_at_its_ends_and_has_exact_derivatives(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    motion = ch.excite(ARM, period=6.0, repetitions=2, starts=1, iterations=20, progress=True).motion
+    assert "planning" in capfd.readouterr().err
     t = np.linspace(0.0, 6.0, 50)
     for part, next_period in zip(motion(t), motion(t + 6.0), strict=True):
         assert np.allclose(part, next_period, atol=1e-9)
@@ -134,6 +137,7 @@ def test_command_writes_a_file_that_a_controller_can_follow(tmp_path: Path) -> N
         application, ["excite", "planar2r", "--out", str(out), "--period", "5", "--repetitions", "1", *words]
     )
     assert answer.exit_code == 0, answer.output
+    assert answer.stderr == ""
     rows = np.loadtxt(out, delimiter=",", skiprows=1)
     assert rows.shape == (501, 7)
     assert np.abs(np.gradient(rows[:, 1], rows[:, 0])[1:-1] - rows[1:-1, 3]).max() < 0.02 * np.abs(rows[:, 3]).max()

@@ -26,12 +26,14 @@ def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path) -> None:
+def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.cli.commands.identify.is_watched", lambda: True)
     out, page = tmp_path / "identified.toml", tmp_path / "page.html"
     words = ["identify", str(log_file), "--robot", "planar2r", "--out", str(out), "--report", str(page)]
     answer = CliRunner().invoke(application, words)
     assert answer.exit_code == 0, answer.output
-    assert "joint1" in answer.output
+    assert "identifying" in answer.stderr
+    assert "joint1" in answer.stdout
     text = page.read_text(encoding="utf-8")
     for part in ("Prediction of unseen data", "95 % interval", "link2.mx", "Friction", "Recommendations"):
         assert part in text
@@ -49,6 +51,7 @@ def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path) -> None:
 
 def test_json(log_file: Path) -> None:
     answer = CliRunner().invoke(application, ["identify", str(log_file), "-r", "planar2r", "--json"])
+    assert answer.stderr == ""
     facts = json.loads(answer.output)
     assert facts["columns"]["q"] == ["q1", "q2"]
     assert all(p["interval"][0] < p["value"] < p["interval"][1] for p in facts["parameters"])

@@ -97,7 +97,8 @@ def test_nothing_carried_is_said() -> None:
         identify_payload(ARM, {"t": T, "q": Q, "tau": empty})
 
 
-def test_command(tmp_path: Path) -> None:
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.cli.commands.payload.is_watched", lambda: True)
     data, model, out = tmp_path / "log.csv", tmp_path / "arm.toml", tmp_path / "loaded.toml"
     noisy = log(0)
     names = ",".join(["t", *(f"q{k}" for k in range(1, 8)), *(f"tau{k}" for k in range(1, 8))])
@@ -105,5 +106,6 @@ def test_command(tmp_path: Path) -> None:
     model.write_text(ARM.to_toml())
     answer = CliRunner().invoke(application, ["payload", str(data), "--robot", str(model), "--out", str(out)])
     assert answer.exit_code == 0, answer.output
-    assert "mass 1." in answer.output
+    assert "identifying" in answer.stderr
+    assert "mass 1." in answer.stdout
     assert abs(ch.load(out).description.payload.mass - MASS) < 0.1

@@ -18,6 +18,7 @@ from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import HalfSpace
 from chasles.mechanics.base_parameters import BaseParameters
+from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
@@ -83,6 +84,7 @@ def excite(
     starts: int = 3,
     iterations: int = 300,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> Excitation:
     """Plan a periodic motion that excites a robot's base parameters, within all its limits.
 
@@ -117,6 +119,8 @@ def excite(
         Largest number of iterations from each start, for each of the two stages.
     seed
         Seed of the random starts.
+    progress
+        Whether to show a progress bar over the starts; by default on a terminal.
 
     Raises
     ------
@@ -143,7 +147,8 @@ def excite(
     rng = np.random.default_rng(seed)
     best: tuple[float, FloatArray] | None = None
     most = whole_number(iterations, "iterations", 1, 100_000)
-    for _ in range(whole_number(starts, "starts", 1, 1000)):
+    attempts = range(whole_number(starts, "starts", 1, 1000))
+    for _ in with_progress(attempts, "planning", show=is_watched() if progress is None else progress):
         found = problem.optimized(problem.random_start(rng), kind, most)
         if found is not None:
             score = problem.score(found, kind)

@@ -15,6 +15,7 @@ from chasles.cli.output import add_row, number, results, say, show_json, table
 from chasles.cli.values import numbers
 from chasles.errors import ArgumentError, writing
 from chasles.identification import Identification, Log, identify
+from chasles.progress import is_watched, progress_bar
 from chasles.robot import Robot, load
 
 RobotOption = Annotated[
@@ -73,9 +74,13 @@ def identify_command(
             raise ArgumentError(f"{path} cannot be written: its folder does not exist")
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
         raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
-    own = read_log(log, arm, columns, unit, sample_period, reductions)
-    second = None if unseen is None else read_log([unseen], arm, columns, unit, sample_period, reductions)
-    result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
+    with progress_bar("identifying", 3, show=is_watched()) as advance:
+        own = read_log(log, arm, columns, unit, sample_period, reductions)
+        advance(1)
+        second = None if unseen is None else read_log([unseen], arm, columns, unit, sample_period, reductions)
+        advance(1)
+        result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
+        advance(1)
     if as_json:
         show_json(_facts(result))
     else:

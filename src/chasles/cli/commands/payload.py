@@ -19,6 +19,7 @@ from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
 from chasles.errors import ArgumentError, writing
 from chasles.identification import identify_payload
+from chasles.progress import is_watched, progress_bar
 from chasles.robot import load
 
 
@@ -52,9 +53,11 @@ def payload_command(
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
         raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
     arm = load(robot)
-    found = identify_payload(
-        arm, read_log(log, arm, columns, unit, sample_period, reductions), frame=frame, cutoff=cutoff
-    )
+    with progress_bar("identifying", 2, show=is_watched()) as advance:
+        own = read_log(log, arm, columns, unit, sample_period, reductions)
+        advance(1)
+        found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
+        advance(1)
     if as_json:
         facts = {
             "frame": found.frame,
