@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,12 +46,24 @@ def test_law_is_the_same_step_by_step() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_c_code_compiles(tmp_path: Path) -> None:
-    source, header = MomentumObserver(ARM, bandwidth=30.0, period=PERIOD).law.to_c()
+def test_c_code_does_step_by_step_what_python_does(tmp_path: Path) -> None:
+    observer = MomentumObserver(ARM, bandwidth=30.0, period=PERIOD)
+    source, header = observer.law.to_c()
     (tmp_path / "momentum_observer.c").write_text(source)
     (tmp_path / "momentum_observer.h").write_text(header)
-    words = ["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "momentum_observer.c", "-o", "o.o"]
-    subprocess.run(words, cwd=tmp_path, check=True)
+    flags = ["-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, "momentum_observer.c", "-o", "observer.so", "-lm"], cwd=tmp_path, check=True)
+    step = ctypes.CDLL(str(tmp_path / "observer.so")).momentum_observer
+    push = np.where(T[:, None] > 1.0, [3.0, -1.0], 0.0)
+    tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) - push
+    integral, residual, found = observer.start(Q[0], QD[0]), np.full(2, np.nan), []
+    for row in zip(Q, QD, tau, strict=True):
+        arrays = (integral, *map(np.ascontiguousarray, row), integral, residual)
+        step(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        found.append(residual.copy())
+    expected = observer.residuals(Q, QD, tau)
+    assert np.abs(expected).max() > 2.0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.9, 0.99])
