@@ -50,6 +50,14 @@ def value_of(value: Any, numbers: dict[Any, float]) -> Any:
     return float(value.subs(numbers)) if isinstance(value, sympy.Basic) else value
 
 
+@pytest.mark.parametrize("row", [{"a": l1}, {"mass": m1 * l1}, {"center_of_mass": [0.0, l1, 0.0]}])
+def test_a_robot_of_numbers_names_the_one_that_takes_symbols(row: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match=r"DH row 2: .* is .*l1.*ch\.SymbolicRobot\.from_dh"):
+        ch.Robot.from_dh([{"a": sympy.pi}, row])
+    with pytest.raises(ModelError, match=r"^gravity is .*ch\.SymbolicRobot\.from_dh"):
+        ch.Robot.from_dh([{"a": 1.0}], gravity=[0.0, -g, 0.0])
+
+
 def test_bad_input_is_answered() -> None:
     with pytest.raises(ModelError, match="DH row 2: with symbols in the modified convention"):
         ch.SymbolicRobot.from_dh([{"a": l1}, {"alpha": r1, "theta": r2}], convention="modified")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from chasles.errors import ModelError, import_extra
+from chasles.model.formats.dh import is_symbolic
 from chasles.robot import Robot
 
 LINK_KEYS = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "inertia"}
@@ -71,22 +72,22 @@ class SymbolicRobot:
         def stand_in(value: Any) -> Any:
             if np.iterable(value) and not isinstance(value, str | Mapping):
                 return [stand_in(part) for part in value]
-            return float(generator.uniform(0.2, 1.0)) if _is_symbolic(value) else value
+            return float(generator.uniform(0.2, 1.0)) if is_symbolic(value) else value
 
         table = [{key: stand_in(value) for key, value in row.items()} for row in rows]
         robot = Robot.from_dh(table, convention=convention, gravity=stand_in(list(gravity)), name=name, check=False)
         values: dict[str, Any] = {}
         for index, (row, joint) in enumerate(zip(rows, robot.description.joints, strict=True), start=1):
-            values |= {f"joints.{joint.name}.{key}": row[key] for key in JOINT_KEYS if _is_symbolic(row.get(key))}
+            values |= {f"joints.{joint.name}.{key}": row[key] for key in JOINT_KEYS if is_symbolic(row.get(key))}
             for key in LINK_KEYS:
-                if key in row and _is_symbolic(row[key]):
+                if key in row and is_symbolic(row[key]):
                     values[f"links.{joint.child}.{key}"] = _matrix(row[key]) if key == "inertia" else row[key]
-            if any(_is_symbolic(row.get(key)) for key in GEOMETRY_KEYS):
+            if any(is_symbolic(row.get(key)) for key in GEOMETRY_KEYS):
                 try:
                     values |= _placements(row, f"joints.{joint.name}", convention == "modified")
                 except ModelError as error:
                     raise ModelError(f"DH row {index}: {error}") from None
-        if _is_symbolic(gravity):
+        if is_symbolic(gravity):
             values["gravity"] = list(gravity)
         return cls(robot, values)
 
@@ -116,13 +117,6 @@ class SymbolicRobot:
         return (
             f"<SymbolicRobot '{self._robot.name}': {self.n} joints, symbols in {', '.join(self._values) or 'nothing'}>"
         )
-
-
-def _is_symbolic(value: Any) -> bool:
-    """Whether a value, or a part of it, has free symbols."""
-    if getattr(value, "free_symbols", None):
-        return True
-    return np.iterable(value) and not isinstance(value, str | Mapping) and any(_is_symbolic(part) for part in value)
 
 
 def _matrix(inertia: Any) -> list[list[Any]]:

@@ -100,10 +100,13 @@ def from_dh(
     """
     if convention not in ("standard", "modified"):
         raise ModelError(f"the DH convention must be 'standard' or 'modified', not {shortened(convention)}")
+    _require_numbers(gravity, "gravity")
     links, joints = [Link(f"{link_prefix}0")], []
     for index, row in enumerate(_as_rows(rows), start=1):
         with naming(f"DH row {index}"):
             check_keys(row, ROW_KEYS, "a row")
+            for key, value in row.items():
+                _require_numbers(value, key)
             links.append(Link(f"{link_prefix}{index}", inertia_columns(row)))
             joints.append(_joint(row, convention, f"joint{index}", links[-2].name, links[-1].name))
     description = Description(
@@ -126,6 +129,25 @@ def with_tool(frames: Sequence[Frame], tool: ArrayLike | str | None, link: str) 
     if isinstance(tool, str):
         return tuple(frames)
     return (Frame("tool", link, np.eye(4) if tool is None else np.asarray(tool)), *frames)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Return whether a value, or a part of it, has free SymPy symbols.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> is_symbolic([0.0, sympy.Symbol("l1")]), is_symbolic([0.0, sympy.pi / 2])
+    (True, False)
+    """
+    if getattr(value, "free_symbols", None):
+        return True
+    return np.iterable(value) and not isinstance(value, str | Mapping) and any(is_symbolic(part) for part in value)
+
+
+def _require_numbers(value: Any, name: str) -> None:
+    if is_symbolic(value):
+        raise ModelError(f"{name} is {value}; a Robot needs numbers, ch.SymbolicRobot.from_dh takes symbols")
 
 
 def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
