@@ -2,7 +2,7 @@
 
 A scan has one run a lane; a recursion along one motion would leave all lanes but one idle. Here the lanes are the
 columns of matrices instead, and a single recursion keeps them busy: it takes a seventh of the time of a traced scan (14
-states, 7 inputs), and compiles in an eighth. Regulators, Gaussian regulators and Kalman filters use it.
+states, 7 inputs). Regulators, Gaussian regulators and Kalman filters use it.
 
 With the joined matrix [B A], the weights W of (u, x) and the cost-to-go P, one step backward is one symmetric matrix
 
