@@ -12,6 +12,7 @@ import pytest
 import chasles as ch
 from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from chasles.model import Description, Link
+from chasles.visual.encoding import with_still
 from chasles.visual.vector_figures import numbers
 
 pytest.importorskip("matplotlib")
@@ -149,6 +150,8 @@ def test_figures_remain_in_exported_notebooks_and_pickle(run: Any) -> None:
     bundle = figure._repr_mimebundle_()
     assert bundle["image/svg+xml"].startswith("<?xml")
     assert "application/vnd.plotly.v1+json" in bundle
+    online = with_still("<p>Plotly</p>", bundle["image/svg+xml"])
+    assert online.index("<svg") < online.index("<p>Plotly</p>") < online.index(".main-svg")
     assert len(pickle.loads(pickle.dumps(figure)).data) == len(figure.data)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import uuid
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -79,13 +80,31 @@ def _figure_class(plotly_figure: type) -> Any:
             bundle = dict(super()._repr_mimebundle_(*arguments, **options) or {})
             bundle.setdefault("application/vnd.plotly.v1+json", self.to_plotly_json())
             with suppress(MissingExtraError):
-                bundle.setdefault("image/svg+xml", svg(self))
+                bundle["image/svg+xml"] = svg(self)
             return bundle
+
+        def _repr_html_(self) -> str:
+            element = str(super()._repr_html_())
+            with suppress(MissingExtraError):
+                return with_still(element, svg(self))
+            return element
 
         def __reduce__(self) -> Any:
             return as_plotly, (self.to_dict(),)
 
     return Figure
+
+
+def with_still(element: str, still: str) -> str:
+    """Return an element with a picture that stands in its place until Plotly has drawn the figure."""
+    key = f"still-{uuid.uuid4().hex}"
+    picture = still[still.index("<svg") :]
+    script = (
+        f'(() => {{ const look = setInterval(() => {{ const still = document.getElementById("{key}"); '
+        'if (still && !still.parentElement.querySelector(".main-svg")) return; '
+        "still?.remove(); clearInterval(look); }, 200); })();"
+    )
+    return f'<div><div id="{key}">{picture}</div>{element}<script>{script}</script></div>'
 
 
 def shown_unit(unit: str) -> str:
