@@ -7,12 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.identification.synthetic_logs import Motion, coloured_noise, coverage, fourier_motion, real_planar, table
 
 import chasles as ch
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification import Identification, choose_cutoff, filtered_signals, gains_from_payload, shipped_log
 from chasles.identification.friction import ALWAYS
+
+FloatArray = NDArray[np.float64]
 
 ARM = ch.load("planar2r")
 REAL = real_planar()
@@ -62,6 +65,30 @@ def test_the_summary_has_a_line_for_each_joint(result: Identification) -> None:
         assert line.split()[3] == f"{prediction.relative()[k]:.1%}"
     assert "RMS effort while moving" in units
     assert repr(result).startswith("<Identification of 'planar2r': ")
+
+
+def clipped(level: float) -> dict[str, FloatArray]:
+    """Log whose first joint's effort is cut off at a share of its largest value."""
+    limit = level * np.abs(TAU[:, 0]).max()
+    tau = TAU + coloured_noise(TAU.shape, 0.05, 0.5, 0)
+    return table(MOTION, np.clip(tau, [-limit, -np.inf], [limit, np.inf]))
+
+
+def test_saturated_samples_are_left_out_of_the_fit_and_of_its_judgement() -> None:
+    """With them the error would be 0.86 N·m at 90 %, and the fit would be refused at 85 %."""
+    for level, largest in ((0.9, 0.1), (0.85, 0.1)):
+        found = ch.identify(ARM, clipped(level))
+        error = np.asarray(found.model.inverse_dynamics(MOTION.q, MOTION.qd, MOTION.qdd)) - TAU
+        assert error.std(axis=0).max() < largest
+        assert "joint1' stays at" in found.summary()
+        assert "left out of the fit" in found.summary()
+
+
+def test_a_log_that_saturates_most_of_the_time_is_refused() -> None:
+    with pytest.raises(
+        IdentificationError, match=r"effort of 'joint1' saturates in or near \d+% of the fitted samples"
+    ):
+        ch.identify(ARM, clipped(0.6), check=False)
 
 
 def test_measured_velocities_are_used_if_they_carry_less_noise_than_differences() -> None:

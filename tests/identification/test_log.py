@@ -178,6 +178,20 @@ def test_jumps_in_time_part_the_log() -> None:
     assert abs(log.duration - 9.97) < 1e-6
 
 
+def test_samples_at_a_known_effort_limit_are_saturated_and_efforts_beyond_it_are_not() -> None:
+    limit = 0.9 * np.abs(TAU[:, 0]).max()
+    rows = [{"a": 0.5, "limits": {"effort": limit}}, {"a": 0.5}]
+    arm = ch.Robot.from_dh(rows, check=False)
+    noise = 1e-4 * limit * np.random.default_rng(0).random(len(TAU))  # a plateau that no two samples share
+    cut = np.sign(TAU[:, 0]) * np.minimum(np.abs(TAU[:, 0]), limit - noise)
+    log = ch.Log({"t": MOTION.t, "q": MOTION.q, "tau": np.stack([cut, TAU[:, 1]], axis=1)}, arm)
+    beyond = np.abs(TAU[:, 0]) > limit
+    assert log.saturated[beyond, 0].all()
+    assert log.saturated[:, 0].sum() < 1.1 * beyond.sum()
+    assert not log.saturated[:, 1].any()
+    assert not ch.Log({"t": MOTION.t, "q": MOTION.q, "tau": TAU}, arm).saturated.any()
+
+
 def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
     q, tau = MOTION.q.copy(), TAU.copy()
     q[[10, 500]] = np.nan

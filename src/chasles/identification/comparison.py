@@ -20,11 +20,14 @@ class Prediction:
         Shape (k, n), N·m.
     moving
         Whether each joint moved, shape (k, n).
+    saturated
+        Samples that do not count because their effort saturated, shape (k, n); default none.
     """
 
     predicted: FloatArray
     measured: FloatArray
     moving: NDArray[np.bool_]
+    saturated: NDArray[np.bool_] | None = None
 
     def rms(self, which: str = "moving") -> FloatArray:
         """Root mean square error of each joint, shape (n,), N·m; NaN where no sample is of the kind.
@@ -50,7 +53,8 @@ class Prediction:
             return self.rms(which) / np.sqrt(self._mean(self.measured**2, which))
 
     def _rows(self, which: str) -> NDArray[np.bool_]:
-        return {"moving": self.moving, "resting": ~self.moving, "all": np.ones_like(self.moving)}[which]
+        rows = {"moving": self.moving, "resting": ~self.moving, "all": np.ones_like(self.moving)}[which]
+        return rows if self.saturated is None else rows & ~self.saturated
 
     def _mean(self, values: FloatArray, which: str) -> FloatArray:
         rows = self._rows(which)

@@ -81,7 +81,8 @@ def wrong_friction_signs(values: dict[str, float], errors: dict[str, float], nam
 def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
     return replace(
         signals, time=signals.time[rows], q=signals.q[rows], qd=signals.qd[rows], qdd=signals.qdd[rows],
-        effort=signals.effort[rows], moving=signals.moving[rows], segments=(slice(0, len(rows)),),
+        effort=signals.effort[rows], moving=signals.moving[rows],
+        saturated=signals.saturated[rows], segments=(slice(0, len(rows)),),
         cutoff=replace(signals.cutoff, frequency=1.0 / signals.period),
     )  # fmt: skip
 

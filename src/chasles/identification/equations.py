@@ -89,8 +89,8 @@ class Equations:
         Filtered columns of the inertial unknowns at the kept samples, shape (k, n, inertial).
     effort
         Filtered efforts, shape (k, n).
-    moving
-        Shape (k, n).
+    moving, saturated
+        Shapes (k, n).
     segments
         Slices of the kept samples without gaps.
     hours
@@ -109,7 +109,7 @@ class Equations:
         self._raw = np.asarray(robot.torque_regressor(signals.q, signals.qd, signals.qdd, columns=columns))
         self.columns = signals.filter(self._raw)[self.kept]
         self.effort = signals.effort[self.kept]
-        self.moving = signals.moving[self.kept]
+        self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]
         ends = [int(np.searchsorted(self.kept, part.stop)) for part in signals.segments]
         starts = [int(np.searchsorted(self.kept, part.start)) for part in signals.segments]
         self.segments = tuple(slice(a, b) for a, b in zip(starts, ends, strict=True) if b > a)

@@ -73,7 +73,9 @@ class Signals:
     time, q, qd, qdd, effort
         Shapes (k,) and (k, n).
     moving
-        Whether each joint moves, shape (k, n), or rests: slower than 2 % of its largest speed.
+        Whether each joint moves, shape (k, n), or rests: slower than 2 % of its largest speed. False where saturated.
+    saturated
+        Whether saturated efforts are within a period of the cut-off frequency, shape (k, n).
     segments
         Slices without gaps.
     period
@@ -93,6 +95,7 @@ class Signals:
     qdd: FloatArray
     effort: FloatArray
     moving: NDArray[np.bool_]
+    saturated: NDArray[np.bool_]
     segments: tuple[slice, ...]
     period: float
     cutoff: Cutoff
@@ -134,7 +137,8 @@ class Signals:
         own = slice(start, stop)
         return replace(
             self, time=self.time[own], q=self.q[own], qd=self.qd[own], qdd=self.qdd[own], effort=self.effort[own],
-            moving=self.moving[own], segments=tuple(slice(a, b) for a, b in ends if b - a >= 2),
+            moving=self.moving[own], saturated=self.saturated[own],
+            segments=tuple(slice(a, b) for a, b in ends if b - a >= 2),
         )  # fmt: skip
 
 
@@ -171,6 +175,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     parts, step = _grids(log, chosen.frequency)
     measured = log.qd is not None and _prefers_measured(log, chosen.frequency)
     q, effort = (_filtered(log, block, chosen.frequency) for block in (log.q, log.effort))
+    saturated = np.concatenate([_saturated(log, part, grid[::step], chosen.frequency) for part, grid in parts])
     rates = _filtered(log, log.qd, chosen.frequency) if measured and log.qd is not None else None
     blocks: list[tuple[FloatArray, ...]] = []
     noise = np.zeros(log.n)
@@ -187,7 +192,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     fastest = np.abs(velocity).max(axis=0)
     return Signals(
         time, position, velocity, acceleration, efforts,
-        moving=np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12),
+        moving=(np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12)) & ~saturated, saturated=saturated,
         segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
         period=step * log.sample_period, cutoff=chosen, noise=noise,
         derivative="measured velocities" if measured else "positions",
@@ -228,6 +233,16 @@ def _filtered(log: Log, values: FloatArray, cutoff: float) -> list[FloatArray]:
         _low_pass(_regular(log.time[part], values[part], grid), cutoff, 1.0 / log.sample_period)[::step]
         for part, grid in grids
     ]
+
+
+def _saturated(log: Log, part: slice, times: FloatArray, cutoff: float) -> NDArray[np.bool_]:
+    """Whether a joint's effort saturates within the reach of the filter around these times, shape (times, n)."""
+    reach = 1.0 / cutoff if cutoff < HIGHEST / log.sample_period else log.sample_period
+    found = np.zeros((len(times), log.n), dtype=bool)
+    for joint in np.flatnonzero(log.saturated[part].any(axis=0)):
+        there = log.time[part][log.saturated[part, joint]]
+        found[:, joint] = np.searchsorted(there, times + reach) > np.searchsorted(there, times - reach)
+    return found
 
 
 def choose_cutoff(log: Log) -> Cutoff:

@@ -29,6 +29,9 @@ PRIOR_WEIGHT = 10.0
 """Factor on the covariance beside which consistent bodies shall resemble the prior's."""
 LEAST_ROWS = 2.0
 """Samples of all joints that each unknown needs."""
+MOST_SATURATED = 0.8
+"""Share of saturated samples, with those that the filter mixes with them, above which a joint's effort says too little.
+"""
 
 
 def identify(
@@ -114,6 +117,8 @@ def identify(
         if one is not None:
             _require_fitting(robot, one, check)
     train, test = _signals(own, second, share, cutoff)
+    for part, signals in (("fitted", train), ("unseen", test)):
+        _require_unsaturated(part, signals, robot.velocity_names)
     still = resting_joints(train, robot.velocity_names)
     if still:
         place = float(train.q[:, robot.velocity_names.index(still[0])].mean())
@@ -180,6 +185,16 @@ def _require_fitting(robot: Robot, log: Log, check: bool) -> None:
         )
     if not log.measured.any():
         raise IdentificationError("no effort varies in this log: torques or currents are needed")
+
+
+def _require_unsaturated(part: str, signals: Signals, names: Sequence[str]) -> None:
+    shares = signals.saturated.mean(axis=0)
+    joint = int(np.argmax(shares))
+    if shares[joint] > MOST_SATURATED:
+        raise IdentificationError(
+            f"the effort of '{names[joint]}' saturates in or near {shares[joint]:.0%} of the {part} samples; too few "
+            "are left. Move slower or carry less; if the robot's effort limit is wrong, correct it"
+        )
 
 
 def _signals(own: Log, second: Log | None, share: float, cutoff: float | None) -> tuple[Signals, Signals]:
@@ -272,7 +287,10 @@ def _predictions(
 
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
     torques = {"prior": prior, "least squares": of(found.values), "model": of(model_values)}
-    return {(name, part): Prediction(torque, equations.effort, equations.moving) for name, torque in torques.items()}
+    return {
+        (name, part): Prediction(torque, equations.effort, equations.moving, equations.saturated)
+        for name, torque in torques.items()
+    }
 
 
 def _columns(found: Estimate, equations: Equations) -> FloatArray:

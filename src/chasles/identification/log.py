@@ -74,6 +74,9 @@ class Log:
         unless `motor_from_joint` couples joints.
     measured
         Whether the effort of each joint was measured, shape (n,).
+    saturated
+        Whether each effort is at its limit, or on a plateau at the joint's extreme value, shape (k, n). The fit leaves
+        these samples out: the torque that the motion needed may be larger.
     findings
         Sentences about what was noticed.
     contradictions
@@ -148,6 +151,7 @@ class Log:
         self.time, self.q, self.qd, self.effort = inspection.recording
         self.segments: tuple[slice, ...] = inspection.segments
         self.measured = inspection.measured
+        self.saturated = inspection.saturated
         self.findings: tuple[str, ...] = inspection.findings
         self.contradictions: tuple[str, ...] = inspection.contradictions
 
@@ -185,6 +189,7 @@ class Log:
     def _part(self, start: int, stop: int) -> Self:
         part = copy.copy(self)
         part.time, part.q, part.effort = self.time[start:stop], self.q[start:stop], self.effort[start:stop]
+        part.saturated = self.saturated[start:stop]
         part.qd = None if self.qd is None else self.qd[start:stop]
         ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
         part.segments = tuple(slice(a, b) for a, b in ends if b - a > 1)

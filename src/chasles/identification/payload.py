@@ -173,7 +173,7 @@ def identify_payload(
     offsets[:, range(robot.n), range(robot.n)] = 1.0
     A = np.concatenate([W, offsets], axis=2)
     prior = Prior(np.zeros(10 + robot.n), np.concatenate([WIDEST, np.abs(y).max() + np.ones(robot.n)]))
-    used = np.broadcast_to(own.measured, y.shape).copy()
+    used = own.measured & ~signals.saturated[kept]
     deviations = y.std(axis=0) + 1e-9
     for _ in range(4):
         fit = weighted_fit(A, y, used, prior, deviations)

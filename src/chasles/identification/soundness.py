@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 GAP = 5.5
 """Steps of time longer than this many median ones part two segments."""
+AT_LIMIT = 0.999
+"""Share of the effort limit from which an effort that never exceeds it is saturated."""
 LEAST_SEGMENT = 8
 """Samples of the shortest segment that is kept."""
 JITTER = 0.1
@@ -41,6 +43,7 @@ class Inspection(NamedTuple):
     recording: Recording
     segments: tuple[slice, ...]
     measured: NDArray[np.bool_]
+    saturated: NDArray[np.bool_]
     findings: tuple[str, ...]
     contradictions: tuple[str, ...]
 
@@ -73,12 +76,12 @@ def inspect(recording: Recording, robot: Robot, *, unit_known: bool) -> Inspecti
     recording, segments = _segments(recording, findings)
     contradictions: list[str] = []
     recording = _units(recording, robot, unit_known, findings, contradictions)
-    measured = _efforts(recording, robot, findings)
+    measured, saturated = _efforts(recording, robot, findings)
     still = np.ptp(recording.q, axis=0) == 0.0
     if still.any():
         findings.append(f"position is constant: {_listed(names, still)}")
     recording = _velocities(recording, segments, names, findings, contradictions)
-    return Inspection(recording, segments, measured, tuple(findings), tuple(contradictions))
+    return Inspection(recording, segments, measured, saturated, tuple(findings), tuple(contradictions))
 
 
 def _complete_rows(recording: Recording, findings: list[str]) -> Recording:
@@ -196,24 +199,30 @@ def _units(
     return recording
 
 
-def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> NDArray[np.bool_]:
-    """Tell measured efforts from constant columns, and find saturation."""
+def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell measured efforts from constant columns, and find saturated samples: joints (n,) and samples (k, n)."""
     names, effort = robot.velocity_names, recording.effort
     constant = np.ptp(effort, axis=0) == 0.0
     if constant.any():
         findings.append(f"effort is constant, so it was not measured: {_listed(names, constant)}")
+    saturated = np.zeros(effort.shape, dtype=bool)
     for joint in np.flatnonzero(~constant):
-        column = effort[:, joint]
+        column, limit = effort[:, joint], robot.effort_limits[joint]
         for extreme in (column.max(), column.min()):
             there = column == extreme
-            if there.sum() >= 5 and (there[1:] & there[:-1]).sum() >= 3 and abs(extreme) > 0.5 * np.abs(column).max():
-                findings.append(
-                    f"effort of '{names[joint]}' stays at {extreme:.4g} in {int(there.sum())} samples: saturated"
-                )
+            if 0.0 < AT_LIMIT * limit <= abs(extreme) <= limit * (1.0 + 1e-9):
+                there = np.sign(extreme) * column >= AT_LIMIT * limit
+            elif there.sum() < 5 or (there[1:] & there[:-1]).sum() < 3 or abs(extreme) <= 0.5 * np.abs(column).max():
+                continue
+            saturated[there, joint] = True
+            findings.append(
+                f"effort of '{names[joint]}' stays at {extreme:.4g} in {int(there.sum())} samples: saturated; they and "
+                "those that the filter mixes with them are left out of the fit"
+            )
     over = (np.abs(effort).max(axis=0) > 1.05 * robot.effort_limits) & ~constant
     if over.any():
         findings.append(f"efforts exceed the model's limits, so their unit may not be N·m: {_listed(names, over)}")
-    return np.asarray(~constant)
+    return np.asarray(~constant), saturated
 
 
 def _velocities(
