@@ -80,20 +80,23 @@ def _logs() -> Iterator[tuple[str, ch.Log]]:
 
 
 def _errors(name: str, result: Identification) -> Table:
+    published = _published_tx40(result) if name == "TX40" else None
     table = Table(
         f"{name}: unseen second half, RMS error relative to the RMS effort of each joint while it moves",
-        ("joint", "RMS effort", "prior", "least squares", "model", "expected", "noise floor", "largest", "at rest"),
+        (
+            *("joint", "RMS effort", "prior", *(["published"] if published else []), "least squares", "model"),
+            *("expected", "noise floor", "largest", "at rest"),
+        ),
         notes=[*result.remarks, *(f"Warning: {text}" for text in result.warnings)],
     )
-    if name == "TX40":
-        table.notes.append(
-            f"Prior with the friction and rotor inertias that its source gives: {_published_tx40(result)}."
-        )
+    if published:
+        table.notes.append("Published: the prior with the friction and rotor inertias that the log's source gives.")
     found = {model: result.predictions[model, "unseen"] for model in ("prior", "least squares", "model")}
     with np.errstate(invalid="ignore", divide="ignore"):
         size = found["model"].rms() / found["model"].relative()
     for k, joint in enumerate(result.robot.velocity_names):
         shares = [found[model].relative()[k] for model in found]
+        shares[1:1] = published[k : k + 1] if published else []
         table.add(
             joint,
             f"{size[k]:.3g}",
@@ -136,7 +139,7 @@ def _mirrored(log: ch.Log) -> Table:
     return table
 
 
-def _published_tx40(result: Identification) -> str:
+def _published_tx40(result: Identification) -> list[float]:
     viscous, coulomb, rotor = TX40_PUBLISHED
     values = {f"joints.{name}.motor_inertia": own for name, own in zip(result.robot.joint_names, rotor, strict=True)}
     known = result.robot.with_friction(viscous=viscous, coulomb=coulomb, coulomb_velocity=0.05).with_values(values)
@@ -144,8 +147,7 @@ def _published_tx40(result: Identification) -> str:
     kept = signals.kept()
     tau = signals.filter(np.asarray(known.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[kept]
     measured, moving = signals.effort[kept], signals.moving[kept]
-    errors = [_rms((tau - measured)[m, k]) / _rms(measured[m, k]) for k, m in enumerate(moving.T)]
-    return ", ".join(f"{100 * error:.0f} %" for error in errors)
+    return [_rms((tau - measured)[m, k]) / _rms(measured[m, k]) for k, m in enumerate(moving.T)]
 
 
 def _rms(values: NDArray[np.float64]) -> float:
