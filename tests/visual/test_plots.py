@@ -160,5 +160,7 @@ def test_what_does_not_fit_is_said(arm: ch.Robot) -> None:
         arm.plot("reach")
     with pytest.raises(UnknownNameError, match="there is no plane 'xx'"):
         arm.plot(plane="xx")
+    with pytest.raises(ArgumentError, match=r"view\(q\) and picture\(path, q\) show the robot"):
+        arm.plot(arm.home)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="its workspace is one point"):
         ch.Robot(Description("stone", (Link("stone"),))).plot()

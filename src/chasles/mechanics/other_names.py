@@ -31,7 +31,6 @@ ROBOTICS_TOOLBOX = {
     "perturb": 'perturbed({"mass": 0.1}, seed=1)',
     "fdyn": "chasles.simulate(robot, controller, reference)",
     "teach": "view()",
-    "plot": "view() or picture(path, q)",
     "links": "description.links",
     "base": "with_tool(T) and attach(other)",
     "qlim": "lower_limits and upper_limits",

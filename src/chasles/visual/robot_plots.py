@@ -73,6 +73,8 @@ def robot_plot(
     >>> [trace.type for trace in ch.plot(arm, samples=500).data], [trace.type for trace in arm.plot(plane="xz").data]
     (['scatter3d'], ['heatmap'])
     """
+    if not isinstance(kind, str):
+        raise ArgumentError("plot takes a kind of plot; view(q) and picture(path, q) show the robot at a configuration")
     choice(kind, "kind", ("workspace", "manipulability"))
     if plane is not None:
         choice(plane, "plane", get_args(Plane))
