@@ -32,6 +32,18 @@ def test_demo_2dof_pd(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0.05 < values["largest error of joint 2"] < 1.0
 
 
+def test_rtest(capsys: pytest.CaptureFixture[str]) -> None:
+    values = printed("rtest", capsys)
+    assert values["comparisons"] == values["passed"] == 30.0
+
+
+def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / "roboop" / "bench.py"))["main"]()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 12
+    assert all(float(number.replace(",", "")) > 0.0 for line in lines[1:] for number in line[38:].split())
+
+
 def test_the_page_lists_every_name() -> None:
     page = (ROOT / "docs" / "roboop.md").read_text(encoding="utf-8")
     named = set(re.findall(r"\w+", page))
