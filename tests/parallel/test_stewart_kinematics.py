@@ -101,11 +101,12 @@ def test_nearest_pose_of_the_manual() -> None:
 
 def test_status_says_what_is_wrong() -> None:
     stewart = roboop()
-    lengths = np.tile(ROBOOP_LENGTHS, (5, 1))
+    lengths = np.tile(ROBOOP_LENGTHS, (6, 1))
     lengths[1, 2] = np.nan
     lengths[2, 0] = -1.0
     lengths[3, 4] = 9.0
     lengths[4] = 0.1
+    lengths[5] = 1e200
     guess = stewart.home
     found = stewart.forward_kinematics(lengths, guess)
     expected = [
@@ -114,9 +115,11 @@ def test_status_says_what_is_wrong() -> None:
         Status.INVALID_LENGTHS,
         Status.OUT_OF_REACH,
         Status.OUT_OF_REACH,
+        Status.INVALID_LENGTHS,
     ]
     np.testing.assert_array_equal(found.status, expected)
     assert "finite and not negative" in str(found)
+    assert stewart.forward_kinematics(lengths[5], select="all").status == Status.INVALID_LENGTHS
     single = stewart.forward_kinematics(lengths[3], guess)
     assert single.status == Status.OUT_OF_REACH
     assert not single.success
@@ -142,7 +145,9 @@ def test_empty_batches_and_broadcasting() -> None:
         ({"platform": np.ones((6, 3))}, "platform: all joints lie in one point"),
         ({"base": np.zeros((5, 3))}, r"base has shape \(5, 3\); expected \(6, 3\)"),
         ({"base": np.full((6, 3), np.nan)}, "base.*must be finite"),
+        ({"base": 1e154 * ROBOOP_BASE}, r"base\[0, 2\] is -1.015e\+154; it must be at least -1e\+09"),
         ({"mass": -1.0}, "mass is -1.0"),
+        ({"mass": 1e10}, "mass is 10000000000.0; it must be at most"),
         ({"inertia": (-1.0, 1.0, 1.0)}, "negative principal moment"),
         ({"inertia": np.arange(9.0).reshape(3, 3)}, "not symmetric"),
         ({"leg_limits": (2.0, 1.0)}, "the first must be the smaller"),

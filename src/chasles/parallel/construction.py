@@ -11,6 +11,7 @@ from chasles.arguments import reals
 from chasles.errors import ArgumentError, ArgumentTypeError
 from chasles.geometry.elementary import pose, rotation_of
 from chasles.geometry.projections import pose_distance
+from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel.kinematics import Geometry, leg_vectors
 from chasles.parallel.legs import Leg
 
@@ -28,6 +29,11 @@ def frozen(values: ArrayLike) -> Doubles:
     array = np.asarray(values, dtype=np.float64)
     array.flags.writeable = False
     return array
+
+
+def bounded(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Doubles:
+    """Return numbers of a platform, within the bound of robots, so that what is computed from them stays finite."""
+    return reals(values, name, shape, at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER)
 
 
 def radius(joints: Doubles) -> float:
@@ -73,8 +79,8 @@ def six_legs(legs: Leg | Sequence[Leg]) -> tuple[Leg, ...]:
 
 def rotational_inertia(inertia: ArrayLike) -> Doubles:
     """Return a rotational inertia (3, 3), given whole or by its diagonal."""
-    values = reals(inertia, "inertia")
-    matrix = np.diag(values) if values.shape == (3,) else reals(values, "inertia", (3, 3))
+    values = bounded(inertia, "inertia")
+    matrix = np.diag(values) if values.shape == (3,) else bounded(values, "inertia", (3, 3))
     largest = np.abs(matrix).max(initial=0.0)
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * largest):
         raise ArgumentError("inertia is not symmetric; give the full matrix about the centre of mass")
@@ -90,7 +96,7 @@ def home_pose(geometry: Geometry, home: ArrayLike | None) -> Doubles:
         height = np.array([0.0, 0.0, radius(geometry.base)])
         T = pose(np.eye(3), geometry.base.mean(axis=0) + height - geometry.platform.mean(axis=0))
     else:
-        T = reals(home, "home", (4, 4))
+        T = bounded(home, "home", (4, 4))
         distance = float(pose_distance(T))
         if not distance <= _ROTATION_TOLERANCE:
             raise ArgumentError(f"home is not a pose: it is {distance:.3g} away from one")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
 from chasles.engine.arguments import as_array
+from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import nearest_pose as search
 from chasles.parallel.all_poses import FoundPoses, all_poses
 from chasles.parallel.kinematics import Geometry, out_of_reach
@@ -38,7 +39,7 @@ _SENTENCES = {
     Status.NOT_FOUND: "no pose was found from this guess; T is where the search ended; try another guess",
     Status.OUT_OF_REACH: "no pose has these leg lengths: two legs are too short, or differ too much, for the "
     "distances between their joints",
-    Status.INVALID_LENGTHS: "leg lengths must be finite and not negative",
+    Status.INVALID_LENGTHS: f"leg lengths must be finite and not negative, at most {LARGEST_NUMBER:g} m",
 }
 
 
@@ -131,8 +132,13 @@ def _lengths(lengths: ArrayLike) -> NDArray[np.float64]:
 def _reason(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     """Status of each row of leg lengths (..., 6) for which no pose was found."""
     status = np.where(out_of_reach(geometry, lengths), Status.OUT_OF_REACH, Status.NOT_FOUND)
-    invalid = ~np.all(np.isfinite(lengths) & (lengths >= 0.0), axis=-1)
-    return np.where(invalid, Status.INVALID_LENGTHS, status)
+    return np.where(~_valid(lengths), Status.INVALID_LENGTHS, status)
+
+
+def _valid(lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each row of leg lengths (..., 6) can be that of a platform."""
+    valid: NDArray[np.bool_] = np.all((lengths >= 0.0) & (lengths <= LARGEST_NUMBER), axis=-1)
+    return valid
 
 
 class PoseSet:
@@ -206,7 +212,7 @@ def every_pose(geometry: Geometry, lengths: ArrayLike) -> PoseSet:
     """Find all real poses for leg lengths (..., 6)."""
     rows = _lengths(lengths)
     flat = rows.reshape(-1, 6)
-    valid = np.all(np.isfinite(flat) & (flat >= 0.0), axis=-1)
+    valid = _valid(flat)
     status = np.where(out_of_reach(geometry, flat), Status.OUT_OF_REACH, Status.SOLVED)
     status = np.where(valid, status, Status.INVALID_LENGTHS)
     found = all_poses(geometry, np.where(status[:, None] == Status.SOLVED, flat, 0.0), status == Status.SOLVED)

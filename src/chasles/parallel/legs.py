@@ -16,6 +16,7 @@ import numpy as np
 from chasles.arguments import real
 from chasles.engine import sqrt
 from chasles.geometry.elementary import Array, cross
+from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel.kinematics import LegMotion
 from chasles.sealed import Sealed
 
@@ -47,8 +48,8 @@ class LegBody(Sealed):
 
     def __post_init__(self) -> None:
         for name in ("mass", "axial_inertia", "transverse_inertia"):
-            setattr(self, name, real(getattr(self, name), name, at_least=0.0))
-        self.center = real(self.center, "center")
+            setattr(self, name, real(getattr(self, name), name, at_least=0.0, at_most=LARGEST_NUMBER))
+        self.center = real(self.center, "center", at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER)
 
 
 MASSLESS = LegBody()

@@ -14,9 +14,11 @@ from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import random_rotation
+from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
 from chasles.parallel.construction import (
+    bounded,
     distinct_points,
     frozen,
     home_pose,
@@ -87,8 +89,8 @@ class StewartPlatform(Sealed):
     Raises
     ------
     ArgumentError
-        A value has a wrong shape or sign or is not finite; two legs coincide; the joints of the base or of the platform
-        lie on a line or in a point.
+        A value has a wrong shape or sign, or is not finite or beyond 1e9; two legs coincide; the joints of the base or
+        of the platform lie on a line or in a point.
 
     Examples
     --------
@@ -123,12 +125,12 @@ class StewartPlatform(Sealed):
         name: str = "stewart platform",
     ) -> None:
         self.name = str(name)
-        self.base = frozen(reals(base, "base", (6, 3)))
-        self.platform = frozen(reals(platform, "platform", (6, 3)))
+        self.base = frozen(bounded(base, "base", (6, 3)))
+        self.platform = frozen(bounded(platform, "platform", (6, 3)))
         require_distinct_joints(self.geometry)
         self.legs = six_legs(legs)
-        self.mass = real(mass, "mass", at_least=0.0)
-        self.center_of_mass = frozen(reals(center_of_mass, "center_of_mass", (3,)))
+        self.mass = real(mass, "mass", at_least=0.0, at_most=LARGEST_NUMBER)
+        self.center_of_mass = frozen(bounded(center_of_mass, "center_of_mass", (3,)))
         self.inertia = frozen(rotational_inertia(inertia))
         self.architecture = choice(architecture, "architecture of the legs", _ARCHITECTURES)
         self.home = frozen(home_pose(self.geometry, home))
@@ -136,7 +138,7 @@ class StewartPlatform(Sealed):
         self.leg_limits = frozen(limits_of_legs(leg_limits))
         self.joint_limits = frozen(reals(joint_limits, "joint_limits", (2,), broadcast=True, above=0.0, at_most=np.pi))
         self.leg_diameter = real(leg_diameter, "leg_diameter", at_least=0.0)
-        self.gravity = frozen(reals(gravity, "gravity", (3,)))
+        self.gravity = frozen(bounded(gravity, "gravity", (3,)))
 
     @property
     def geometry(self) -> Geometry:
