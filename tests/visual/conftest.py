@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from tests.visual.browser import Browser
+from tests.visual.browser import Browser, Tab
 
 import chasles as ch
 
@@ -22,3 +23,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     browser = Browser(chromium, tmp_path_factory.mktemp("browser"))
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def in_a_tab(browser: Browser) -> Iterator[Callable[[Path], Tab]]:
+    """Load a page, until the test ends."""
+    tabs: list[Tab] = []
+
+    def load(page: Path) -> Tab:
+        tabs.append(Tab(browser, page))
+        return tabs[-1]
+
+    yield load
+    for tab in tabs:
+        tab.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +43,12 @@ PLOTS = """[...document.querySelectorAll(".js-plotly-plot")].map(plot => ({
 
 
 @pytest.fixture(scope="module")
-def report(browser: Browser, panda: ch.Robot, tmp_path_factory: pytest.TempPathFactory) -> Tab:
+def report(browser: Browser, panda: ch.Robot, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     path = tmp_path_factory.mktemp("report") / "run.html"
     tab = Tab(browser, write_report({"some": stand_in(panda, runs=3)}, path))
     tab.ask(WATCH)
-    return tab
+    yield tab
+    tab.close()
 
 
 @pytest.fixture
@@ -65,8 +66,8 @@ def test_the_plots_are_drawn(tab: Tab) -> None:
         assert plot["long"] > 0
 
 
-def test_the_plots_of_a_study_are_drawn(browser: Browser, tmp_path: Path) -> None:
-    tab = Tab(browser, tiny().run().report(tmp_path / "study.html"))
+def test_the_plots_of_a_study_are_drawn(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
+    tab = in_a_tab(tiny().run().report(tmp_path / "study.html"))
     (plot,) = tab.ask(PLOTS)
     assert plot["drawn"] == plot["wanted"] > 0
     assert tab.complaints() == []
@@ -122,9 +123,9 @@ def test_the_motion_plays_and_pauses(tab: Tab) -> None:
     assert tab.ask("shown.time") == paused
 
 
-def test_complaints_of_a_page_are_heard(browser: Browser, tmp_path: Path) -> None:
+def test_complaints_of_a_page_are_heard(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'\">"
     image = "<img src='http://localhost:9/x.png'>"
     page.write_text(f"{policy}{image}<script>console.warn('beware')</script><script>no.such</script>")
-    assert len(Tab(browser, page).complaints()) == 3
+    assert len(in_a_tab(page).complaints()) == 3

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.visual.browser import Browser, Tab
+from tests.visual.browser import Tab
 from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
@@ -16,17 +16,9 @@ Opened = Callable[..., Tab]
 
 
 @pytest.fixture
-def shown(browser: Browser) -> Iterator[Callable[[Path], Tab]]:
+def shown(in_a_tab: Callable[[Path], Tab]) -> Callable[[Path], Tab]:
     """Open the file of a page until the test ends."""
-    tabs: list[Tab] = []
-
-    def show(path: Path) -> Tab:
-        tabs.append(Tab(browser, path))
-        return ready(tabs[-1])
-
-    yield show
-    for tab in tabs:
-        tab.close()
+    return lambda path: ready(in_a_tab(path))
 
 
 @pytest.fixture

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.visual.browser import Browser, Tab
+from tests.visual.browser import Tab
 from tests.visual.view_in_a_tab import READY
 
 import chasles as ch
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.visual.view import inline
 
+InATab = Callable[[Path], Tab]
 INSIDE = "document.querySelector('iframe').contentWindow"
-
 
 OPEN = """
 const opened = () => document.querySelector("iframe")?.contentWindow;
@@ -38,12 +39,12 @@ def _inside(tab: Tab) -> None:
     tab.ask(f"inside({json.dumps(READY.replace('let page;', ''))})")
 
 
-def test_a_report_lets_its_robots_be_taken_by_the_hand(browser: Browser, panda: ch.Robot, tmp_path: Path) -> None:
+def test_a_report_lets_its_robots_be_taken_by_the_hand(in_a_tab: InATab, panda: ch.Robot, tmp_path: Path) -> None:
     motion = ch.PointToPoint(panda.home, panda.home + 0.3, duration=0.2)
     run = ch.simulate(panda, ch.ComputedTorque(panda, kp=400.0, kd=40.0), motion)
     page = ch.report({"one": run, "two": run}, tmp_path / "run.html")
     assert page.read_text().count('type="text/plain" id="hand-') == 1  # one robot, two runs
-    tab = Tab(browser, page)
+    tab = in_a_tab(page)
     tab.ask("void document.querySelectorAll('.hand')[1].click()")
     _inside(tab)
     tab.ask(f"{INSIDE}.slide('panda_joint1', 30)")
@@ -55,11 +56,11 @@ def test_a_report_lets_its_robots_be_taken_by_the_hand(browser: Browser, panda: 
     assert tab.complaints() == []
 
 
-def test_notebooks_show_the_page_in_place(browser: Browser, panda: ch.Robot, tmp_path: Path) -> None:
+def test_notebooks_show_the_page_in_place(in_a_tab: InATab, panda: ch.Robot, tmp_path: Path) -> None:
     shown = panda.view(notebook="page")
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><body>{shown._repr_html_()}")
-    tab = Tab(browser, notebook)
+    tab = in_a_tab(notebook)
     _inside(tab)
     tab.ask(f"{INSIDE}.find('.let-go').click(), {INSIDE}.page.simulation.advance(50)")
     assert np.abs(np.array(tab.ask(f"[...{INSIDE}.page.q]")) - panda.home).max() > 1e-3
@@ -67,7 +68,7 @@ def test_notebooks_show_the_page_in_place(browser: Browser, panda: ch.Robot, tmp
     assert tab.complaints() == []
 
 
-def test_widget_and_python_move_each_other(browser: Browser, panda: ch.Robot, tmp_path: Path) -> None:
+def test_widget_and_python_move_each_other(in_a_tab: InATab, panda: ch.Robot, tmp_path: Path) -> None:
     """The widget's own script, with a model as anywidget hands it over."""
     pytest.importorskip("anywidget")
     widget = panda.view(notebook="widget")
@@ -84,7 +85,7 @@ def test_widget_and_python_move_each_other(browser: Browser, panda: ch.Robot, tm
         f"<!doctype html><meta charset=utf-8><body><script>{script}{model.replace('PAGE', content)}"
         "window.closed_ = widget.render({ model, el: document.body });</script>"
     )
-    tab = Tab(browser, path)
+    tab = in_a_tab(path)
     _inside(tab)
     tab.ask(f"model.change({(panda.home + 0.1).tolist()})")
     tab.ask("until(() => Math.abs(opened().page.q[0] - 0.1) < 1e-12)")
