@@ -124,6 +124,16 @@ def test_commands_for_arms_say_what_to_do_with_a_free_base(tmp_path):
     assert "lock joint 'base' of robot 'planar2r' first" in error_of("simulate", str(path))
 
 
+def test_info_says_where_rotors_are_missing(tmp_path):
+    path = tmp_path / "arm.urdf"
+    mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<parent link="a"/><child link="b"/><limit lower="-1" upper="1" effort="9" velocity="2"/>'
+    links = f'<link name="a"/><link name="b">{mass}</link>'
+    path.write_text(f'<robot name="arm">{links}<joint name="j" type="revolute">{joint}</joint></robot>')
+    assert "Rotor inertia: none in the file; simulate takes it by --motor-inertia" in run("info", str(path)).stdout
+    assert "Rotor inertia" not in run("info", "puma560").stdout
+
+
 def test_info_counts_shapes_and_names_missing_meshes(tmp_path):
     path = tmp_path / "shaped.urdf"
     path.write_text(
