@@ -167,6 +167,13 @@ def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -
     motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
     needed = {
         "model-reference-adaptive": {"frequency": 20.0, "adaptation": 1.0},
+        "natural-adaptive": {
+            "rate": 20.0,
+            "damping": (20.0, 5.0),
+            "adaptation": 0.1,
+            "bodies": "link2",
+            "initial": (5.0, -0.625, 0.0, 0.0, 0.01, 0.0, 0.0, 0.11, 0.0, 0.11),
+        },
         "sliding-mode": {"rate": 20.0, "reaching": 20.0, "layer": 0.1},
     }
     controller = make_controller(kind, needed.get(kind, {}), arm, motion, 1 / 250)

@@ -63,6 +63,7 @@ _KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
     "slotine-li": ("SlotineLi", gains.adaptation),
     "composite-adaptive": ("CompositeAdaptive", gains.composite_adaptation),
     "model-reference-adaptive": ("ModelReferenceAdaptive", None),
+    "natural-adaptive": ("NaturalAdaptive", None),
     "sliding-mode": ("SlidingMode", None),
 }
 KINDS = tuple(_KINDS)

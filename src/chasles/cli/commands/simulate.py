@@ -109,7 +109,7 @@ def simulate(
 
     Control laws: pd, pd-gravity, pid, computed-torque, disturbance-observer, nominal-torque, time-varying-regulator,
     gain-scheduled-regulator, linear-quadratic-regulator, linear-quadratic-gaussian, lee-chung, slotine-li,
-    composite-adaptive, model-reference-adaptive, sliding-mode.
+    composite-adaptive, model-reference-adaptive, natural-adaptive, sliding-mode.
 
     For example:
 
