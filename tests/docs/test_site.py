@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.visual.browser import Browser, Tab
-from tests.visual.conftest import browser  # noqa: F401
+from tests.visual.browser import Tab
+from tests.visual.conftest import browser, in_a_tab  # noqa: F401
 
 from chasles.interop import mazure, modern_robotics, roboop, spacelib
 from chasles.model import shipped
 
+InATab = Callable[[Path], Tab]
 ROOT = Path(__file__).parents[2]
 NARROW = 400
 LARGEST_PAGE = 2_000_000
@@ -72,7 +74,7 @@ def test_the_reference_has_every_routine_of_the_drop_in_packages(site: Path) -> 
         assert wanted <= titles, page.name
 
 
-def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, browser: Browser) -> None:  # noqa: F811
+def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
     """Every comment has become a frame; each frame's page fits a phone and draws without a complaint."""
     framed = set()
     for source in (ROOT / "docs").rglob("*.md"):
@@ -84,7 +86,7 @@ def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, browser: B
     assert framed == {page.resolve() for page in (site / "figures").glob("*.html")}
     chapters = {"screws", "matrices", "serial-arms", "mazure", "planning"}
     assert chapters <= {page.stem.rpartition("-")[0] for page in framed}
-    tab = Tab(browser, site / "index.html")
+    tab = in_a_tab(site / "index.html")
     tab.call("Emulation.setDeviceMetricsOverride", width=NARROW, height=480, deviceScaleFactor=1, mobile=False)
     for page in sorted(framed):
         assert page.stat().st_size < LARGEST_PAGE
@@ -93,7 +95,6 @@ def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, browser: B
         assert tab.ask(drawn + "setTimeout(look, 50); look(); })"), page.name
         assert tab.ask("document.documentElement.scrollWidth") <= NARROW, page.name
     assert tab.complaints() == []
-    tab.close()
 
 
 def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
@@ -106,8 +107,8 @@ def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
     assert all((site / link).exists() for link in linked)
 
 
-def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:  # noqa: F811
-    tab = Tab(browser, site / "index.html")
+def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
+    tab = in_a_tab(site / "index.html")
     tab.call("Emulation.setDeviceMetricsOverride", width=NARROW, height=800, deviceScaleFactor=1, mobile=True)
     tab.call("Network.enable")
     tab.call("Network.setBlockedURLs", urls=["*search.js", "*/figures/*", "*/gallery/*.html"])  # they take the time
@@ -118,8 +119,8 @@ def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:  #
         assert tab.ask("document.documentElement.scrollWidth") <= NARROW, page.name
 
 
-def test_the_search_works_from_a_file(site: Path, browser: Browser) -> None:  # noqa: F811
-    tab = Tab(browser, site / "index.html")
+def test_the_search_works_from_a_file(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
+    tab = in_a_tab(site / "index.html")
     tab.ask("document.querySelector('.md-search__button').click()")
     tab.call("Input.insertText", text="kinematic calibration")
     found = """new Promise((done) => {
