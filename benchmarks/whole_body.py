@@ -38,8 +38,9 @@ def tables() -> Iterator[Table]:
         ("start", "", "a step", "ratio"),
         notes=[
             "Forward kinematics, tasks, limits, the quadratic program and the next configuration, each called from "
-            "Python. Pink and mink solve with DAQP; Chasles with its compiled active-set method, which begins with the "
-            "active bounds of the step before. From the bent posture no limit acts; at home many joints are at limits."
+            "Python. Pink and mink solve with DAQP, from nothing and from the solution of the step before (warm); Chasles "
+            "with its compiled active-set method, which begins with the active bounds of the step before. From the bent "
+            "posture no limit acts; at home many joints are at limits."
         ],
     )
     for posture, start in {"bent knees and elbows": bent(robot), "home, at limits": robot.home.copy()}.items():
@@ -60,7 +61,8 @@ def step_times(robot: ch.Robot, file: str, start: np.ndarray) -> dict[str, float
     candidates = {"Chasles": ours}
     for name, make in {"Pink": pink_step, "mink": mink_step}.items():
         try:
-            candidates[name], other = make(robot, file, start, goals)
+            candidates[name], other = make(robot, file, start, goals, False)
+            candidates[f"{name}, warm"], _ = make(robot, file, start, goals, True)
         except ImportError:
             continue
         if other is not None and np.abs(other - rates).max() > 1e-5:
@@ -100,7 +102,7 @@ def chasles_step(robot: ch.Robot, start: np.ndarray, goals: np.ndarray) -> tuple
 
 
 def pink_step(
-    robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray
+    robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray, warm: bool
 ) -> tuple[Callable[[], object], np.ndarray]:
     """The same with Pink, and its rates in the order of Chasles."""
     import pink
@@ -125,13 +127,18 @@ def pink_step(
     turn = cycle(poses)
 
     def step() -> None:
+        nonlocal v
         hand.set_target(next(turn))
-        at.integrate_inplace(pink.solve_ik(at, (foot, hand, posture), PERIOD, solver="daqp"), PERIOD)
+        guess = PERIOD * v if warm else None
+        v = pink.solve_ik(at, (foot, hand, posture), PERIOD, solver="daqp", initvals=guess)
+        at.integrate_inplace(v, PERIOD)
 
     return step, rates
 
 
-def mink_step(robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray) -> tuple[Callable[[], object], None]:
+def mink_step(
+    robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray, warm: bool
+) -> tuple[Callable[[], object], None]:
     """The same with mink, on MuJoCo's reading of the file; its tasks weigh errors in another way."""
     import mink
     import mujoco
@@ -153,9 +160,12 @@ def mink_step(robot: ch.Robot, file: str, start: np.ndarray, goals: np.ndarray) 
     fastest = {name: float(robot.velocity_limits[robot.description.starts[name][1]]) for name in robot.joint_names[1:]}
     limits = [mink.ConfigurationLimit(model), mink.VelocityLimit(model, fastest)]
     turn = cycle([mink.SE3.from_matrix(goal) for goal in goals])
+    v = np.zeros(model.nv)
 
     def step() -> None:
+        nonlocal v
         hand.set_target(next(turn))
-        at.integrate_inplace(mink.solve_ik(at, tasks, PERIOD, "daqp", limits=limits), PERIOD)
+        v = mink.solve_ik(at, tasks, PERIOD, "daqp", limits=limits, initvals=PERIOD * v if warm else None)
+        at.integrate_inplace(v, PERIOD)
 
     return step, None
