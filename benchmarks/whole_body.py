@@ -38,9 +38,9 @@ def tables() -> Iterator[Table]:
         ("start", "", "a step", "ratio"),
         notes=[
             "Forward kinematics, tasks, limits, the quadratic program and the next configuration, each called from "
-            "Python. Pink and mink solve with DAQP, from nothing and from the solution of the step before (warm); Chasles "
-            "with its compiled active-set method, which begins with the active bounds of the step before. From the bent "
-            "posture no limit acts; at home many joints are at limits."
+            "Python. Pink and mink solve with DAQP, from nothing and from the solution of the step before (warm); "
+            "Chasles with its compiled active-set method, which begins with the active bounds of the step before. From "
+            "the bent posture no limit acts; at home many joints are at limits."
         ],
     )
     for posture, start in {"bent knees and elbows": bent(robot), "home, at limits": robot.home.copy()}.items():

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from tests.visual.browser import Tab
-from tests.visual.conftest import browser, in_a_tab  # noqa: F401
 
 from chasles.interop import mazure, modern_robotics, roboop, spacelib
 from chasles.model import shipped
@@ -74,7 +73,7 @@ def test_the_reference_has_every_routine_of_the_drop_in_packages(site: Path) -> 
         assert wanted <= titles, page.name
 
 
-def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
+def test_chapters_and_lessons_show_what_their_blocks_make(site: Path, in_a_tab: InATab) -> None:
     """Every comment has become a frame; each frame's page fits a phone and draws without a complaint."""
     framed = set()
     for source in (ROOT / "docs").rglob("*.md"):
@@ -107,7 +106,7 @@ def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
     assert all((site / link).exists() for link in linked)
 
 
-def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
+def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:
     tab = in_a_tab(site / "index.html")
     tab.call("Emulation.setDeviceMetricsOverride", width=NARROW, height=800, deviceScaleFactor=1, mobile=True)
     tab.call("Network.enable")
@@ -119,7 +118,7 @@ def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:  #
         assert tab.ask("document.documentElement.scrollWidth") <= NARROW, page.name
 
 
-def test_the_search_works_from_a_file(site: Path, in_a_tab: InATab) -> None:  # noqa: F811
+def test_the_search_works_from_a_file(site: Path, in_a_tab: InATab) -> None:
     tab = in_a_tab(site / "index.html")
     tab.ask("document.querySelector('.md-search__button').click()")
     tab.call("Input.insertText", text="kinematic calibration")

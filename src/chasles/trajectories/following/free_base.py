@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from chasles.errors import ArgumentError
 from chasles.geometry import inverse_pose, quaternion_from_rotation
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
+from chasles.trajectories.joint.tangent import ManifoldTrajectory
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
 
 
-class FreeBaseTrajectory(JointTrajectory):
+class FreeBaseTrajectory(ManifoldTrajectory):
     """Motion of a robot whose base follows a path in space while its joints move.
 
     Parameters
@@ -74,16 +75,6 @@ class FreeBaseTrajectory(JointTrajectory):
         self._T_child_joint = np.asarray(inverse_pose(special[0].T_joint_child))
         at_neutral = robot.forward_kinematics(robot.neutral, target=special[0].child) @ self._T_child_joint
         self._T_neutral_world = np.asarray(inverse_pose(at_neutral))
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.robot.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of degrees of freedom."""
-        return self.robot.n
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Configurations (..., nq); velocities, accelerations and jerks (..., n) in the tangent space.

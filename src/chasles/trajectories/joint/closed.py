@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.errors import ArgumentError
-from chasles.trajectories.joint.tangent import TangentTrajectory
+from chasles.trajectories.joint.tangent import ManifoldTrajectory, TangentTrajectory
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats
 
@@ -36,7 +36,7 @@ class AllJoints(NamedTuple):
     nu_rate: Floats
 
 
-class ClosedMotion(JointTrajectory):
+class ClosedMotion(ManifoldTrajectory):
     """Motion of a robot with loops, whose independent joints move as given.
 
     The other joints are followed from the start in small steps, on the assembly mode of the start, and at each time
@@ -97,16 +97,6 @@ class ClosedMotion(JointTrajectory):
         if q0 is not None:
             guess = np.broadcast_to(reals(q0, "q0", (..., robot.nq)), (*self.batch, robot.nq))
         self._grid = self._followed(self._start(np.asarray(guess)))
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.robot.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of degrees of freedom."""
-        return self.robot.n
 
     def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
         """Configurations (..., nq); independent velocities, accelerations and jerks (..., n)."""

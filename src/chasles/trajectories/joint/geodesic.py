@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.trajectories.joint.point_to_point import PointToPoint
 from chasles.trajectories.joint.scalings import Scaling
-from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.joint.tangent import ManifoldTrajectory
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
 
 
-class GeodesicMotion(JointTrajectory):
+class GeodesicMotion(ManifoldTrajectory):
     """Shortest motion between two configurations, every degree of freedom with the same time scaling.
 
     Spherical joints turn about a fixed axis and free joints move along a screw; the others follow a straight line. With
@@ -97,16 +97,6 @@ class GeodesicMotion(JointTrajectory):
     def duration(self) -> Any:
         """Time from the start to the goal, s."""
         return self.line.duration
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.robot.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of degrees of freedom."""
-        return self.robot.n
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Configurations (..., nq); velocities, accelerations and jerks (..., n) in the tangent space."""

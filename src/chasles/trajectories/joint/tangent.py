@@ -17,7 +17,23 @@ if TYPE_CHECKING:
     from chasles.robot import Robot
 
 
-class TangentTrajectory(JointTrajectory):
+class ManifoldTrajectory(JointTrajectory):
+    """Motion in the configuration space of a robot, which has more coordinates than degrees of freedom."""
+
+    robot: Robot
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return self.robot.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.robot.n
+
+
+class TangentTrajectory(ManifoldTrajectory):
     """Motion of a robot with spherical or free joints along a curve of its coordinates.
 
     q is the curve with unit quaternions; qd is the velocity v with q' = G(q) v, in the axes in which the robot's
@@ -53,16 +69,6 @@ class TangentTrajectory(JointTrajectory):
             )
         self.robot, self.curve = robot, curve
         self.knots, self.batch = curve.knots, curve.batch
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.robot.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of degrees of freedom."""
-        return self.robot.n
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Configurations (..., nq); velocities, accelerations and jerks (..., n) in the tangent space."""
