@@ -2,9 +2,8 @@
 
 Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
 `Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
-`mass_moments`, `newton_euler`, `inverse_dynamics`; `body_motion`, `mass_matrix`, `forward_dynamics`, `linearization`;
-`energy`, `operational_space`; `regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`,
-`singularities`;
+`mass_moments`, `newton_euler`, `inverse_dynamics`; `mass_matrix`, `forward_dynamics`, `linearization`; `energy`;
+`regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`, `actuators`, `singularities`;
 `attainable_motion`, `grouping`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
@@ -31,7 +30,6 @@ from chasles.algorithms.actuators import actuator_forces, forces_of_actuators
 from chasles.algorithms.closed_chain import for_tree, joint_torques
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
-from chasles.algorithms.dependent_joints import joint_accelerations, velocity_map
 from chasles.algorithms.energy import (
     PowerBalance,
     centroidal_momentum,
@@ -67,10 +65,20 @@ from chasles.algorithms.jacobian import (
 )
 from chasles.algorithms.kinematics import all_frames, center_of_mass, forward_kinematics
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives, inverse_dynamics_derivatives, linearize
-from chasles.algorithms.loops import LoopConstraints, constraint_wrenches, loop_constraints
-from chasles.algorithms.mass_matrix import coriolis_matrix, mass_matrix
+from chasles.algorithms.loops import (
+    LoopConstraints,
+    constraint_wrenches,
+    joint_accelerations,
+    loop_constraints,
+    velocity_map,
+)
+from chasles.algorithms.mass_matrix import (
+    coriolis_matrix,
+    mass_matrix,
+    operational_space_inertia,
+    operational_space_mobility,
+)
 from chasles.algorithms.mobility import Mobility, closed_configurations
-from chasles.algorithms.operational_space import operational_space_inertia, operational_space_mobility
 from chasles.algorithms.reference_motion import (
     MomentumAndDrift,
     momentum_and_drift,

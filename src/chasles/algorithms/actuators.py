@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chasles.algorithms.dependent_joints import velocity_map
+from chasles.algorithms.loops import velocity_map
 from chasles.engine import where
 from chasles.engine.linear_solve import factor, solve
 from chasles.geometry.elementary import Array

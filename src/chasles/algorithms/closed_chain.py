@@ -22,14 +22,6 @@ import numpy as np
 from chasles.algorithms import configuration as of_tree
 from chasles.algorithms import energy, linearization, regressors
 from chasles.algorithms import reference_motion as along
-from chasles.algorithms.dependent_joints import (
-    dependent_rates,
-    joint_acceleration_along,
-    joint_accelerations,
-    velocity_map,
-    velocity_map_rate,
-    with_zeros,
-)
 from chasles.algorithms.energy import PowerBalance
 from chasles.algorithms.forward_dynamics import with_implicit_friction
 from chasles.algorithms.inverse_dynamics import armature_torque as tree_armature_torque
@@ -42,7 +34,15 @@ from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_der
 from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
 from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
-from chasles.algorithms.loops import loop_constraints
+from chasles.algorithms.loops import (
+    dependent_rates,
+    joint_acceleration_along,
+    joint_accelerations,
+    loop_constraints,
+    velocity_map,
+    velocity_map_rate,
+    with_zeros,
+)
 from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matrix
 from chasles.algorithms.mass_matrix import mass_matrix as tree_mass_matrix
 from chasles.algorithms.mass_matrix import massless

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.body_motion import body_velocities
 from chasles.algorithms.forward_dynamics import forward_dynamics
 from chasles.algorithms.inverse_dynamics import joint_friction
 from chasles.algorithms.joint_motion import (
@@ -17,7 +16,7 @@ from chasles.algorithms.joint_motion import (
     poses_in_parent,
     screw,
 )
-from chasles.algorithms.kinematics import body_poses, center_of_mass
+from chasles.algorithms.kinematics import body_poses, body_velocities, center_of_mass
 from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, seen_from_parent
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
 from chasles.algorithms.spatial import NO_WRENCH, Wrench

@@ -1,17 +1,26 @@
-"""Where the bodies and frames of a robot are, and where its centre of mass is."""
+"""Where the bodies and frames of a robot are, how fast they move, and where its centre of mass is.
+
+The rates of a spherical or free joint belong to one motion: each of its screws is fixed in the body that the whole
+joint moves, and none carries another along. So where a screw's rate is wanted, the chain of bodies of such a joint is
+left aside: what counts is the motion *before* the joint (`linearization.motions_before`) or that of the body *after*
+it (`velocities_after`). For a joint with one degree of freedom both give the same, as a screw does not change its own
+direction.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, poses_in_parent
+from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, joint_positions, poses_in_parent
+from chasles.algorithms.spatial import NO_TWIST, Twist
 from chasles.errors import UnknownNameError
-from chasles.geometry.elementary import Array, pose
+from chasles.geometry.elementary import Z_AXIS, Array, cross, pose
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Placement, Tree
+    from chasles.model.tree import Body, Placement, Tree
 
 
 def placement_of(tree: Tree, frame: str) -> Placement:
@@ -183,3 +192,31 @@ def center_of_mass(tree: Tree, q: Array) -> Array:
         mass = mass + body.mass
         first = first + body.mass * p_world_body + R_world_body @ body.first_moment
     return first / mass
+
+
+def body_velocities(tree: Tree, poses: Sequence[Pose], rates: Sequence[Any]) -> list[Twist]:
+    """Angular velocity and velocity of the origin of every body, in its axes."""
+    velocities: list[Twist] = []
+    for body, (R, p), rate in zip(tree.bodies, poses, rates, strict=True):
+        parent = NO_TWIST if body.parent == WORLD else velocities[body.parent]
+        omega = R.T @ parent.angular + body.angular * rate * Z_AXIS
+        v = R.T @ (parent.linear + cross(parent.angular, p)) + body.pitch * rate * Z_AXIS
+        velocities.append(Twist(omega, v))
+    return velocities
+
+
+def velocities_after(tree: Tree, poses: Sequence[Pose], velocities: Sequence[Twist]) -> list[Twist]:
+    """Velocity of the body that each joint moves, as a whole, seen from the bodies of its chain."""
+    after = list(velocities)
+    for i in reversed(range(len(tree.bodies))):
+        if continues_joint(tree.bodies[i]):
+            R, p = poses[i]
+            angular = R @ after[i].angular
+            after[tree.bodies[i].parent] = Twist(angular, R @ after[i].linear + cross(p, angular))
+    return after
+
+
+def screw_rate(body: Body, velocity: Twist) -> Twist:
+    """Rate v x S of a joint's screw S = (angular z, pitch z), which a twist v carries along."""
+    swing = cross(velocity.angular, Z_AXIS)
+    return Twist(body.angular * swing, body.angular * cross(velocity.linear, Z_AXIS) + body.pitch * swing)

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.body_motion import (
-    body_velocities,
-    motions_before,
-    screw_acceleration,
-    screw_rate,
-    velocities_after,
-)
 from chasles.algorithms.configuration import transport_of_displacement
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
 from chasles.algorithms.inverse_dynamics import joint_friction_derivative
 from chasles.algorithms.joint_motion import (
     WORLD,
+    Pose,
     along_joint,
     continues_joint,
+    is_ordinary,
     joint_positions,
     joint_rates,
     matrix_of_coordinates,
     poses_in_parent,
     screw,
 )
+from chasles.algorithms.kinematics import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.mass_matrix import composite_momentum_moments, drag, drag_along_joint, factor_mass_matrix
 from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
-from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches, transmitted_wrenches
-from chasles.algorithms.spatial import carried_along
+from chasles.algorithms.newton_euler import (
+    NO_WRENCHES,
+    Acceleration,
+    accelerating_base,
+    body_accelerations,
+    net_wrenches,
+    transmitted_wrenches,
+)
+from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
 from chasles.comparable import comparable
 from chasles.engine.linear_solve import inverse
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Tree
+    from chasles.model.tree import Body, Tree
 
 
 @comparable
@@ -188,3 +191,42 @@ def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) 
     lower = np.concatenate([-(M_inverse @ by_q), -(M_inverse @ by_qd)], axis=1)
     A = np.concatenate([np.concatenate([transport, one], axis=1), lower])
     return Linearization(A, np.concatenate([zero, M_inverse]))
+
+
+def motions_before(
+    tree: Tree,
+    poses: Sequence[Pose],
+    velocities: Sequence[Twist],
+    accelerations: Sequence[Acceleration],
+    gravity: Array,
+) -> tuple[list[Twist], list[Acceleration]]:
+    """Motion of what carries each joint, as if fixed to it, seen from the body; for ordinary joints the body's own."""
+    twists: list[Twist] = []
+    motions: list[Acceleration] = []
+    for i, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
+        if is_ordinary(body):
+            twists.append(velocities[i])
+            motions.append(accelerations[i])
+            continue
+        if body.parent == WORLD:
+            twist, motion = NO_TWIST, accelerating_base(gravity)
+        elif continues_joint(body):
+            twist, motion = twists[body.parent], motions[body.parent]
+        else:
+            twist, motion = velocities[body.parent], accelerations[body.parent]
+        twists.append(Twist(R.T @ twist.angular, R.T @ (twist.linear + cross(twist.angular, p))))
+        omega, omega_dot = R.T @ motion.omega, R.T @ motion.omega_dot
+        matrix = skew(omega_dot) + skew(omega) @ skew(omega)
+        motions.append(Acceleration(omega, omega_dot, matrix, R.T @ (motion.linear + motion.matrix @ p)))
+    return twists, motions
+
+
+def screw_acceleration(body: Body, velocity: Twist, acceleration: Acceleration) -> Twist:
+    """Second rate a x S + v x (v x S) of a joint's screw, for the spatial acceleration a (gravity included).
+
+    With the matrix U of the body, U z is the second rate of the unit vector z along the joint.
+    """
+    U = acceleration.matrix
+    swing = cross(velocity.angular, Z_AXIS)
+    turning = cross(acceleration.linear, Z_AXIS) + 2.0 * cross(velocity.linear, swing)
+    return Twist(body.angular * U[:, 2], body.angular * turning + body.pitch * U[:, 2])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.body_motion import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.inverse_dynamics import armature_torque, coulomb_direction, friction_torque, gravity_torque
 from chasles.algorithms.joint_motion import (
     WORLD,
@@ -25,6 +24,7 @@ from chasles.algorithms.joint_motion import (
     poses_in_parent,
     vector_of_coordinates,
 )
+from chasles.algorithms.kinematics import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, inertia_times
 from chasles.algorithms.newton_euler import body_accelerations, transmitted_wrenches
 from chasles.algorithms.regressors import (
@@ -66,7 +66,7 @@ def reference_accelerations(
 
     With the angular velocities omega and omega_r in the body's axes and the rate of change alpha_r of omega_r seen from
     the world, a point r changes its reference velocity by a + U r with U = [alpha_r]x + [omega_r]x [omega]x. The screws
-    of a joint with several degrees of freedom are fixed in the body that the whole joint moves; see `body_motion`.
+    of a joint with several degrees of freedom are fixed in the body that the whole joint moves; see `kinematics`.
     """
     nothing = np.zeros(3)
     velocities = velocities_after(tree, poses, body_velocities(tree, poses, rates))

@@ -52,14 +52,6 @@ from chasles.geometry.lines import (
     line_through_points,
     project_point_on_line,
 )
-from chasles.geometry.matrix_dynamics import (
-    action_matrix_from_acceleration,
-    gravity_matrix,
-    momentum_matrix_from_velocity,
-    pseudo_scalar_product,
-    skew_operator,
-    trace_form,
-)
 from chasles.geometry.planes import (
     LinePlaneIntersection,
     LinePlanePair,
@@ -146,7 +138,17 @@ from chasles.geometry.quaternions import (
     normalize_quaternion,
     power_quaternion,
 )
-from chasles.geometry.rigid_body_dynamics import kinetic_energy, momentum, newton_euler_wrench
+from chasles.geometry.rigid_body_dynamics import (
+    action_matrix_from_acceleration,
+    gravity_matrix,
+    kinetic_energy,
+    momentum,
+    momentum_matrix_from_velocity,
+    newton_euler_wrench,
+    pseudo_scalar_product,
+    skew_operator,
+    trace_form,
+)
 from chasles.geometry.rigid_body_matrices import (
     acceleration_matrix,
     acceleration_matrix_from_rate,

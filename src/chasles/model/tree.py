@@ -3,7 +3,7 @@
 Fixed joints are folded into the bodies that they join. A joint with several degrees of freedom becomes a chain of
 bodies, one for each, of which only the last has mass. The rotations and translations of a spherical or free joint are
 those of its velocity: the first body of its chain takes the whole pose that the coordinates determine, the others stay
-at rest relative to it, but have rates; see `chasles.algorithms.body_motion`.
+at rest relative to it, but have rates; see `chasles.algorithms.kinematics`.
 
 The frame of a body sits on its joint axis, with z along the axis, at the point of the axis that is nearest to the
 parent body's origin (if the axis is along one of the parent's coordinate axes): that leaves the most zeros for tracing
