@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.cached import cached_property
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.default_tool import default_tools
+from chasles.model.defaults import default_home, default_tools
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
@@ -120,7 +119,7 @@ class Description(Record):
         self._set(_possible_tools=tools, tool=tools[0])
         if self.tool not in self.frame_names:
             raise ModelError(f"the tool {shortened(self.tool)} is not the name of a link or frame")
-        home = self._default_home() if self.__dict__["home"] is None else self.home
+        home = default_home(self.coordinates) if self.__dict__["home"] is None else self.home
         self._set(home=frozen_array(home, (self.nq,), "home (one number for each coordinate)"))
         self._set(home=self._with_unit_quaternions(self.home))
         self.velocity_indices(self.actuated, "actuated")
@@ -379,13 +378,6 @@ class Description(Record):
                         f"the {role} frame {shortened(name)} of loop {shortened(loop.name)} is no link or frame"
                     )
 
-    def _default_home(self) -> list[float]:
-        home = [_middle(lower, upper) for lower, upper in zip(self.lower_limits, self.upper_limits, strict=True)]
-        for joint in self.coordinates:
-            if joint.has_quaternion:
-                home[self.starts[joint.name][0]] = 1.0
-        return home
-
     def _with_unit_quaternions(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         unit = q.copy()
         for joint in self.coordinates:
@@ -406,12 +398,3 @@ def velocities_left(names: Iterable[str], joints: Iterable[Joint]) -> tuple[str,
     moving = [joint for joint in joints if joint.moves and joint.mimic is None]
     known = {name for joint in moving for name in (*joint.velocity_names, joint.name)}
     return tuple(name for name in names if name in known)
-
-
-def _middle(lower: float, upper: float) -> float:
-    """Zero if it is within the limits, else their middle, or the finite one of them."""
-    if lower <= 0.0 <= upper:
-        return 0.0
-    if math.isinf(lower) or math.isinf(upper):
-        return upper if math.isinf(lower) else lower
-    return 0.5 * lower + 0.5 * upper

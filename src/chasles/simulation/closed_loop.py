@@ -18,17 +18,16 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.integrators import RK4, Integrator
 from chasles.integrators.attempts import Status
 from chasles.plant.energy_accounts import EnergyAccounts
-from chasles.plant.equations import Equations, Instant
+from chasles.plant.equations import Equations
 from chasles.plant.plant import Plant
 from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
 from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
-from chasles.simulation.recording import Variable, energy_variable, joint_variable, memory_variable, position_axis
-from chasles.simulation.references import LoopReference, recorded_of_reference
-from chasles.trajectories import Motion
-from chasles.trajectories.motion import PoseMotion
+from chasles.simulation.recording import Recording
+from chasles.simulation.references import LoopReference
+from chasles.simulation.variables import Variable
 
 #: Speed, rad/s or m/s, across which dry friction that jumps at rest turns round for implicit methods: a joint that
 #: sticks creeps by about a microradian in a second.
@@ -188,34 +187,15 @@ class ClosedLoop:
         return Layout({"last_call": (), "pace": PACE, "loop": self.layout.shapes, "queue": queue})
 
     @cached_property
+    def recording(self) -> Recording:
+        """What is recorded at each sample."""
+        memory = self.controller.memory_layout.size if self.record_memory else None
+        return Recording(self.equations, self.accounts, memory, follows_frame=self.reference.n is None, late=self.late)
+
+    @property
     def variables(self) -> tuple[Variable, ...]:
         """What is recorded at each sample, in this order."""
-        plant, n, nq = self.plant, self.plant.n, self.plant.robot.nq
-        variables = [
-            Variable("q", (nq,), (position_axis(nq, n),), "position", "joint position"),
-            joint_variable("qd", n, "velocity", "joint velocity"),
-            joint_variable("tau", n, "effort", "joint torque"),
-            *recorded_of_reference(nq, n, pose=self.reference.n is None),
-        ]
-        if self._other_torques:
-            variables.append(joint_variable("tau_applied", n, "effort", "torque of the motor"))
-        if plant.sensors is not None:
-            axis = (position_axis(nq, n),)
-            variables.append(Variable("q_measured", (nq,), axis, "position", "measured joint position"))
-            variables.append(joint_variable("qd_measured", n, "velocity", "measured joint velocity"))
-        if plant.motors is not None:
-            variables.append(joint_variable("current", n, "A", "motor current"))
-        if plant.elastic_joints is not None:
-            variables.append(joint_variable("motor_position", n, "position", "motor position, on the joint's side"))
-            variables.append(joint_variable("motor_velocity", n, "velocity", "motor velocity, on the joint's side"))
-        for name in (*plant.wrenches, *plant.contacts):
-            words = f"wrench on the robot: {name.partition('.')[2]}, moment and force in world axes"
-            variables.append(Variable(name, (6,), ("component",), "N m, N", words))
-        if self.record_memory:
-            variables.append(memory_variable(self.controller.memory_layout.size))
-        if self.accounts is not None:
-            variables += [energy_variable(name) for name in (*self.accounts.stored, *self.accounts.audited)]
-        return tuple(variables)
+        return self.recording.variables
 
     @property
     def _values(self) -> dict[str, Shapes]:
@@ -364,7 +344,7 @@ class ClosedLoop:
         demanded = np.asarray(tau)
         limited = limited_torques(self.plant.robot, demanded, x.qd, self.effort_limits, self.velocity_limits)
         queue = self._queue(t, state.torques, limited)
-        recorded = self._recorded(t, x, demanded, queue, motion, (q, qd), memory, felt, acting, values)
+        recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, felt, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
         follows = {"sensors": sensed, "configuration": known, "controller": following, "torques": waiting}
         return Sample(t, queue, follows, recorded)
@@ -412,42 +392,6 @@ class ClosedLoop:
         """Torques on their way: before the first has arrived, it is in force."""
         first = t < self.reference.start_time + 0.5 * self.period
         return [*(where(first, tau, row) for row in waiting), tau]
-
-    def _recorded(
-        self,
-        t: Any,
-        x: Any,
-        demanded: Any,
-        queue: list[Any],
-        motion: Motion | PoseMotion,
-        seen: Any,
-        memory: Any,
-        felt: Instant,
-        acting: Any,
-        values: Any,
-    ) -> list[Any]:
-        plant, equations = self.plant, self.equations
-        recorded = [x.q, x.qd, demanded, motion[0], motion[1]]
-        if self._other_torques:
-            recorded.append(equations.motor_torque(x, queue[0], values))
-        if plant.sensors is not None:
-            recorded += seen
-        if plant.motors is not None:
-            recorded.append(equations.motor_current(x, queue[0], values))
-        if plant.elastic_joints is not None:
-            recorded += plant.elastic_joints.split(x.elastic_joints)
-        recorded += [acting[name].world for name in (*plant.wrenches, *plant.contacts)]
-        if self.record_memory:
-            recorded.append(memory)
-        if self.accounts is not None:
-            stored = self.accounts.energies(x, felt, values)
-            recorded += [*(stored[name] for name in self.accounts.stored), *x.audit.values()]
-        return recorded
-
-    @property
-    def _other_torques(self) -> bool:
-        """Whether the torques on the joints may be others than those that the controller asks for."""
-        return self.late > 0 or self.plant.motors is not None
 
 
 def _part(owner: str, values: Mapping[str, Any]) -> dict[str, Any]:

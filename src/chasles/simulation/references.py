@@ -14,7 +14,6 @@ from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.engine.records import Shapes
 from chasles.errors import ArgumentError
-from chasles.simulation.recording import Variable, joint_variable, position_axis
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Motion, PoseMotion, Reference
@@ -255,19 +254,6 @@ class PoseReference(_Sampled):
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> PoseMotion:
         """Motion at the start of the simulation."""
         return self.trajectory(self.start_time)
-
-
-def recorded_of_reference(nq: int, n: int, *, pose: bool) -> list[Variable]:
-    """What is recorded of a reference: its motion."""
-    if pose:
-        return [
-            Variable("pose_reference", (4, 4), ("row", "column"), "", "reference pose of the frame"),
-            Variable("twist_reference", (6,), ("component",), "", "reference twist of the frame, angular part first"),
-        ]
-    return [
-        Variable("q_reference", (nq,), (position_axis(nq, n),), "position", "reference joint position"),
-        joint_variable("qd_reference", n, "velocity", "reference joint velocity"),
-    ]
 
 
 def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReference:

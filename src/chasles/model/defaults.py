@@ -1,7 +1,8 @@
-"""The frame that is the tool of a robot whose description names none."""
+"""The tool and the home configuration of a robot whose description names none."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -62,3 +63,27 @@ def default_tools(
 def _deepest(depth: Mapping[str, int]) -> tuple[str, ...]:
     deepest = max(depth.values())
     return tuple(name for name in depth if depth[name] == deepest)
+
+
+def default_home(joints: Sequence[Joint]) -> list[float]:
+    """Return the coordinates of independent joints: within the limits, near 0, and the identity for quaternions.
+
+    Examples
+    --------
+    >>> default_home([Joint("hip", "spherical", "body", "leg")])
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    home: list[float] = []
+    for joint in joints:
+        own = [_middle(lower, upper) for lower, upper in zip(*joint.position_limits, strict=True)]
+        home += [1.0, *own[1:]] if joint.has_quaternion else own
+    return home
+
+
+def _middle(lower: float, upper: float) -> float:
+    """Zero if it is within the limits, else their middle, or the finite one of them."""
+    if lower <= 0.0 <= upper:
+        return 0.0
+    if math.isinf(lower) or math.isinf(upper):
+        return upper if math.isinf(lower) else lower
+    return 0.5 * lower + 0.5 * upper
