@@ -92,7 +92,7 @@ def passes(motion: Any, t: np.ndarray, points: np.ndarray, rates: Any = 0.0) -> 
     return True
 
 
-@attack(60, 6000)
+@attack(60, 3000)
 def test_splines_pass_their_waypoints(rng: Generator) -> bool:
     kind, count = rng.integers(8), int(rng.integers(2, 12))
     t, q = times(rng, count), waypoints(rng, count)
@@ -112,7 +112,7 @@ def test_splines_pass_their_waypoints(rng: Generator) -> bool:
     return passes(ch.HermiteSpline(t, q, rates * q), t, q, rates * np.abs(q).max(initial=0.0) * np.diff(t).max())
 
 
-@attack(24, 3000)
+@attack(24, 1500)
 def test_b_splines_and_recorded_motions(rng: Generator) -> bool:
     count = int(rng.integers(6, 40))
     t, q = times(rng, count), waypoints(rng, count)
@@ -206,7 +206,7 @@ def leads_through(motion: Any, t: np.ndarray, T: np.ndarray) -> bool:
     return True
 
 
-@attack(24, 3000)
+@attack(24, 1500)
 def test_pose_splines_pass_their_waypoints(rng: Generator) -> bool:
     count = int(rng.integers(2, 8))
     t, T = times(rng, count), poses(rng, count)

@@ -21,7 +21,7 @@ OPTIONS = (
     "--disable-background-networking",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    "--window-size=1200,900",
+    "--window-size=1000,700",
 )
 #: The browser listens at file descriptor 3 and answers at 4.
 START = """
