@@ -252,7 +252,7 @@ def test_an_interrupt_is_answered_within_a_second(call: str, threads: int) -> No
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
-        time.sleep(1.0)
+        time.sleep(0.5)
         spent = _processor_time(process.pid)
         process.send_signal(signal.SIGINT)
         answered = float(process.stdout.readline())

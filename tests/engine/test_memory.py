@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -42,7 +41,6 @@ def test_memory_that_is_held_is_left_alone() -> None:
         held = hold(array)
         place = array.ctypes.data
         del array
-        gc.collect()
         assert memory.empty(LARGE, "float64").ctypes.data != place, name
         del held
 

@@ -279,7 +279,7 @@ def test_bodies_are_shown_with_their_colors_and_what_is_missing_is_said(opened: 
 def test_a_motion_is_saved_as_a_movie(opened: Any) -> None:
     arm = ch.load("planar2r")
     q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
-    tab = opened(arm, recording={"times": np.linspace(0.0, 1.0, 5), "runs": {"one": q, "two": 0.5 * q}})
+    tab = opened(arm, recording={"times": np.linspace(0.0, 0.6, 5), "runs": {"one": q, "two": 0.5 * q}})
     kind, size = tab.ask("page.player.movie().then(movie => [movie.type, movie.size])")
     assert kind.startswith("video/")
     assert size > 500
