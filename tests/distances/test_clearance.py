@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import coal
@@ -159,6 +160,19 @@ def test_meshes_are_enclosed(tmp_path: Path) -> None:
     share = np.clip((points - body.start) @ way / (way @ way), 0.0, 1.0)
     assert np.linalg.norm(points - body.start - share[:, None] * way, axis=1).max() <= body.radius + 1e-9
     assert body.radius < 0.25  # 0.8 m long, and slim
+
+
+def test_the_unit_of_a_mesh_file_counts(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box([100.0, 20.0, 20.0]).export(tmp_path / "bar.dae")
+    text = (tmp_path / "bar.dae").read_text()
+    unit = '<unit meter="0.01" name="centimeter"/>'
+    changed = re.sub(r"<unit [^>]*/>", unit, text) if "<unit" in text else text.replace("<asset>", f"<asset>{unit}")
+    (tmp_path / "bar.dae").write_text(changed)
+    bar = Description("bar", (Link("bar", collisions=(Shape(Mesh("bar.dae", folder=str(tmp_path))),)),))
+    (body,) = fitted_bodies(bar)
+    assert body.radius == pytest.approx(np.hypot(0.1, 0.1), rel=1e-6)  # about a bar of 1 m x 0.2 m x 0.2 m
+    assert body.end - body.start == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
 
 
 def test_a_robot_of_a_file_has_pairs_of_its_own() -> None:

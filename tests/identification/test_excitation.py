@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import chasles as ch
 from chasles.cli.application import application
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.identification import FourierMotion, HalfSpace
+from chasles.identification import FourierMotion, Region
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import SplineShape
 
@@ -22,7 +22,7 @@ ARM = ch.load("planar2r")
 @pytest.mark.parametrize("stage", ["determinant", "condition", "parameters"])
 def test_gradients_agree_with_differences(stage: str, shape: SplineShape | None) -> None:
     """Beyond the limits, so that every penalty acts."""
-    region = HalfSpace("tool", (0.0, -1.0, 0.0), -0.1, point=(0.1, 0.2, 0.3))
+    region = Region("tool", (0.0, -1.0, 0.0), -0.1, point=(0.1, 0.2, 0.3))
     own = ExcitationProblem(ARM, 10.0, 5, 4.0, 200.0, (region,), (), shape)
     own.wanted = np.array([0, 3])
     rng = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_fourier_motion_is_periodic_at_rest_at_its_ends_and_has_exact_derivative
 
 
 def test_motions_stay_within_all_limits_and_regions() -> None:
-    region = HalfSpace("tool", (0.0, -1.0, 0.0), 0.2)  # y >= -0.2
+    region = Region("tool", (0.0, -1.0, 0.0), 0.2)  # y >= -0.2
     plan = ch.excite(ARM, acceleration_limits=4.0, jerk_limits=60.0, regions=[region], starts=2, iterations=80)
     assert plan.motion.check(ARM, acceleration=4.0, jerk=60.0).ok
     q = plan.motion(np.linspace(0.0, 10.0, 1000)).q
@@ -61,7 +61,7 @@ def test_motions_stay_within_all_limits_and_regions() -> None:
 
 
 def test_splines_repeat_rest_at_their_ends_and_stay_within_all_limits() -> None:
-    region = HalfSpace.box("tool", [-3.0, -0.3, -1.0], [3.0, np.inf, 1.0], point=(0.1, 0.0, 0.0))
+    region = Region.box("tool", [-3.0, -0.3, -1.0], [3.0, np.inf, 1.0], point=(0.1, 0.0, 0.0))
     own = {"acceleration_limits": 4.0, "jerk_limits": 60.0, "regions": region, "starts": 1, "iterations": 80}
     plan = ch.excite(ARM, shape="spline", repetitions=2, **own)
     assert plan.motion.check(ARM, acceleration=4.0, jerk=60.0).ok
@@ -122,7 +122,7 @@ def test_identified_from_a_planned_motion() -> None:
         ({"period": -1.0}, "period"),
         ({"harmonics": 1}, "harmonics"),
         ({"criterion": "best"}, "criterion"),
-        ({"regions": [HalfSpace("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5}, "no motion"),
+        ({"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5}, "no motion"),
     ],
 )
 def test_wrong_arguments(words: dict[str, object], message: str) -> None:

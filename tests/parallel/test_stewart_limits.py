@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from tests.parallel.platforms import random_platform, random_poses, roboop
 
 import chasles as ch
+from chasles.errors import ArgumentError
 from chasles.parallel import StewartPlatform, workspace_map
 from chasles.visual.workspace import workspace_figure
 
@@ -94,6 +95,14 @@ def test_legs_that_cross_base_or_platform_are_found() -> None:
     both = stewart.check(np.stack([at(1.0), at(-1.0), np.full((4, 4), np.nan)]))
     np.testing.assert_array_equal(both.ok, [True, False, False])
     assert "keep all limits" in str(stewart.check(at(1.0)))
+
+
+@pytest.mark.parametrize("method", ["check", "singularity"])
+def test_matrices_that_are_no_poses_are_refused(method: str) -> None:
+    T = np.stack([at(1.0), at(1.0)])
+    T[1, :3, :3] *= 1.001
+    with pytest.raises(ArgumentError, match=r"T is not a pose: sample \(1,\) of it is .* away from one"):
+        getattr(machine(), method)(T)
 
 
 def test_singular_pose_of_fichter() -> None:

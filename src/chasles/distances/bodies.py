@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
-from chasles.errors import ArgumentError, import_extra
+from chasles.errors import ArgumentError
 from chasles.model import Description
-from chasles.model.formats.mesh_files import mesh_path
+from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
 from chasles.sealed import Sealed
 
@@ -118,7 +118,7 @@ def fitted_bodies(
     Raises
     ------
     ModelError
-        The file of a mesh is not there.
+        The file of a mesh is not there or cannot be read.
     MissingExtraError
         There are meshes, and trimesh is not installed.
 
@@ -155,19 +155,9 @@ def _enclosing(geometry: Geometry, packages: Mapping[str, str | PathLike[str]] |
             corners = np.array([[x, y, w] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for w in (-0.5, 0.5)])
             return _smallest(corners * geometry.size, np.eye(3))
         case Mesh():
-            vertices = _vertices(geometry, packages)
+            vertices = np.concatenate([surface.vertices for surface in surfaces(geometry, packages)])
             _, _, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
             return _smallest(vertices, np.vstack([axes, np.eye(3)]))
-
-
-def _vertices(mesh: Mesh, packages: Mapping[str, str | PathLike[str]] | None) -> Floats:
-    """Vertices (k, 3) of a mesh, m."""
-    trimesh = import_extra("trimesh", "meshes", "capsules around meshes")
-    loaded = trimesh.load(str(mesh_path(mesh, packages)), force="mesh")
-    vertices = np.asarray(loaded.vertices, dtype=np.float64) * mesh.scale
-    if not len(vertices) or not np.isfinite(vertices).all():
-        raise ArgumentError(f"mesh '{mesh.file}' has no vertices")
-    return vertices
 
 
 def _smallest(points: Floats, axes: Floats) -> tuple[Floats, Floats, float]:

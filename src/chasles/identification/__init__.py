@@ -14,7 +14,7 @@ from chasles.identification.momentum_observer import CollisionAlarm, MomentumObs
 from chasles.identification.ordinary_least_squares import BaseParameterFit
 from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
 from chasles.identification.refinement import Refinement, refine
-from chasles.identification.regions import HalfSpace
+from chasles.identification.regions import Region
 from chasles.identification.shipped import shipped_log
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "DriveGains",
     "Excitation",
     "FourierMotion",
-    "HalfSpace",
     "Identification",
     "Log",
     "MomentumObserver",
@@ -35,6 +34,7 @@ __all__ = [
     "Prediction",
     "RecursivePayload",
     "Refinement",
+    "Region",
     "Signals",
     "calibrate",
     "choose_cutoff",

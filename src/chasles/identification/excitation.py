@@ -16,7 +16,7 @@ from chasles.arguments import choice, real, whole_number
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
-from chasles.identification.regions import HalfSpace
+from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
@@ -77,7 +77,7 @@ def excite(
     criterion: str | None = None,
     acceleration_limits: ArrayLike | None = None,
     jerk_limits: ArrayLike | None = None,
-    regions: Sequence[HalfSpace] = (),
+    regions: Sequence[Region] = (),
     complement: Sequence[JointTrajectory] = (),
     shape: str = "fourier",
     parameters: Sequence[str] = (),
@@ -106,7 +106,7 @@ def excite(
     acceleration_limits, jerk_limits
         One number or shape (n,), rad/s², rad/s³. Default: the speed limit in 0.25 s; no limit.
     regions
-        Half-spaces that points of links must stay in, such as the one above a table; `HalfSpace.box` makes a box.
+        Half-spaces that points of links must stay in, such as the one above a table; `Region.box` makes a box.
     complement
         Motions that are logged as well: the plan supplies what they lack.
     shape

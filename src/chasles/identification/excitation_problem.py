@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from chasles.arguments import reals
 from chasles.engine.function import function
 from chasles.identification.motion_shapes import FourierShape, MotionShape
-from chasles.identification.regions import HalfSpace
+from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.trajectories.joint.trajectory import JointTrajectory
@@ -64,7 +64,7 @@ class ExcitationProblem:
 
     def __init__(
         self, robot: Robot, period: float, harmonics: int, acceleration: ArrayLike | None = None,
-        jerk: ArrayLike | None = None, regions: Sequence[HalfSpace] = (), complement: Sequence[JointTrajectory] = (),
+        jerk: ArrayLike | None = None, regions: Sequence[Region] = (), complement: Sequence[JointTrajectory] = (),
         shape: MotionShape | None = None,
     ) -> None:  # fmt: skip
         n = robot.n
@@ -213,7 +213,7 @@ class ExcitationProblem:
         gradient[:, 1:] = sum(by_state[order].T @ self.bases[order] for order in range(4))
         return cost, gradient.ravel()
 
-    def _outside(self, q: FloatArray, region: HalfSpace) -> tuple[float, FloatArray]:
+    def _outside(self, q: FloatArray, region: Region) -> tuple[float, FloatArray]:
         over = np.maximum(region.excess(self.robot, q) + CLEARANCE, 0.0)
         slopes = region.slopes(self.robot, q)
         return PENALTY * 10.0 * float(np.sum(over**2)), 2.0 * PENALTY * 10.0 * over[:, None] * slopes

@@ -15,8 +15,8 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class HalfSpace:
-    """Region that a link's point must stay in: normal · p <= distance, in the world frame.
+class Region:
+    """Half-space that a link's point must stay in: normal · p <= distance, in the world frame.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class HalfSpace:
     --------
     The elbow of an arm stays above a table:
 
-    >>> HalfSpace("link3", (0.0, 0.0, -1.0), -0.05).distance
+    >>> Region("link3", (0.0, 0.0, -1.0), -0.05).distance
     -0.05
     """
 
@@ -45,7 +45,7 @@ class HalfSpace:
     @classmethod
     def box(
         cls, frame: str, lower: ArrayLike, upper: ArrayLike, point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    ) -> list[HalfSpace]:
+    ) -> list[Region]:
         """Half-spaces of a box with sides along the world axes; an infinite bound leaves its side open.
 
         Parameters
@@ -57,7 +57,7 @@ class HalfSpace:
 
         Examples
         --------
-        >>> len(HalfSpace.box("tool", [-1.0, -1.0, 0.1], [1.0, 1.0, np.inf]))
+        >>> len(Region.box("tool", [-1.0, -1.0, 0.1], [1.0, 1.0, np.inf]))
         5
         """
         below, above = (reals(c, name, (3,), infinite=True) for name, c in (("lower", lower), ("upper", upper)))

@@ -13,7 +13,7 @@ from chasles.cached import cached_property
 from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
-from chasles.geometry.projections import random_rotation
+from chasles.geometry.projections import POSE, random_rotation
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
@@ -298,15 +298,14 @@ class StewartPlatform(Sealed):
     def check(self, T: ArrayLike) -> PoseCheck:
         """Examine whether poses (..., 4, 4) keep the limits of legs and joints, and whether legs meet anything.
 
-        Returns
-        -------
-        PoseCheck
-            With `ok`, `margins` and sentences for what is broken.
+        The result has `ok`, `margins` and sentences for what is broken. Raises ArgumentError for what is not a pose.
         """
+        POSE.check(T, "T")
         return PoseCheck(self.margins(T))
 
     def singularity(self, T: ArrayLike) -> SingularityMeasure:
         """Measure how far poses (..., 4, 4) are from singular ones, and which twist is free there."""
+        POSE.check(T, "T")
         return singularity(np.asarray(self.jacobian(T)), self.size)
 
     # Dynamics

@@ -12,7 +12,7 @@ from chasles.cli.options import RobotArgument
 from chasles.cli.output import add_row, number, results, say, table
 from chasles.cli.values import joint_values
 from chasles.errors import writing
-from chasles.identification import HalfSpace, excite
+from chasles.identification import Region, excite
 from chasles.robot import load
 
 
@@ -46,7 +46,7 @@ def excite_command(
     arm = load(robot)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
     frames = [*arm.description.link_names[2:], "tool"]
-    regions = [] if floor is None else [HalfSpace(frame, (0.0, 0.0, -1.0), -floor) for frame in frames]
+    regions = [] if floor is None else [Region(frame, (0.0, 0.0, -1.0), -floor) for frame in frames]
     plan = excite(
         arm,
         period=period,
