@@ -8,8 +8,9 @@ from __future__ import annotations
 
 #: ln 2 in two parts; the product of the first with a whole number below 2²⁰ is exact.
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
-#: π/2 in three parts, in double and in single precision.
-PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+#: π/2 in three parts; the product of the second with a whole number below 2²⁰ is exact.
+PI_2 = (1.5707963267948966, 6.12323399538461e-17, 3.5215598651832e-27)
+#: π/2 in three parts of single precision.
 SINGLE_PI_2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 #: (sin r - r) / r³ as a polynomial in r², for |r| ≤ π/4.
 SIN = (

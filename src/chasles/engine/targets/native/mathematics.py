@@ -150,49 +150,60 @@ class VectorMath(Writer):
 
 
 def sincos(lanes: int) -> str:
-    """Write sine and cosine of doubles."""
-    return _sincos("chasles.sincos", lanes, 64, coefficients.PI_2, coefficients.SIN, coefficients.COS)
+    """Write sine and cosine of doubles from one argument reduction.
+
+    x - n π/2 with π/2 in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980): the first
+    difference is exact, and the rounding error of the second goes on as a tail of r.
+    """
+    w = VectorMath("chasles.sincos", lanes, ["%x"], results=2)
+    n, quadrant = w.nearest("%x", 2.0 / math.pi)
+    minus_n = w.value(f"fneg {w.real} {n}")
+    pi_2 = [w.constant(part) for part in coefficients.PI_2]
+    first = w.fma(minus_n, pi_2[0], "%x")
+    r = w.fma(minus_n, pi_2[1], first)
+    tail = w.fma(minus_n, pi_2[2], w.fma(minus_n, pi_2[1], w.sub(first, r)))
+    z = w.mul(r, r)
+    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SIN), tail))
+    cosine = w.polynomial(z, (1.0, -0.5, *coefficients.COS))
+    return _in_quadrant(w, "chasles.sincos", quadrant, sine, cosine)
 
 
 def sincos_single(lanes: int) -> str:
-    """Write sine and cosine of floats of 32 bits."""
-    parts = coefficients.SINGLE_PI_2, coefficients.SINGLE_SIN, coefficients.SINGLE_COS
-    return _sincos("chasles.sincos_single", lanes, 32, *parts)
+    """Write sine and cosine of floats of 32 bits, of which the sums are off by hardly more than one rounding.
 
-
-def _sincos(
-    name: str, lanes: int, width: int, pi_2: Sequence[float], sin: Sequence[float], cos: Sequence[float]
-) -> str:
-    """Write sine and cosine from one argument reduction."""
-    w = VectorMath(name, lanes, ["%x"], results=2, width=width)
+    The reduction is that of doubles, but neither second product is exact: Knuth's two-sum finds the second difference's
+    error. What z lost by rounding counts too.
+    """
+    w = VectorMath("chasles.sincos_single", lanes, ["%x"], results=2, width=32)
     n, quadrant = w.nearest("%x", 2.0 / math.pi)
     minus_n = w.value(f"fneg {w.real} {n}")
-    # x - n π/2 with π/2 in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980). The first
-    # difference is exact; the error of the second is found by Knuth's two-sum and goes on as a tail of r.
-    first = w.fma(minus_n, w.constant(pi_2[0]), "%x")
-    product = w.mul(n, w.constant(pi_2[1]))
-    product_error = w.fma(n, w.constant(pi_2[1]), w.value(f"fneg {w.real} {product}"))
+    pi_2 = [w.constant(part) for part in coefficients.SINGLE_PI_2]
+    first = w.fma(minus_n, pi_2[0], "%x")
+    product = w.mul(n, pi_2[1])
+    product_error = w.fma(n, pi_2[1], w.value(f"fneg {w.real} {product}"))
     second = w.sub(first, product)
     moved = w.sub(second, first)
     lost = w.sub(w.sub(first, w.sub(second, moved)), w.add(product, moved))
-    correction = w.fma(minus_n, w.constant(pi_2[2]), w.sub(lost, product_error))
+    correction = w.fma(minus_n, pi_2[2], w.sub(lost, product_error))
     r = w.add(second, correction)
     tail = w.add(w.sub(second, r), correction)
     z = w.mul(r, r)
     leading = w.fma(z, w.constant(-0.5), w.constant(1.0))
     rest = w.fma(z, w.constant(-0.5), w.sub(w.constant(1.0), leading))
     rest = w.fma(w.value(f"fneg {w.real} {r}"), tail, rest)
-    if (
-        width == 32
-    ):  # with what z lost, and the tail times cos r: the sums are then off by hardly more than one rounding
-        rest = w.fma(w.fma(r, r, w.value(f"fneg {w.real} {z}")), w.constant(-0.5), rest)
-        tail = w.mul(tail, leading)
-    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, sin), tail))
-    cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, cos), rest))
+    rest = w.fma(w.fma(r, r, w.value(f"fneg {w.real} {z}")), w.constant(-0.5), rest)
+    tail = w.mul(tail, leading)
+    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SINGLE_SIN), tail))
+    cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, coefficients.SINGLE_COS), rest))
+    return _in_quadrant(w, "chasles.sincos_single", quadrant, sine, cosine)
+
+
+def _in_quadrant(w: VectorMath, name: str, quadrant: str, sine: str, cosine: str) -> str:
+    """Give sine and cosine of the argument x from those of x less its quadrants."""
     is_odd = w.value(f"icmp ne {w.whole} {w.integer('and', quadrant, 1)}, zeroinitializer")
     results = [
-        w.with_sign_of(w.select(is_odd, cosine, sine), w.integer("shl", quadrant, width - 2)),
-        w.with_sign_of(w.select(is_odd, sine, cosine), w.integer("shl", w.integer("add", quadrant, 1), width - 2)),
+        w.with_sign_of(w.select(is_odd, cosine, sine), w.integer("shl", quadrant, w.width - 2)),
+        w.with_sign_of(w.select(is_odd, sine, cosine), w.integer("shl", w.integer("add", quadrant, 1), w.width - 2)),
     ]
     beyond = w.compare("ugt", w.abs("%x"), w.constant(_LARGEST_REDUCED))
     mask = w.value(f"bitcast {w.truth} {beyond} to i{w.lanes}")
