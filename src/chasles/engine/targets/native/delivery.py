@@ -6,6 +6,7 @@ written to all its places from one vector. A table says which vector belongs to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from chasles.engine.kernels import Kernel
@@ -14,14 +15,11 @@ from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.writer import Writer, literal
 
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
-_LONG_ROWS, _SHORT_ROWS = "chasles.deliver_long", "chasles.deliver_short"
+_ROWS, _LINES = "chasles.deliver_rows", "chasles.deliver_lines"
 _INDEX_SIZE = 4  # bytes of an entry of the table
-_TO_WRITE, _TO_READ = (1, 3), (0, 2)  # kinds of prefetches: into the nearest cache, and into the one behind it
-#: Rows begin anywhere in a line of the cache, and a vector that reaches over two lines that are still far away is
-#: written slowly: what follows in its row at this distance, in bytes, is fetched meanwhile.
+#: What follows in a row at this distance, in bytes, is fetched meanwhile, and so is the row of the next samples.
 _AHEAD = 256
-#: Rows of up to so many bytes end before the processor sees them coming: those of the next samples are fetched as well.
-_SHORT_ROW = 2048
+_NEAREST_TO_WRITE, _NEXT_TO_READ = (1, 3), (0, 2)  # kinds of prefetches: into the nearest cache, and the one behind
 
 
 class Delivery:
@@ -59,35 +57,82 @@ class Delivery:
         module = self._module
         places = [f"i32 {module.vector_size * place}" for place in self._places]
         numbers = [f"{module.element} {literal(module.rounded(x))}" for x in self._constants]
+        sizes = {stop - start for start, stop in self._outputs if stop - start >= module.lanes}
         return [
             f"@{_PLACES} = internal constant [{len(places)} x i32] [{', '.join(places)}]",
             f"@{_CONSTANTS} = internal constant [{len(numbers)} x {module.element}] [{', '.join(numbers)}]",
-            *(self._function(name) for name in (_LONG_ROWS, _SHORT_ROWS)),
+            *([self._function_of_rows()] if sizes else []),
+            *(self._function_of_lines(size) for size in sorted(sizes)),
         ]
 
-    def _function(self, name: str) -> str:
+    def _function_of_rows(self) -> str:
         """Write the delivery of an output, from the vectors at a base to a row a lane; its last blocks may overlap."""
-        module, lanes, item = self._module, self._module.lanes, self._module.item_size
-        w = Writer(f"internal void @{name}(ptr %base, ptr %places, i64 %size, ptr %rows)")
+        lanes, item = self._module.lanes, self._module.item_size
+        w = Writer(f"internal void @{_ROWS}(ptr %base, ptr %places, i64 %size, ptr %rows)")
         rows = self._rows(w, "%rows")
         last = w.value(f"sub i64 %size, {lanes}")
-        following = w.value(f"mul i64 %size, {lanes * item}")
         with w.loop("%size", lanes) as start:
             first = w.value(f"call i64 @llvm.smin.i64(i64 {start}, i64 {last})")
-            entries = w.address("%places", (first, _INDEX_SIZE))
-            vectors = []
-            for k in range(lanes):
-                entry = w.value(f"getelementptr i8, ptr {entries}, i64 {_INDEX_SIZE * k}")
-                offset = w.value(f"sext i32 {w.value(f'load i32, ptr {entry}')} to i64")
-                vectors.append(w.value(f"getelementptr i8, ptr %base, i64 {offset}"))
-            for row, numbers in zip(rows, transposition.gathered(w, module, vectors), strict=True):
+            for row, numbers in zip(rows, self._gathered(w, first, lanes), strict=True):
                 address = w.address(row, (first, item))
-                w.emit(f"store {module.real} {numbers}, ptr {address}, align 1")
-                _prefetch(w, address, _AHEAD, _TO_WRITE)
-                if name == _SHORT_ROWS:
-                    _prefetch(w, address, following, _TO_READ)
+                w.emit(f"store {self._module.real} {numbers}, ptr {address}, align 1")
         w.emit("ret void")
         return w.text()
+
+    def _function_of_lines(self, size: int) -> str:
+        """Write the delivery of an output whose rows follow one another from an address on, in vectors of neighbours.
+
+        If the address is a multiple of a vector's size, so are those of all stores: none reaches over two lines of the
+        cache, which takes half as long again. A row begins within a vector; those that hold the end of a row and the
+        beginning of the next are written last.
+        """
+        lanes, v = self._module.lanes, self._module.real
+        blocks, rest = divmod(size, lanes)
+        block = lanes * size * self._module.item_size  # bytes from a row to that of the next samples
+        begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
+        w = Writer(f"internal void @{_LINES}{size}(ptr %base, ptr %places, ptr %address)")
+
+        def joined(left: str, right: str, start: int) -> str:
+            """Numbers of two vectors in a row, from a position on."""
+            order = ", ".join(f"i32 {start + k}" for k in range(lanes))
+            return w.value(f"shufflevector {v} {left}, {v} {right}, <{lanes} x i32> <{order}>") if start else left
+
+        def store(numbers: str, lane: int, column: str | int, offset: int) -> None:
+            offset = (lane * size + offset) * self._module.item_size
+            start = w.address("%address", (column, self._module.item_size))
+            address = w.value(f"getelementptr i8, ptr {start}, i64 {offset}")
+            w.emit(f"store {v} {numbers}, ptr {address}, align 1")
+            for ahead, (is_written, cache) in ((_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)):
+                place = w.value(f"getelementptr i8, ptr {start}, i64 {offset + ahead}")
+                w.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 {is_written}, i32 {cache}, i32 1)")
+
+        heads = self._gathered(w, 0, lanes)
+        with w.fold((blocks - 1) * lanes, lanes, v, heads) as (column, rows):
+            following = self._gathered(w, w.value(f"add i64 {column}, {lanes}"), lanes)
+            for lane, begin in enumerate(begins):
+                store(joined(rows[lane], following[lane], begin), lane, column, begin)
+            rows[:] = following
+        ends = self._gathered(w, blocks * lanes, rest) if rest else rows
+        for lane, begin in enumerate(begins):
+            if begin <= rest:
+                store(joined(rows[lane], ends[lane], begin), lane, (blocks - 1) * lanes, begin)
+        for lane, begin in enumerate(begins):
+            if begin:
+                tail = joined(rows[lane - 1], ends[lane - 1], rest)
+                store(joined(tail, heads[lane], begin), lane, 0, begin - lanes)
+        w.emit("ret void")
+        return w.text()
+
+    def _gathered(self, w: Writer, first: str | int, count: int) -> list[str]:
+        """Numbers of ``count`` results from the first on, one vector a lane; less than a vector's are repeated."""
+        entries = w.address("%places", (first, _INDEX_SIZE))
+        vectors = []
+        for k in range(count):
+            entry = w.value(f"getelementptr i8, ptr {entries}, i64 {_INDEX_SIZE * k}")
+            offset = w.value(f"sext i32 {w.value(f'load i32, ptr {entry}')} to i64")
+            vectors.append(w.value(f"getelementptr i8, ptr %base, i64 {offset}"))
+        vectors += vectors[-1:] * (self._module.lanes - count)
+        return transposition.gathered(w, self._module, vectors)
 
     def _rows(self, w: Writer, table: str) -> list[str]:
         """Addresses of an output's rows, one a lane, from a table of them."""
@@ -107,32 +152,37 @@ class Delivery:
 
     def deliver(self, w: Writer, base: str, table: str) -> None:
         """Deliver all results from the vectors at a base to the rows in a table of addresses: by output and lane."""
-        module = self._module
         for output, (start, stop) in enumerate(self._outputs):
-            size = stop - start
-            rows = w.value(f"getelementptr i8, ptr {table}, i64 {8 * module.lanes * output}")
-            if size >= module.lanes:
-                name = _SHORT_ROWS if size * module.item_size <= _SHORT_ROW else _LONG_ROWS
-                entries = w.value(f"getelementptr i8, ptr @{_PLACES}, i64 {_INDEX_SIZE * start}")
-                w.emit(f"call void @{name}(ptr {base}, ptr {entries}, i64 {size}, ptr {rows})")
+            rows = w.value(f"getelementptr i8, ptr {table}, i64 {8 * self._module.lanes * output}")
+            if stop - start < self._module.lanes:
+                self._deliver_few(w, base, output, self._rows(w, rows))
                 continue
-            vectors = [
-                w.value(f"getelementptr i8, ptr {base}, i64 {module.vector_size * place}")
-                for place in self._places[start:stop]
-            ]
-            addresses = self._rows(w, rows)
-            transposition.store_few(w, module, addresses, vectors)
-            for address in addresses:
-                _prefetch(w, address, module.lanes * size * module.item_size, _TO_WRITE)
+            w.emit(f"call void @{_ROWS}(ptr {base}, ptr {self._entries(w, start)}, i64 {stop - start}, ptr {rows})")
+
+    def deliver_lines(self, w: Writer, base: str, addresses: Sequence[str]) -> None:
+        """Deliver all results from the vectors at a base to rows that follow one another from an address a output."""
+        module = self._module
+        for output, ((start, stop), address) in enumerate(zip(self._outputs, addresses, strict=True)):
+            size = stop - start
+            if size < module.lanes:
+                offsets = [lane * size * module.item_size for lane in range(module.lanes)]
+                rows = [w.value(f"getelementptr i8, ptr {address}, i64 {offset}") for offset in offsets]
+                self._deliver_few(w, base, output, rows)
+                continue
+            w.emit(f"call void @{_LINES}{size}(ptr {base}, ptr {self._entries(w, start)}, ptr {address})")
+
+    def _entries(self, w: Writer, start: int) -> str:
+        return w.value(f"getelementptr i8, ptr @{_PLACES}, i64 {_INDEX_SIZE * start}")
+
+    def _deliver_few(self, w: Writer, base: str, output: int, rows: Sequence[str]) -> None:
+        """Deliver an output of fewer numbers than there are lanes."""
+        start, stop = self._outputs[output]
+        offsets = [self._module.vector_size * place for place in self._places[start:stop]]
+        vectors = [w.value(f"getelementptr i8, ptr {base}, i64 {offset}") for offset in offsets]
+        transposition.store_few(w, self._module, rows, vectors)
 
     def place(self, w: Writer, base: str, output: int, element: str | int) -> str:
         """Return the address of the vector with an element of an output."""
         index = w.value(f"add i64 {element}, {self._outputs[output][0]}")
         offset = w.value(f"load i32, ptr {w.address(f'@{_PLACES}', (index, _INDEX_SIZE))}")
         return w.value(f"getelementptr i8, ptr {base}, i64 {w.value(f'sext i32 {offset} to i64')}")
-
-
-def _prefetch(w: Writer, address: str, ahead: str | int, kind: tuple[int, int]) -> None:
-    """Have memory fetched; an address beyond an array does no harm."""
-    place = w.value(f"getelementptr i8, ptr {address}, i64 {ahead}")
-    w.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 {kind[0]}, i32 {kind[1]}, i32 1)")

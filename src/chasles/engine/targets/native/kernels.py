@@ -8,6 +8,7 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from chasles.engine.kernels import CoreArray, Kernel, Width
 from chasles.engine.targets.native import batches, calls, objects, transposition
@@ -242,29 +243,55 @@ class _MapWriter(_KernelWriter):
         self._delivery = delivery
         self._rows = self.value(f"alloca [{max(1, len(self.outputs) * self.lanes)} x ptr]")
         self._dense = [self.density(array)[1] for array in self.outputs]
+        self._whole = [self._follow_one_another(arrays) for arrays in (self.inputs, self.outputs)]
+
+    def _follow_one_another(self, arrays: Sequence[CoreArray]) -> str:
+        """Whether the samples of all arrays are dense and neighbours."""
+        result = self.value("or i1 true, true")
+        for array in arrays:
+            size, dense = self.density(array)
+            stride = self._stride[self._position[id(array)]]
+            neighbours = self.value(f"icmp eq i64 {stride}, {size * self.module.item_size}")
+            result = self.value(f"and i1 {result}, {self.value(f'and i1 {dense}, {neighbours}')}")
+        return result
 
     def write(self, function: str) -> str:
         """Return the text of the kernel with the function of its program."""
         self._delivery.prepare(self, self.input_buffer)
         with self.loop(self.count, self.lanes) as first:
-            samples = self.lane_samples(first)
-            position = 0
-            for array, argument in zip(self.inputs, self.kernel.program.inputs, strict=True):
-                self.load(array, [self.row(array, sample) for sample in samples], position)
-                position += argument.size
-            self._choose_rows(samples)
+            end = self.value(f"add i64 {first}, {self.lanes}")
+            is_full = self.value(f"icmp sle i64 {end}, {self.count}")
+            reads_lines, writes_lines = (self.value(f"and i1 {is_full}, {whole}") for whole in self._whole)
+            sizes = [argument.size for argument in self.kernel.program.inputs]
+            given = list(zip(self.inputs, sizes, accumulate(sizes, initial=0), strict=False))
+            with self.when(reads_lines):
+                for array, size, position in given:
+                    rows = self._rows_that_follow(self.row(array, first), size)
+                    transposition.load(self, self.module, rows, size, self.input_buffer, position)
+            with self.unless(reads_lines):
+                samples = self.lane_samples(first)
+                for array, _, position in given:
+                    self.load(array, [self.row(array, sample) for sample in samples], position)
             self.run(function)
-            self._delivery.deliver(self, self.input_buffer, self._rows)
-            self._scatter(samples)
+            with self.when(writes_lines):
+                addresses = [self.row(array, first) for array in self.outputs]
+                self._delivery.deliver_lines(self, self.input_buffer, addresses)
+            with self.unless(writes_lines):
+                samples = self.lane_samples(first)
+                self._choose_rows(samples)
+                self._delivery.deliver(self, self.input_buffer, self._rows)
+                self._scatter(samples)
         return self.finish()
+
+    def _rows_that_follow(self, address: str, size: int) -> list[str]:
+        offsets = [lane * size * self.module.item_size for lane in range(self.lanes)]
+        return [self.value(f"getelementptr i8, ptr {address}, i64 {offset}") for offset in offsets]
 
     def _places_in_scratch(self, output: int) -> list[str]:
         """Addresses of dense rows of an output, one a lane."""
         before = sum(argument.size for argument in self.kernel.program.outputs[:output])
-        size = self.kernel.program.outputs[output].size
-        item = self.module.item_size
-        offsets = [item * (before * self.lanes + size * lane) for lane in range(self.lanes)]
-        return [self.value(f"getelementptr i8, ptr {self.scratch}, i64 {offset}") for offset in offsets]
+        start = self.value(f"getelementptr i8, ptr {self.scratch}, i64 {before * self.lanes * self.module.item_size}")
+        return self._rows_that_follow(start, self.kernel.program.outputs[output].size)
 
     def _choose_rows(self, samples: Sequence[str]) -> None:
         """Let results go to the rows of their arrays, or to scratch where numbers of a row are no neighbours."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 #: Bytes that a function takes from the stack at most: threads may have as little as 64 KiB of it.
@@ -44,20 +44,36 @@ class Writer:
     @contextmanager
     def loop(self, count: str | int, step: int = 1) -> Iterator[str]:
         """Repeat what is written inside for i = 0, step, 2 step, … below count; yields the name of i."""
+        with self.fold(count, step, "", []) as (i, _):
+            yield i
+
+    @contextmanager
+    def fold(self, count: str | int, step: int, kind: str, values: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+        """Write a loop as `loop` does that carries values of a type from round to round; yields i and their names.
+
+        The body replaces the names in the list by those for the next round; after the loop it holds the last ones.
+        """
         self._count += 1
         k, before = self._count, self._block
+        carried = [f"%carried{k}.{position}" for position in range(len(values))]
         self.emit(f"br label %head{k}")
         self.block(f"head{k}")
         self.emit(f"%i{k} = phi i64 [0, %{before}], [%next{k}, %latch{k}]")
+        for name, value in zip(carried, values, strict=True):
+            self.emit(f"{name} = phi {kind} [{value}, %{before}], [{name}.next, %latch{k}]")
         goes_on = self.value(f"icmp slt i64 %i{k}, {count}")
         self.emit(f"br i1 {goes_on}, label %body{k}, label %exit{k}")
         self.block(f"body{k}")
-        yield f"%i{k}"
+        names = list(carried)
+        yield f"%i{k}", names
         self.emit(f"br label %latch{k}")
         self.block(f"latch{k}")
+        for name, value in zip(carried, names, strict=True):
+            self.emit(f"{name}.next = bitcast {kind} {value} to {kind}")
         self.emit(f"%next{k} = add i64 %i{k}, {step}")
         self.emit(f"br label %head{k}")
         self.block(f"exit{k}")
+        names[:] = carried
 
     @contextmanager
     def loop_while_positive(self, counter: str) -> Iterator[None]:
