@@ -17,8 +17,8 @@ from chasles.engine.targets.native.writer import Writer, literal
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
 _ROWS, _LINES = "chasles.deliver_rows", "chasles.deliver_lines"
 _INDEX_SIZE = 4  # bytes of an entry of the table
-#: What follows in a row at this distance, in bytes, is fetched meanwhile, and so is the row of the next samples.
-_AHEAD = 256
+#: The rows of the next samples are fetched meanwhile, and of longer rows than these also what follows so far ahead.
+_SHORT_ROW, _AHEAD = 1024, 256  # bytes
 _NEAREST_TO_WRITE, _NEXT_TO_READ = (1, 3), (0, 2)  # kinds of prefetches: into the nearest cache, and the one behind
 
 
@@ -89,6 +89,8 @@ class Delivery:
         lanes, v = self._module.lanes, self._module.real
         blocks, rest = divmod(size, lanes)
         block = lanes * size * self._module.item_size  # bytes from a row to that of the next samples
+        is_short = size * self._module.item_size <= _SHORT_ROW
+        fetched = [(block, _NEAREST_TO_WRITE)] if is_short else [(_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)]
         begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
         w = Writer(f"internal void @{_LINES}{size}(ptr %base, ptr %places, ptr %address)")
 
@@ -102,7 +104,7 @@ class Delivery:
             start = w.address("%address", (column, self._module.item_size))
             address = w.value(f"getelementptr i8, ptr {start}, i64 {offset}")
             w.emit(f"store {v} {numbers}, ptr {address}, align 1")
-            for ahead, (is_written, cache) in ((_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)):
+            for ahead, (is_written, cache) in fetched:
                 place = w.value(f"getelementptr i8, ptr {start}, i64 {offset + ahead}")
                 w.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 {is_written}, i32 {cache}, i32 1)")
 
