@@ -42,7 +42,8 @@ def shrink(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Have calls cut after little work, and shared by all threads."""
     for module in (pieces, runner):
         monkeypatch.setattr(module, "UNINTERRUPTED_WORK", work)
-        monkeypatch.setattr(module, "WORTH_THREADS", 0)
+        monkeypatch.setattr(module, "WORTH_PIECES", 0)
+    monkeypatch.setattr(pieces, "WORTH_THREADS", 0)
 
 
 def same(found: object, expected: object) -> None:

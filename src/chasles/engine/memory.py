@@ -33,14 +33,16 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
         block = _taken(size + _ALIGNMENT)
     finally:
         _lock.release()
-    start = -block.ctypes.data % _ALIGNMENT
-    array: NDArray[Any] = block[start : start + size].view(dtype).reshape(shape)
-    return array
+    start = -block.__array_interface__["data"][0] % _ALIGNMENT
+    return np.ndarray(shape, dtype, block, start)
 
 
 def _taken(size: int) -> NDArray[np.uint8]:
-    """Return a block of bytes that nobody holds, of at most twice the size, or a new one."""
-    for k in range(len(_kept)):
+    """Return a block of bytes that nobody holds, of at most twice the size, or a new one.
+
+    The caches are likely to hold what was used last.
+    """
+    for k in reversed(range(len(_kept))):
         if size <= _kept[k].size <= 2 * size and _references(_kept, k) == _UNUSED:
             _kept.append(_kept.pop(k))
             return _kept[-1]

@@ -28,8 +28,10 @@ _REPETITIONS = 16
 _WORK_OF_A_NUMBER = 15
 #: Iterations of a solve that a piece of its batch has time for in one round; most samples are done by then.
 _ITERATIONS_OF_A_ROUND = 64
-#: Work, in scalar operations, from which several threads are worth their start.
-WORTH_THREADS = 2_000_000
+#: Work, in scalar operations, from which several threads are worth their start, which takes some 100 µs.
+WORTH_THREADS = 8_000_000
+#: Work from which the results may be so large that memory of earlier ones is worth looking for.
+WORTH_PIECES = 2_000_000
 
 Array = NDArray[Any]
 
@@ -43,7 +45,7 @@ def work_of_a_sample(kernel: Kernel) -> int:
 
 
 def call_in_pieces(
-    ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str, owner: object
+    ufunc: Callable[..., Any], kernel: Kernel, arguments: Sequence[Any], out: Any, dtype: str, work: int, owner: object
 ) -> Any:
     """Call a kernel on its arguments in pieces of bounded work.
 
@@ -59,6 +61,8 @@ def call_in_pieces(
         Array or tuple of arrays for the results, or None.
     dtype
         Type of new results.
+    work
+        Work of the whole call, in scalar operations.
     owner
         What keeps the machine code alive.
     """
@@ -71,21 +75,22 @@ def call_in_pieces(
     batch, shapes = fit
     if given is not None and kernel.shape != "map" and any(array.dtype != dtype for array in given):
         # What goes on from piece to piece must not be rounded in between.
-        exact = call_in_pieces(ufunc, kernel, arrays, None, dtype, owner)
+        exact = call_in_pieces(ufunc, kernel, arrays, None, dtype, work, owner)
         for array, values in zip(given, exact if isinstance(exact, tuple) else (exact,), strict=True):
             np.copyto(array, values, casting="same_kind")
         return out
     outputs = [empty(shape, dtype) for shape in shapes] if given is None else given
     if given is not None:
         arrays = [_apart(array, core, outputs, kernel) for array, core in zip(arrays, kernel.inputs, strict=True)]
-    if batch and get_threads() == 1 and kernel.shape == "map" and _is_short(kernel, batch):
+    threads = get_threads() if work > WORTH_THREADS else 1
+    if batch and threads == 1 and kernel.shape == "map" and work <= UNINTERRUPTED_WORK:
         ufunc(*arrays, out=tuple(outputs))
     elif batch:
         call = _Call(ufunc, kernel, arrays, outputs, owner)
-        run_all(_tasks(call, batch), get_threads())
+        run_all(_tasks(call, batch, threads), threads)
     else:
         single = _Call(ufunc, kernel, [array[np.newaxis] for array in arrays], [o[np.newaxis] for o in outputs], owner)
-        run_all(_tasks(single, (1,)), 1)
+        run_all(_tasks(single, (1,), 1), 1)
     if given is not None:
         return out
     results = [output if output.ndim else output[()] for output in outputs]  # as ufuncs do: no arrays of no dimension
@@ -130,12 +135,7 @@ def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
     return (..., slice(start, stop), *[slice(None)] * (-axis - 1))
 
 
-def _is_short(kernel: Kernel, batch: tuple[int, ...]) -> bool:
-    """Whether a call needs no cut for the sake of interrupts."""
-    return work_of_a_sample(kernel) * math.prod(batch) <= UNINTERRUPTED_WORK
-
-
-def _tasks(call: _Call, batch: tuple[int, ...]) -> Iterator[Callable[[], None]]:
+def _tasks(call: _Call, batch: tuple[int, ...], threads: int) -> Iterator[Callable[[], None]]:
     """Yield what computes each piece of the batch."""
     work = work_of_a_sample(call.kernel)
     run: Callable[[_Call, int], None] = _run_map
@@ -147,7 +147,7 @@ def _tasks(call: _Call, batch: tuple[int, ...]) -> Iterator[Callable[[], None]]:
         run = _run_solve
     axis = int(np.argmax(batch)) - len(batch)
     samples = math.prod(batch)
-    pieces = max(get_threads(), math.ceil(work * samples / UNINTERRUPTED_WORK))
+    pieces = max(threads, math.ceil(work * samples / UNINTERRUPTED_WORK))
     pieces = max(1, min(pieces, batch[axis] // _SMALLEST_PIECE))
     for start, stop in pairwise(np.linspace(0, batch[axis], pieces + 1).astype(int).tolist()):
         yield partial(run, call.part(axis, start, stop), samples // pieces)

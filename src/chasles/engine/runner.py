@@ -18,7 +18,7 @@ from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
 from chasles.engine.foreign import foreign_call
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape, Width, few_samples
-from chasles.engine.pieces import WORTH_THREADS, call_in_pieces, work_of_a_sample
+from chasles.engine.pieces import WORTH_PIECES, call_in_pieces, work_of_a_sample
 from chasles.engine.program import Program
 from chasles.engine.records import is_record, parts_of
 from chasles.engine.scalar import Traced
@@ -124,8 +124,8 @@ class Runner:
             ufunc = self._chosen(samples, work // self._work)
         try:
             in_pieces = get_threads() > 1 or out is None
-            if work > UNINTERRUPTED_WORK or (work > WORTH_THREADS and in_pieces):
-                found = call_in_pieces(ufunc, self.kernel, given, out, self.dtype, self)
+            if work > UNINTERRUPTED_WORK or (work > WORTH_PIECES and in_pieces):
+                found = call_in_pieces(ufunc, self.kernel, given, out, self.dtype, work, self)
             else:
                 found = ufunc(*given) if out is None else ufunc(*given, out=out)
         except (TypeError, ValueError) as error:

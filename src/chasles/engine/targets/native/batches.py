@@ -2,7 +2,8 @@
 
 A generalized ufunc and what the general call does before it take some microseconds, as much as a hundred states of a
 robot. Here dense arrays with the same batch axes or none, and floats, go straight to the kernel, with or without
-``out``, as long as there is too little work for several threads. Everything else is left to the general call.
+``out``, as long as there is too little work for several threads, and new results are small. Everything else is left to
+the general call.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from typing import NamedTuple
 
 from chasles.engine.kernels import CoreArray, Kernel, Width, few_samples
+from chasles.engine.memory import SMALLEST
 from chasles.engine.pieces import WORTH_THREADS, work_of_a_sample
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.objects import (
@@ -74,8 +76,12 @@ class _BatchWriter(ObjectWriter):
             with self.when(is_of_other, returns=True):
                 found = self.value(f"call ptr {self.table('other code')}({PARAMETERS})")
                 self.emit(f"ret ptr {found}")
-        self.require(self.value(f"icmp sle i64 {count}, {WORTH_THREADS // work_of_a_sample(kernel)}"))
         is_given = self.value(f"icmp ne ptr {out}, null")
+        most = WORTH_THREADS // work_of_a_sample(kernel)
+        largest = max(core_size(core) for core in kernel.outputs) * item
+        most_new = min(most, SMALLEST // max(1, largest))  # larger results take the memory of earlier ones
+        longest = self.value(f"select i1 {is_given}, i64 {most}, i64 {most_new}")
+        self.require(self.value(f"icmp sle i64 {count}, {longest}"))
         is_batch = self.value(f"icmp sgt i64 {rank}, 0")
         self.require(self.value(f"or i1 {is_given}, {is_batch}"))
 
