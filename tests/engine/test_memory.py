@@ -72,6 +72,20 @@ def test_what_is_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all((array == k).all() for k, array in enumerate(arrays))
 
 
+def test_results_of_calls_on_one_thread_take_memory_of_earlier_ones() -> None:
+    function = Function(trace(lambda x: np.array([x, 2.0 * x, x * x]), {"x": ()}, name="powers"))
+    x = np.arange(50_000.0)
+    places = set()
+    for _ in range(5):
+        found = function(x)
+        assert found.shape == (50_000, 3)
+        np.testing.assert_array_equal(found[:, 2], x * x)
+        places.add(found.ctypes.data)
+        del found
+    assert len(places) == 1
+    assert len(memory._kept) == 1
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_results_stay_what_they_are_while_others_are_computed(threads: int) -> None:
     function = Function(trace(lambda x: (np.outer(x, x), x + 1.0), {"x": (6,)}, name="squares"))

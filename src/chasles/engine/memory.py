@@ -6,6 +6,7 @@ is written to it, and the allocator hands large arrays back as soon as they are 
 
 from __future__ import annotations
 
+import ctypes
 import math
 import sys
 import sysconfig
@@ -35,6 +36,11 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
         _lock.release()
     start = -block.__array_interface__["data"][0] % _ALIGNMENT
     return np.ndarray(shape, dtype, block, start)
+
+
+def empty_at(rank: int, address: int, dtype: str) -> NDArray[Any]:
+    """Return an array as `empty` does, of a shape that stands in memory: machine code calls it."""
+    return empty(tuple((ctypes.c_ssize_t * rank).from_address(address)), dtype)
 
 
 def _taken(size: int) -> NDArray[np.uint8]:

@@ -2,8 +2,7 @@
 
 A generalized ufunc and what the general call does before it take some microseconds, as much as a hundred states of a
 robot. Here dense arrays with the same batch axes or none, and floats, go straight to the kernel, with or without
-``out``, as long as there is too little work for several threads, and new results are small. Everything else is left to
-the general call.
+``out``, as long as there is too little work for several threads. Everything else is left to the general call.
 """
 
 from __future__ import annotations
@@ -76,12 +75,8 @@ class _BatchWriter(ObjectWriter):
             with self.when(is_of_other, returns=True):
                 found = self.value(f"call ptr {self.table('other code')}({PARAMETERS})")
                 self.emit(f"ret ptr {found}")
+        self.require(self.value(f"icmp sle i64 {count}, {WORTH_THREADS // work_of_a_sample(kernel)}"))
         is_given = self.value(f"icmp ne ptr {out}, null")
-        most = WORTH_THREADS // work_of_a_sample(kernel)
-        largest = max(core_size(core) for core in kernel.outputs) * item
-        most_new = min(most, SMALLEST // max(1, largest))  # larger results take the memory of earlier ones
-        longest = self.value(f"select i1 {is_given}, i64 {most}, i64 {most_new}")
-        self.require(self.value(f"icmp sle i64 {count}, {longest}"))
         is_batch = self.value(f"icmp sgt i64 {rank}, 0")
         self.require(self.value(f"or i1 {is_given}, {is_batch}"))
 
@@ -90,7 +85,7 @@ class _BatchWriter(ObjectWriter):
             self._take_out(out, rank, batch, results)
             self._require_apart(count, args, steps, results)
         with self.unless(is_given):
-            self._make_results(rank, batch, results)
+            self._make_results(rank, count, batch, results)
         self.emit(f"store i64 {count}, ptr {dims}")
         for k, dim in enumerate(kernel.symbols):
             self.emit(f"store i64 {dim}, ptr {_word(self, dims, 1 + k)}")
@@ -222,7 +217,7 @@ class _BatchWriter(ObjectWriter):
                 self.require(self.value(f"or i1 {before}, {behind}"))
             regions.append((start, end))
 
-    def _make_results(self, rank: str, batch: _Batch, results: str) -> None:
+    def _make_results(self, rank: str, count: str, batch: _Batch, results: str) -> None:
         longest = max(len(core.dims) for core in self.kernel.outputs)
         shape = self.value(f"alloca [{_MOST_AXES + longest} x i64]")
         dimensions = self.value(f"load ptr, ptr {batch.dimensions}")
@@ -234,4 +229,9 @@ class _BatchWriter(ObjectWriter):
             for position, dim in enumerate(core.dims):
                 self.emit(f"store i64 {dim}, ptr {_word(self, inner, position)}")
             axes = self.value(f"trunc i64 {self.value(f'add i64 {rank}, {len(core.dims)}')} to i32")
-            self.emit(f"store ptr {self.new_array(axes, shape)}, ptr {_word(self, results, k)}")
+            size = self.value(f"mul i64 {count}, {core_size(core) * self.module.item_size}")
+            is_large = self.value(f"icmp sge i64 {size}, {SMALLEST}")
+            with self.when(is_large):
+                self.emit(f"store ptr {self.new_large_array(axes, shape)}, ptr {_word(self, results, k)}")
+            with self.unless(is_large):
+                self.emit(f"store ptr {self.new_array(axes, shape)}, ptr {_word(self, results, k)}")

@@ -17,6 +17,7 @@ import numpy as np
 
 from chasles.engine.gufunc import c_api
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
+from chasles.engine.memory import empty_at
 from chasles.engine.targets.native import batches
 from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import Module
@@ -25,6 +26,7 @@ from chasles.engine.targets.native.objects import (
     DATA,
     DIMENSIONS,
     FLOAT_VALUE,
+    FORMAT,
     OUT,
     PLACES,
     RANK,
@@ -230,6 +232,9 @@ def fill_table(table: int, dtype: str, result: type | None) -> None:
         "increment": place(api.Py_IncRef),
         "new array": numpy_api[_PY_ARRAY_EMPTY],
         "scalar": numpy_api[_PY_ARRAY_RETURN],
+        "call": place(api.PyObject_CallFunction),
+        "large array": id(empty_at),
+        "format": ctypes.addressof(FORMAT),
         "new tuple": place(api.PyType_GenericAlloc),
         "tuple type": id(result or tuple),
         "plain tuple type": id(tuple),

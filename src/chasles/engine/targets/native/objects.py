@@ -26,11 +26,13 @@ TABLE = "chasles_table"
 # Places in the table that Python fills with addresses after loading: they differ from process to process.
 PLACES = (
     "array type", "float type", "float64 type", "dtype", "general call", "increment", "new array", "scalar",
+    "call", "large array", "format",
     "new tuple", "set item", "release", "acquire", "out of memory",
     "tuple type", "plain tuple type", "tuple size", "tuple item", "out", "error", "other code",
 )  # fmt: skip
 TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
 CONTIGUOUS_AND_ALIGNED, AND_WRITABLE = 0x101, 0x501
+FORMAT = ctypes.create_string_buffer(b"inO")  # of the arguments of `empty_at`
 OUT = sys.intern("out")  # as the names of keywords in compiled code are
 
 
@@ -123,6 +125,15 @@ class ObjectWriter(Writer):
         dtype = self.table("dtype")
         self.emit(f"call void {self.table('increment')}(ptr {dtype})")
         array = self.value(f"call ptr {self.table('new array')}(i32 {rank}, ptr {dimensions}, ptr {dtype}, i32 0)")
+        self.require_memory(array)
+        return array
+
+    def new_large_array(self, rank: str, dimensions: str) -> str:
+        """Return a new array that may have the memory of an earlier one."""
+        function = [self.table(name) for name in ("call", "large array", "format", "dtype")]
+        address = self.value(f"ptrtoint ptr {dimensions} to i64")
+        given = f"ptr {function[1]}, ptr {function[2]}, i32 {rank}, i64 {address}, ptr {function[3]}"
+        array = self.value(f"call ptr (ptr, ptr, ...) {function[0]}({given})")
         self.require_memory(array)
         return array
 
