@@ -141,13 +141,14 @@ class Family(Function, ABC):
             if not options:
                 self._plain = function._runner
             if not self.option_names():
-                self.__call__ = function.direct_call(self.general_call)  # type: ignore[method-assign]
+                self._go_directly(function)
             elif native_available() and (address := function.direct_address) is not None:
                 from chasles.engine.targets.native.dispatch import Dispatcher
 
                 self._dispatcher = self._dispatcher or Dispatcher(self.general_call, self._name)
                 self._dispatcher.add(options, address, self.general_of(function, options), function)
                 self.__call__ = self._dispatcher.call  # type: ignore[method-assign]
+                self.call_directly(self._dispatcher.instance_address, self.general_call)
             self._by_call[key] = function
 
     def jacobian(self, output: str | None = None, wrt: str | None = None, **options: Any) -> Function:

@@ -12,6 +12,7 @@ from chasles.engine.program import Program
 from chasles.engine.records import Shapes
 from chasles.engine.runner import Runner
 from chasles.engine.tracing import trace
+from chasles.engine.vectorcall import DirectlyCalled
 from chasles.errors import UnknownArgumentError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class _OfInstances:
         return None if function is None else function.signature_of_call()
 
 
-class Function:
+class Function(DirectlyCalled):
     """A program that is called on arrays, over any leading batch axes.
 
     Arguments are given by place or by name. The first call compiles the program: to machine code, or, where llvmlite is
@@ -93,8 +94,14 @@ class Function:
             arguments = tuple(self._in_order(arguments, named))
         found = self._runner.call(arguments, out)
         if self.__call__ == self.general_call and self._runner.is_compiled:
-            self.__call__ = self._runner.direct_call(self.general_call)  # type: ignore[method-assign]
+            self._go_directly(self)
         return found
+
+    def _go_directly(self, function: Function) -> None:
+        """From now on let calls go straight to the machine code of a function."""
+        self.__call__ = function.direct_call(self.general_call)  # type: ignore[method-assign]
+        if (code := function._runner.direct_code) is not None:
+            self.call_directly(code.instance_address, self.general_call)
 
     def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return arguments given by place and by name in their order."""

@@ -149,8 +149,14 @@ class Runner:
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
-        compiled = None if self._gives_records else self._first_code
-        return general if compiled is None else compiled.direct_call(general)
+        code = self.direct_code
+        return general if code is None else code.direct_call(general)
+
+    @property
+    def direct_code(self) -> CompiledKernel | None:
+        """The machine code that direct calls go to, if there can be such calls."""
+        code = None if self._gives_records else self._first_code
+        return None if code is None or code.direct_address is None else code
 
     @property
     def direct_address(self) -> int | None:

@@ -131,7 +131,7 @@ class Routine(Batched[Result]):
         with COMPILING:
             function = self.specialize(**options)
             if not self._options and not self._codes:
-                self.__call__ = function.direct_call(self.general_call)  # type: ignore[method-assign]
+                self._go_directly(function)
                 return
             general = partial(self.general_call, **options)
             direct = function.direct_call(general)

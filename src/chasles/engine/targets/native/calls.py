@@ -25,18 +25,24 @@ from chasles.engine.targets.native.objects import (
     CONTIGUOUS_AND_ALIGNED,
     DATA,
     DIMENSIONS,
+    DTYPE,
+    FLAGS,
     FLOAT_VALUE,
     FORMAT,
     OUT,
     PLACES,
     RANK,
+    REFERENCES,
     TABLE,
+    TYPE,
+    WEAK_REFERENCES,
     ObjectWriter,
     core_size,
+    instance_call,
 )
 from chasles.engine.targets.native.writer import literal
 
-ENTRY = "chasles_call"
+ENTRY, INSTANCE_ENTRY = "chasles_call", "chasles_instance_call"
 _PY_ARRAY_EMPTY, _PY_ARRAY_RETURN = 184, 76
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
@@ -61,7 +67,7 @@ def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery
         texts.append(w.write(function))
     if kernel.shape == "map":
         texts.append(batches.write_batch_call(kernel, module, ENTRY if width == "many" else batches.ENTRY, width))
-    return "\n".join(texts)
+    return "\n".join([*texts, instance_call(INSTANCE_ENTRY, ENTRY)])
 
 
 #: Gives the address of the vector with an element of an output.
@@ -188,16 +194,88 @@ class _CallWriter(ObjectWriter):
 
     def _deliver(self, places: Sequence[Place]) -> None:
         """Make the outputs' arrays, fill them from the first lane of the vectors of results and return them."""
-        element, width = self.module.element, np.dtype(self.module.dtype).itemsize
-        arrays = []
-        for k, (core, place) in enumerate(zip(self.kernel.outputs, places, strict=True)):
-            array = self.new_array(str(len(core.dims)), f"@chasles.shape{k}")
-            data = self.field("ptr", array, DATA)
-            with self.loop(core_size(core)) as i:
-                number = self.value(f"load {element}, ptr {place(i)}")
-                self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
-            arrays.append(array if core.dims else self.value(f"call ptr {self.table('scalar')}(ptr {array})"))
-        self.give(arrays)
+        outputs = self.kernel.outputs
+        if all(core.dims for core in outputs):
+            result, arrays = self._recycled_or_new()
+            for array, core, place in zip(arrays, outputs, places, strict=True):
+                self._fill(self.field("ptr", array, DATA), core, place)
+            self.release()
+            self.emit(f"ret ptr {result}")
+            return
+        given = []
+        for k, (core, place) in enumerate(zip(outputs, places, strict=True)):
+            array = self._new(k)
+            self._fill(self.field("ptr", array, DATA), core, place)
+            given.append(array if core.dims else self.value(f"call ptr {self.table('scalar')}(ptr {array})"))
+        self.give(given)
+
+    def _new(self, output: int) -> str:
+        return self.new_array(str(len(self.kernel.outputs[output].dims)), f"@chasles.shape{output}")
+
+    def _fill(self, data: str, core: CoreArray, place: Place) -> None:
+        element, width = self.module.element, self.module.item_size
+        with self.loop(core_size(core)) as i:
+            number = self.value(f"load {element}, ptr {place(i)}")
+            self.emit(f"store {element} {number}, ptr {self.address(data, (i, width))}")
+
+    def _recycled_or_new(self) -> tuple[str, list[str]]:
+        """Return the object to give and its arrays: those given two calls ago if nobody has them any more.
+
+        Making and freeing arrays takes longer than computing what they hold. The last two results are kept; one to
+        which this is the only reference is given once more. In ``T, J = f(q)`` that of the call before is still held
+        by the names.
+        """
+        outputs = self.kernel.outputs
+        result, arrays = self.value("alloca ptr"), self.value(f"alloca [{len(outputs)} x ptr]")
+        earlier, turn = self.table("earlier results"), self.value(f"ptrtoint ptr {self.table('turn')} to i64")
+        kept = self.value(f"call ptr {self.table('list item')}(ptr {earlier}, i64 {turn})")
+        kind = "tuple type" if len(outputs) > 1 else "array type"
+        self.go_on_if(self.value(f"icmp eq ptr {self.field('ptr', kept, TYPE)}, {self.table(kind)}"), "make")
+        self._require_only_reference(kept, "make")
+        for k, core in enumerate(outputs):
+            array = kept
+            if len(outputs) > 1:
+                array = self.value(f"call ptr {self.table('tuple item')}(ptr {kept}, i64 {k})")
+                self._require_only_reference(array, "make")
+            self._require_as_made(array, core, "make")
+            self.emit(f"store ptr {array}, ptr {self.address(arrays, (k, 8))}")
+        self.emit(f"store ptr {kept}, ptr {result}")
+        self.emit(f"call void {self.table('increment')}(ptr {kept})")
+        self.emit("br label %fill")
+
+        self.block("make")
+        made = [self._new(k) for k in range(len(outputs))]
+        for k, array in enumerate(made):
+            self.emit(f"store ptr {array}, ptr {self.address(arrays, (k, 8))}")
+        new = self.joined(made)
+        self.emit(f"store ptr {new}, ptr {result}")
+        # The list takes one reference and frees what it held: code that runs then finds two.
+        self.emit(f"call void {self.table('increment')}(ptr {new})")
+        self.value(f"call i32 {self.table('set list item')}(ptr {earlier}, i64 {turn}, ptr {new})")
+        self.emit("br label %fill")
+
+        self.block("fill")
+        other = self.value(f"inttoptr i64 {self.value(f'sub i64 1, {turn}')} to ptr")
+        self.emit(f"store ptr {other}, ptr {self.table_entry('turn')}")
+        return self.value(f"load ptr, ptr {result}"), [self.field("ptr", arrays, 8 * k) for k in range(len(outputs))]
+
+    def _require_only_reference(self, thing: str, otherwise: str) -> None:
+        self.go_on_if(self.value(f"icmp eq i32 {self.field('i32', thing, REFERENCES)}, 1"), otherwise)
+
+    def _require_as_made(self, array: str, core: CoreArray, otherwise: str) -> None:
+        """Check that nobody has changed an array's shape, type or flags, or holds a weak reference to it."""
+        dims = [dim for dim in core.dims if isinstance(dim, int)]
+        flags = np.empty(dims, self.module.dtype).flags.num
+        dimensions = self.field("ptr", array, DIMENSIONS)
+        for condition in (
+            f"icmp eq i32 {self.field('i32', array, RANK)}, {len(dims)}",
+            f"icmp eq i32 {self.field('i32', array, FLAGS)}, {flags}",
+            f"icmp eq ptr {self.field('ptr', array, DTYPE)}, {self.table('dtype')}",
+            f"icmp eq ptr {self.field('ptr', array, WEAK_REFERENCES)}, null",
+        ):
+            self.go_on_if(self.value(condition), otherwise)
+        for k, dim in enumerate(dims):
+            self.go_on_if(self.value(f"icmp eq i64 {self.field('i64', dimensions, 8 * k)}, {dim}"), otherwise)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -213,9 +291,10 @@ class _MethodDefinition(ctypes.Structure):
 _DEFINITIONS: list[_MethodDefinition] = []
 
 
-def fill_table(table: int, dtype: str, result: type | None) -> None:
-    """Write the addresses that a direct call needs into its table; ``result`` is the type of several results.
+def fill_table(table: int, dtype: str, result: type | None, earlier: list[object]) -> None:
+    """Write the addresses that a direct call needs into its table.
 
+    ``result`` is the type of several results, ``earlier`` a list of two objects in which it keeps its last results.
     Calls for other code go to the general call until `link` says where that code is.
     """
     api, numpy_api = ctypes.pythonapi, _numpy_api()
@@ -247,6 +326,10 @@ def fill_table(table: int, dtype: str, result: type | None) -> None:
         "acquire": place(api.PyEval_RestoreThread),
         "out of memory": place(api.PyErr_NoMemory),
         "other code": place(api.PyObject_Vectorcall),
+        "list item": place(api.PyList_GetItem),
+        "set list item": place(api.PyList_SetItem),
+        "earlier results": id(earlier),
+        "turn": 0,
     }
     entries = (ctypes.c_void_p * len(PLACES)).from_address(table)
     for k, key in enumerate(PLACES):

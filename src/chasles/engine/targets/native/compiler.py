@@ -43,8 +43,15 @@ class CompiledKernel:
         """Address of the direct call, if there is one."""
         if not has_direct_call(self.kernel, self.width):
             return None
-        calls.fill_table(self.code.address_of_data(objects.TABLE), self.dtype, self.result)
+        earlier: list[object] = [None, None]
+        self.code.needs.append(earlier)
+        calls.fill_table(self.code.address_of_data(objects.TABLE), self.dtype, self.result, earlier)
         return self.code.address(calls.ENTRY)
+
+    @property
+    def instance_address(self) -> int:
+        """Address of the direct call of an instance of `chasles.engine.vectorcall.DirectlyCalled`."""
+        return self.code.address(calls.INSTANCE_ENTRY)
 
     def direct_call(self, general: Callable[..., Any]) -> Any:
         """Return a callable that computes single samples and short batches at once and leaves others to ``general``."""

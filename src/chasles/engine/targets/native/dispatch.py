@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chasles.engine.targets.native import calls, machine
-from chasles.engine.targets.native.objects import OUT, PARAMETERS
+from chasles.engine.targets.native.objects import OUT, PARAMETERS, instance_call
 from chasles.engine.targets.native.writer import Writer
 
-_ENTRY = "chasles_dispatch"
+_ENTRY, _INSTANCE_ENTRY = "chasles_dispatch", "chasles_instance_dispatch"
 _TABLE = "chasles_choices"
 _MOST_KEYWORDS = 2  # beside `out`
 _MOST_ARGUMENTS = 16  # beside keywords
@@ -82,7 +82,8 @@ def _assembly() -> str:
     result = w.value(f"call ptr {head('general call')}({PARAMETERS})")
     w.emit(f"ret ptr {result}")
     words = len(_HEAD) + _CHOICE * _MOST_CHOICES
-    return f"@{_TABLE} = global [{words} x ptr] zeroinitializer\n{w.text()}"
+    table = f"@{_TABLE} = global [{words} x ptr] zeroinitializer"
+    return "\n".join([table, w.text(), instance_call(_INSTANCE_ENTRY, _ENTRY)])
 
 
 class Dispatcher:
@@ -92,6 +93,8 @@ class Dispatcher:
     ----------
     call
         The callable.
+    instance_address
+        Address of the code for calls of an instance of `chasles.engine.vectorcall.DirectlyCalled`.
     """
 
     def __init__(self, general: Callable[..., Any], name: str) -> None:
@@ -104,6 +107,7 @@ class Dispatcher:
         only_out = (OUT,)
         self._table[_HEAD.index("out")], self._table[_HEAD.index("only out")] = id(OUT), id(only_out)
         self._kept: list[object] = [self._code, only_out]
+        self.instance_address = self._code.address(_INSTANCE_ENTRY)
         self.call = calls.python_function(self._code.address(_ENTRY), general, name, self._kept)
 
     def add(self, keywords: Mapping[str, object], address: int, general: Callable[..., Any], code: object) -> None:

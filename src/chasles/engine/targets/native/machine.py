@@ -115,10 +115,10 @@ def _object(assembly: str, machine: llvm.TargetMachine) -> bytes:
 
 
 class LoadedCode:
-    """Machine code in memory, kept as long as this object lives, and with it other code that it jumps to."""
+    """Machine code in memory, kept as long as this object lives, and with it the objects that it uses."""
 
     def __init__(self, objects: Sequence[bytes]) -> None:
-        self.needs: list[LoadedCode] = []
+        self.needs: list[object] = []
         if not objects or not all(map(_is_object_file, objects)):
             raise CompileError("machine code could not be loaded: it is not in the form of an object file")
         _register_functions()

@@ -14,12 +14,14 @@ import sysconfig
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.writer import Writer
+from chasles.engine.vectorcall import GENERAL
 
 TABLE = "chasles_table"
 
@@ -29,8 +31,9 @@ PLACES = (
     "call", "large array", "format",
     "new tuple", "set item", "release", "acquire", "out of memory",
     "tuple type", "plain tuple type", "tuple size", "tuple item", "out", "error", "other code",
+    "list item", "set list item", "earlier results", "turn",
 )  # fmt: skip
-TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, FLOAT_VALUE = 8, 16, 24, 32, 56, 64, 16
+REFERENCES, TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, WEAK_REFERENCES, FLOAT_VALUE = 0, 8, 16, 24, 32, 56, 64, 72, 16
 CONTIGUOUS_AND_ALIGNED, AND_WRITABLE = 0x101, 0x501
 FORMAT = ctypes.create_string_buffer(b"inO")  # of the arguments of `empty_at`
 OUT = sys.intern("out")  # as the names of keywords in compiled code are
@@ -68,6 +71,10 @@ def _layout_differences() -> list[str]:
         checks[f"dimensions of an {name}"] = tuple(sizes) == array.shape
         checks[f"type of an {name}"] = at(pointer, array, DTYPE) == id(array.dtype)
         checks[f"flags of an {name}"] = at(integer, array, FLAGS) == array.flags.num
+        weak = [at(pointer, array, WEAK_REFERENCES), ref(array), at(pointer, array, WEAK_REFERENCES)]
+        checks[f"weak references to an {name}"] = weak[0] is None and weak[2] == id(weak[1])
+        counts = [at(integer, array, REFERENCES), [array, array], at(integer, array, REFERENCES)]
+        checks[f"references to an {name}"] = counts[2] == counts[0] + 2
     return [name for name, holds in checks.items() if not holds]
 
 
@@ -78,6 +85,20 @@ def core_size(core: CoreArray) -> int:
 
 #: Parameters of functions with CPython's calling convention.
 PARAMETERS = "ptr %self, ptr %args, i64 %count, ptr %names"
+
+
+def instance_call(name: str, function: str) -> str:
+    """Return the function that calls of an instance go to (CPython's ``vectorcallfunc``).
+
+    It calls a function with what the instance holds for unusual calls (see `chasles.engine.vectorcall`), without the
+    flag that callers may add to the number of arguments.
+    """
+    w = Writer(f"ptr @{name}({PARAMETERS})")
+    general = w.value(f"load ptr, ptr {w.value(f'getelementptr i8, ptr %self, i64 {GENERAL}')}")
+    count = w.value(f"and i64 %count, {sys.maxsize}")
+    result = w.value(f"tail call ptr @{function}(ptr {general}, ptr %args, i64 {count}, ptr %names)")
+    w.emit(f"ret ptr {result}")
+    return w.text()
 
 
 class ObjectWriter(Writer):
@@ -104,7 +125,11 @@ class ObjectWriter(Writer):
 
     def table(self, name: str) -> str:
         """Return an entry of the table of addresses."""
-        return self.field("ptr", f"@{TABLE}", 8 * PLACES.index(name))
+        return self.value(f"load ptr, ptr {self.table_entry(name)}")
+
+    def table_entry(self, name: str) -> str:
+        """Return the address of an entry of the table."""
+        return self.value(f"getelementptr i8, ptr @{TABLE}, i64 {8 * PLACES.index(name)}")
 
     def require_plain_array(self, argument: str, flags: int) -> None:
         """Check that an argument is an array of the kernel's type with certain flags."""
@@ -139,17 +164,20 @@ class ObjectWriter(Writer):
 
     def give(self, arrays: Sequence[str]) -> None:
         """Return one array, or several in a tuple."""
+        result = self.joined(arrays)
+        self.release()
+        self.emit(f"ret ptr {result}")
+
+    def joined(self, arrays: Sequence[str]) -> str:
+        """Return the only one of some new arrays, or a new tuple of several."""
         if len(arrays) == 1:
-            self.release()
-            self.emit(f"ret ptr {arrays[0]}")
-            return
+            return arrays[0]
         kind = self.table("tuple type")
         result = self.value(f"call ptr {self.table('new tuple')}(ptr {kind}, i64 {len(arrays)})")
         self.require_memory(result)
         for k, array in enumerate(arrays):
             self.value(f"call i32 {self.table('set item')}(ptr {result}, i64 {k}, ptr {array})")
-        self.release()
-        self.emit(f"ret ptr {result}")
+        return result
 
     def require_memory(self, created: str) -> None:
         """Return to Python, which has raised `MemoryError`, if an object could not be created."""
