@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -111,16 +112,17 @@ def backward_riccati(
 def joined_weights(Q: ArrayLike, R: ArrayLike, N: ArrayLike | None, n: int, m: int) -> Floats:
     """Weights of (u, x): [[R, Nᵀ], [N, Q]], shape (..., m + n, m + n)."""
     Q, R = _weight(Q, n, "Q", definite=False), _weight(R, m, "R", definite=True)
-    N = np.zeros((n, m)) if N is None else doubles(N, "N")
-    if N.shape[-2:] != (n, m):
+    N = None if N is None else doubles(N, "N")
+    if N is not None and N.shape[-2:] != (n, m):
         raise ArgumentError(f"N must have shape (..., {n}, {m}), not {N.shape}")
     try:
-        batch = np.broadcast_shapes(Q.shape[:-2], R.shape[:-2], N.shape[:-2])
+        batch = np.broadcast_shapes(Q.shape[:-2], R.shape[:-2], () if N is None else N.shape[:-2])
     except ValueError:
         raise ArgumentError("the leading axes of Q, R and N do not broadcast") from None
-    joined = np.empty((*batch, m + n, m + n))
+    joined = np.zeros((*batch, m + n, m + n))
     joined[..., :m, :m], joined[..., m:, m:] = R, Q
-    joined[..., m:, :m], joined[..., :m, m:] = N, np.swapaxes(N, -1, -2)
+    if N is not None:
+        joined[..., m:, :m], joined[..., :m, m:] = N, np.swapaxes(N, -1, -2)
     return joined
 
 
@@ -150,12 +152,16 @@ def _dense(array: Floats) -> Floats:
 
 
 def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
-    if native_available():
-        from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES, compile_riccati
+    return _compiled(n, m, every_cost) if native_available() else partial(plain_recursion, every_cost=every_cost)
 
-        if 0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS:
-            return compile_riccati(n, m, keep=every_cost)
-    return lambda *arguments: plain_recursion(*arguments, every_cost=every_cost)
+
+@cache
+def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
+    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES, compile_riccati
+
+    if 0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS:
+        return compile_riccati(n, m, keep=every_cost)
+    return partial(plain_recursion, every_cost=every_cost)
 
 
 def plain_recursion(

@@ -160,19 +160,27 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     if array.shape != (size, size):
         raise ArgumentError(f"{name} must be a number, ({size},) or ({size}, {size}), not {array.shape}")
     scale = np.abs(array).max(initial=0.0)
-    if np.abs(array - array.T).max(initial=0.0) > _ASYMMETRY * scale:
-        i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
+    diagonal = array.diagonal()
+    if np.count_nonzero(array) == np.count_nonzero(diagonal):  # as most weights: its eigenvalues need no computing
+        _require_definite(float(diagonal.min(initial=np.inf)), scale, name, definite)
+        return array
+    difference = np.abs(array - array.T)
+    if difference.max() > _ASYMMETRY * scale:
+        i, j = np.unravel_index(difference.argmax(), array.shape)
         raise ArgumentError(
             f"{name} must be symmetric, but {name}[{i}, {j}] = {array[i, j]:g} and {name}[{j}, {i}] = {array[j, i]:g}"
         )
     symmetric: Floats = 0.5 * (array + array.T)
     if _is_clearly_definite(symmetric, _ROUNDING * scale):
         return symmetric
-    smallest = float(np.linalg.eigvalsh(symmetric)[0]) if size else 1.0
+    _require_definite(float(np.linalg.eigvalsh(symmetric)[0]), scale, name, definite)
+    return symmetric
+
+
+def _require_definite(smallest: float, scale: float, name: str, definite: bool) -> None:
     if smallest < -_ROUNDING * scale or (definite and smallest <= _ROUNDING * scale):
         kind = "positive definite" if definite else "positive semidefinite"
         raise ArgumentError(f"{name} must be {kind}, but its smallest eigenvalue is {smallest:g}")
-    return symmetric
 
 
 def _is_clearly_definite(matrix: Floats, least: float) -> bool:

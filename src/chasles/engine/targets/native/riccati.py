@@ -21,7 +21,7 @@ import numpy as np
 
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.targets.native import machine
-from chasles.engine.targets.native.writer import Writer, literal
+from chasles.engine.targets.native.writer import ALIGNMENT, Writer, literal
 
 ENTRY = "chasles_riccati"
 _ITEM = 8
@@ -93,6 +93,7 @@ class _RiccatiWriter(Writer):
         declared = [
             f"declare {self.real} @llvm.fma.v{self.lanes}f64({self.real}, {self.real}, {self.real})",
             f"declare {self.real} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {self.real})",
+            "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             f"declare void @llvm.masked.store.{suffix}({self.real}, ptr, i32, {mask})",
         ]
         if machine.is_x86():
@@ -127,6 +128,8 @@ class _RiccatiWriter(Writer):
                     self.address(base, (k, stride))
                     for base, stride in zip((A, B, weights, gains, costs), (*by_step[:3], *by_step[4:]), strict=True)
                 )
+                self._fetch_before(B_k, by_step[1], n * m)
+                self._fetch_before(A_k, by_step[0], n * n)
                 self._read(B_k, joined, 0, rows=n, columns=m)
                 self._read(A_k, joined, self.input_vectors, rows=n, columns=n)
                 self._write_product(cost, joined, product)
@@ -160,13 +163,13 @@ class _RiccatiWriter(Writer):
 
     def _eliminate(self, rows: list[list[str]], F: _Matrix, scaled: _Matrix) -> list[list[str]]:
         """Eliminate the inputs' rows in registers; return them times -1/pivot, and leave both forms of F in memory."""
-        one, nan = literal(1.0), literal(float("nan"))
+        nan = literal(float("nan"))
         eliminated: list[list[str]] = []
         for p, row in enumerate(rows):
             pivot = self.value(f"extractelement {self.real} {row[p // self.lanes]}, i32 {p % self.lanes}")
             positive = self.value(f"fcmp ogt double {pivot}, 0.0")
-            pivot = self.value(f"select i1 {positive}, double {pivot}, double {nan}")
-            factor = self._splat(self.value(f"fdiv double {self.value(f'fneg double {one}')}, {pivot}"))
+            factor = self.value(f"fdiv double {literal(-1.0)}, {pivot}")
+            factor = self._splat(self.value(f"select i1 {positive}, double {factor}, double {nan}"))
             multiples = [self.value(f"fmul {self.real} {vector}, {factor}") for vector in row]
             for other in rows[p + 1 :]:
                 share = self._lane(row, rows.index(other))
@@ -257,6 +260,13 @@ class _RiccatiWriter(Writer):
             for k in range(-(-columns // self.lanes)):
                 part = self._masked_load(self.address(first, (k, self.size)), columns - k * self.lanes)
                 self._store(part, self._at(target, row, vector + k))
+
+    def _fetch_before(self, matrix: str, stride: str | int, size: int) -> None:
+        """Have the matrix of the step before fetched into the cache; an address outside of an array does no harm."""
+        before = self.value(f"sub i64 0, {stride}")
+        first = self.value(f"getelementptr i8, ptr {matrix}, i64 {before}")
+        for offset in range(0, size * _ITEM, ALIGNMENT):
+            self.emit(f"call void @llvm.prefetch.p0(ptr {self.address(first, (offset, 1))}, i32 0, i32 3, i32 1)")
 
     def _store_rows(self, source: _Matrix, target: str, *, rows: int, columns: int) -> None:
         """Copy padded rows into a dense matrix."""
