@@ -164,8 +164,10 @@ def scheduled(
                 "one row for each call"
             )
         layout = first.rows()
-        tables.append(layout.join(table))
-    return ScheduledValues(np.reshape(tables, (*batch, times.size, layout.size)), layout)
+        plain = isinstance(table, np.ndarray) and table.dtype == np.float64
+        tables.append(table.reshape(times.size, layout.size) if plain else layout.join(table))
+    stacked = tables[0] if len(tables) == 1 else np.stack(tables)
+    return ScheduledValues(stacked.reshape(*batch, times.size, layout.size), layout)
 
 
 def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

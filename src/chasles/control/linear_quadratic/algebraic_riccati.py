@@ -20,7 +20,6 @@ _NOT_REACHED = 1e-8
 _MARGIN = 1e-9  # of an eigenvalue that counts as being on the boundary of stability
 _RESIDUAL = 1e-6  # of the equation, relative to its largest term
 
-_BATCH = 4  # systems from which on they are solved together
 _MOST_DOUBLINGS = 40
 _DECAYED = 1e-15  # part of a transition matrix that counts as nothing
 
@@ -72,8 +71,9 @@ def discrete_riccati(
 ) -> InfiniteHorizon:
     """Stabilising solution of P = Q + AᵀPA - (AᵀPB + N) K with K = (R + BᵀPB)⁻¹ (BᵀPA + Nᵀ).
 
-    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. SciPy solves it; batches are solved all
-    at once by doubling the horizon until it is infinite. The result is checked.
+    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. It is solved, a batch all at
+    once, by doubling the horizon until it is infinite; where that is not accurate enough, SciPy solves it. The result
+    is checked.
 
     Source of the doubling: Anderson, "Second-order convergent algorithms for the steady-state Riccati equation" (1978).
 
@@ -89,7 +89,7 @@ def discrete_riccati(
     >>> discrete_riccati([[1.0]], [[1.0]], 1.0, 1.0).P.round(4)
     array([[1.618]])
     """
-    return _each(_solve_discrete, A, B, Q, R, N, _solve_discrete_batch)
+    return _each(_solve_discrete, A, B, Q, R, N, _doubled_until_steady)
 
 
 def _each(
@@ -99,7 +99,7 @@ def _each(
     Q: Any,
     R: Any,
     N: Any,
-    solve_batch: Callable[..., tuple[Floats, Floats, NDArray[np.bool_]]] | None = None,
+    solve_together: Callable[..., tuple[Floats, Floats, NDArray[np.bool_]]] | None = None,
 ) -> InfiniteHorizon:
     A, B = as_system(A, B)
     n, m = B.shape[-2:]
@@ -111,8 +111,8 @@ def _each(
     weights = np.broadcast_to(weights, (*batch, m + n, m + n))
     K, P = np.empty((*batch, m, n)), np.empty((*batch, n, n))
     solved = np.zeros(batch, dtype=bool)
-    if solve_batch is not None and solved.size >= _BATCH:
-        K, P, solved = solve_batch(A, B, weights[..., m:, m:], weights[..., :m, :m], weights[..., m:, :m])
+    if solve_together is not None:
+        K, P, solved = solve_together(A, B, weights[..., m:, m:], weights[..., :m, :m], weights[..., m:, :m])
     for place in map(tuple, np.argwhere(~solved)):
         W = weights[place]
         K[place], P[place] = solve(A[place], B[place], W[m:, m:], W[:m, :m], W[m:, :m])
@@ -150,7 +150,7 @@ def _solve_discrete(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats) -> tu
     return K, P
 
 
-def _solve_discrete_batch(
+def _doubled_until_steady(
     A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return K, P, and which of them are stabilising solutions: the others need more care."""
