@@ -27,7 +27,7 @@ from chasles.inverse_kinematics import (
     solve_tasks,
 )
 from chasles.inverse_kinematics.differential.assembly import BOUNDED, Assembled, with_active_bounds
-from chasles.inverse_kinematics.differential.tasks import Equation
+from chasles.inverse_kinematics.differential.task import Equation
 from chasles.model import Description, Inertia, Joint, Limits, Link
 
 
@@ -293,10 +293,11 @@ def test_guesses_of_active_bounds_end_in_the_minimum() -> None:
         f, lower = rng.normal(size=12) * 0.1, -rng.uniform(0.0, 1.0, 12)
         upper = np.where(rng.random(12) < 0.1, lower, rng.uniform(0.0, 1.0, 12))
         start = rng.integers(-1, 2, 12).astype(float)
-        x = with_active_bounds(Assembled(None, start, BOUNDED, H, f, lower, upper, None))
-        missed += x is None
-        if x is None:
+        found = with_active_bounds(Assembled(None, start, BOUNDED, H, f, lower, upper, None))
+        missed += found is None
+        if found is None:
             continue
+        x, _ = found
         assert (x >= lower).all()
         assert (x <= upper).all()
         gradient = H @ x + f

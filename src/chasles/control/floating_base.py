@@ -23,7 +23,7 @@ from chasles.engine.linear_solve import factor, solve
 from chasles.errors import ArgumentError
 from chasles.geometry import adjoint, exp_pose, exp_rotation
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.differential.tasks import free_velocities
+from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.control.controller import Controller, checked_memory
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics.differential.tasks import free_velocities
+from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
 
 

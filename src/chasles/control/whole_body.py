@@ -23,7 +23,7 @@ from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
 from chasles.inverse_kinematics import FormulaTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
-from chasles.inverse_kinematics.differential.tasks import inlined
+from chasles.inverse_kinematics.differential.task import inlined
 from chasles.model import build_tree
 from chasles.robot import Robot
 from chasles.sealed import Sealed

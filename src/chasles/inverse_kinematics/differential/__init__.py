@@ -1,7 +1,14 @@
 """Differential inverse kinematics: joint rates for motions and tasks, step by step."""
 
+from chasles.inverse_kinematics.differential.body_tasks import CenterOfMassTask, DampingTask, PostureTask
 from chasles.inverse_kinematics.differential.closed_loop import ClosedLoopInverseKinematics
 from chasles.inverse_kinematics.differential.configuration import TaskSolution, solve_tasks
+from chasles.inverse_kinematics.differential.frame_tasks import (
+    FrameTask,
+    OrientationTask,
+    PositionTask,
+    RelativeFrameTask,
+)
 from chasles.inverse_kinematics.differential.limits import (
     AccelerationLimit,
     CombinedLimit,
@@ -12,18 +19,7 @@ from chasles.inverse_kinematics.differential.limits import (
     VelocityLimit,
 )
 from chasles.inverse_kinematics.differential.step import JointRates, solve_rates
-from chasles.inverse_kinematics.differential.tasks import (
-    CenterOfMassTask,
-    DampingTask,
-    Equation,
-    FormulaTask,
-    FrameTask,
-    OrientationTask,
-    PositionTask,
-    PostureTask,
-    RelativeFrameTask,
-    Task,
-)
+from chasles.inverse_kinematics.differential.task import Equation, FormulaTask, Task
 
 __all__ = [
     "AccelerationLimit",

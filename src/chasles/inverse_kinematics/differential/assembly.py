@@ -19,8 +19,8 @@ from chasles.engine import Function, absolute, maximum, trace, where
 from chasles.engine.linear_solve import factor, solve
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.differential.limits import FormulaLimit, by_priority, intersection
-from chasles.inverse_kinematics.differential.tasks import Equation, FormulaTask, Task
+from chasles.inverse_kinematics.differential.limits import Bounds, FormulaLimit, intersection, precedence
+from chasles.inverse_kinematics.differential.task import Equation, FormulaTask, Task
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
 
@@ -54,12 +54,12 @@ class Assembled(NamedTuple):
     x
         Rates of least cost with those bounds active, (n,).
     active
-        Next guess of the active bounds, (n,): -1 at the lower, 1 at the upper one, 0 between them.
+        Next guess of the active bounds, (n,): -1 at the lower, 1 at the upper one, 0 between them; None for no bound.
     status
         `SOLVED` where x is the solution, `BOUNDED` where it is not, `UNSOUND` where numbers are not finite or a limit
         contradicts itself.
     H, f
-        Cost ½ xᵀ H x + fᵀ x, scaled and with a trace of damping.
+        Cost ½ xᵀ H x + fᵀ x, scaled and with a trace of damping; None where x is the solution without active bounds.
     lower, upper, contradicted
         See `Bounds`.
     """
@@ -149,24 +149,27 @@ def assembled(
 ) -> Assembled:
     """Cost, bounds and solution for a guess of the active bounds of a step whose tasks and limits all are formulas.
 
-    Without a guess no bound is active, which takes a shorter program.
+    Without a guess no bound is active: a shorter program, whose cost is not given out, is asked first.
     """
-    ordered = by_priority(limits)
-    numbers = [number for part in (*tasks, *ordered) for number in part.numbers(robot)]
-    if active is None or not active.any():
-        return Assembled(*_program(robot, "free step", tasks, ordered)(q, qd, dt, *numbers))
-    return Assembled(*_program(robot, "step", tasks, ordered)(q, qd, dt, active, *numbers))
+    parts: list[FormulaTask | FormulaLimit] = [*tasks, *limits]
+    numbers = [number for part in parts for number in part.numbers(robot)]
+    if active is None:
+        x, status, lower, upper, contradicted = _program(robot, "free step", tasks, limits)(q, qd, dt, *numbers)
+        if status != BOUNDED:
+            return Assembled(x, None, status, None, None, lower, upper, contradicted)
+        active = np.zeros(robot.n)
+    return Assembled(*_program(robot, "step", tasks, limits)(q, qd, dt, active, *numbers))
 
 
-def with_active_bounds(ready: Assembled) -> Vector | None:
-    """Solution of a step by further guesses of its active bounds; None where they do not end."""
+def with_active_bounds(ready: Assembled) -> tuple[Vector, Vector] | None:
+    """Solution of a step by further guesses of its active bounds, and these; None where they do not end."""
     H, f, lower, upper = ready.H, ready.f, ready.lower, ready.upper
     active = ready.active
     program = _guess_program(len(f))
     for _ in range(_MOST_GUESSES):
         x, active, optimal = program(H, f, lower, upper, active)
         if optimal:
-            return np.asarray(x)
+            return x, active
     return None
 
 
@@ -176,16 +179,6 @@ class _Guess(NamedTuple):
     x: Any
     active: Any
     optimal: Any
-
-
-def _free(H: Array, f: Array, lower: Array, upper: Array) -> _Guess:
-    """`_guessed` without active bounds."""
-    x = -np.asarray(solve(factor(H), f))
-    following = [
-        where(rate < low, -1.0, where(rate > high, 1.0, 0.0)) for low, rate, high in zip(lower, x, upper, strict=True)
-    ]
-    inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
-    return _Guess(x, np.array(following), _all(inside))
 
 
 def _guessed(H: Array, f: Array, lower: Array, upper: Array, active: Array) -> _Guess:
@@ -228,7 +221,7 @@ def _program(
 ) -> Function:
     """Program of tasks and limits of these forms and of their numbers; traced once for each robot."""
     programs: dict[Any, Function] = robot.__dict__.setdefault("_programs_of_tasks", {})
-    key = (kind, *[(type(task), task.form) for task in tasks], *[type(limit) for limit in limits])
+    key = (kind, *[(type(task), task.form) for task in tasks], *map(type, limits))
     found = programs.get(key)
     if found is None:
         while len(programs) >= _MOST_PROGRAMS:
@@ -271,38 +264,48 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         H = np.array([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
         return QuadraticCost(H, f)
 
-    def free_step(q: Array, qd: Array, dt: Any, *numbers: Any) -> Assembled:
-        return step(q, qd, dt, None, *numbers)
-
-    def step(q: Array, qd: Array, dt: Any, active: Array | None, *numbers: Any) -> Assembled:
+    def problem(q: Array, qd: Array, dt: Any, numbers: Sequence[Any]) -> tuple[QuadraticCost, Bounds, list[Any]]:
+        """Cost and bounds of a step, and the conditions under which they are sound."""
         H, f = cost(q, *numbers)
         scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
-        H, f = scale * H + DAMPING * np.eye(n), scale * f
-        own = split(numbers)[len(tasks) :]
-        found = [_bounds_of_joint(robot, limits, own, k, q, qd, dt) for k in range(n)]
-        lower, upper, contradicted = (np.array(part) for part in zip(*map(intersection, found), strict=True))
-        guess = _free(H, f, lower, upper) if active is None else _guessed(H, f, lower, upper, active)
-        x, following, optimal = guess
+        own = zip(limits, split(numbers)[len(tasks) :], strict=True)
+        ordered = sorted(own, key=lambda limit_and_numbers: precedence(limit_and_numbers[0]))
+        found = [_bounds_of_joint(robot, ordered, k, q, qd, dt) for k in range(n)]
+        bounds = Bounds(*(np.array(part) for part in zip(*map(intersection, found), strict=True)))
         sound = [low <= high for pairs in found for low, high in pairs]
-        sound += [absolute(rate) < _LARGEST for rate in x]
-        status = where(_all(sound), where(optimal, SOLVED, BOUNDED), UNSOUND)
-        return Assembled(x, following, status, H, f, lower, upper, contradicted)
+        sound += [absolute(value) < _LARGEST for value in q]
+        return QuadraticCost(scale * H + DAMPING * np.eye(n), scale * f), bounds, sound
+
+    def status(x: Array, optimal: Any, sound: list[Any]) -> Any:
+        sound = sound + [absolute(rate) < _LARGEST for rate in x]
+        return where(_all(sound), where(optimal, SOLVED, BOUNDED), UNSOUND)
+
+    def free_step(q: Array, qd: Array, dt: Any, *numbers: Any) -> tuple[Any, ...]:
+        (H, f), (lower, upper, contradicted), sound = problem(q, qd, dt, numbers)
+        x = -np.asarray(solve(factor(H), f))
+        inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
+        return x, status(x, _all(inside), sound), lower, upper, contradicted
+
+    def step(q: Array, qd: Array, dt: Any, active: Array, *numbers: Any) -> Assembled:
+        (H, f), (lower, upper, contradicted), sound = problem(q, qd, dt, numbers)
+        x, following, optimal = _guessed(H, f, lower, upper, active)
+        return Assembled(x, following, status(x, optimal, sound), H, f, lower, upper, contradicted)
 
     formula: Any = {"rows": rows, "cost": cost, "step": step, "free step": free_step}[kind]
     return Function(trace(formula, shapes, name=f"{kind.replace(' ', '_')}_of_tasks"))
 
 
 def _bounds_of_joint(
-    robot: Mechanics, limits: Sequence[FormulaLimit], numbers: Sequence[Sequence[Any]], k: int, q: Array, qd: Array,
-    dt: Any,
-) -> list[tuple[Any, Any]]:  # fmt: skip
-    """Lowest and highest rate of the degree of freedom k by each limit."""
+    robot: Mechanics, limits: Sequence[tuple[FormulaLimit, Sequence[Any]]], k: int, q: Array, qd: Array, dt: Any
+) -> list[tuple[Any, Any]]:
+    """Lowest and highest rate of the degree of freedom k by each limit, of its numbers."""
     lower, upper, _, places, _ = joint_limits(robot)
     position = q[places[k]] if places[k] >= 0 else 0.0
-    own = [[number[k] if np.ndim(number) else number for number in part] for part in numbers]
-    return [
-        limit.formula((lower[k], upper[k]), position, qd[k], dt, *part) for limit, part in zip(limits, own, strict=True)
-    ]
+    found = []
+    for limit, numbers in limits:
+        own = [number[k] if np.ndim(number) else number for number in numbers]
+        found.append(limit.formula((lower[k], upper[k]), position, qd[k], dt, *own))
+    return found
 
 
 def _all(conditions: Sequence[Any]) -> Any:

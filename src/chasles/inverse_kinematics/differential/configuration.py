@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
 from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.differential.body_tasks import PostureTask
 from chasles.inverse_kinematics.differential.limits import (
     CombinedLimit,
     ConfigurationLimit,
@@ -19,7 +20,7 @@ from chasles.inverse_kinematics.differential.limits import (
     joint_positions,
 )
 from chasles.inverse_kinematics.differential.step import levels_of, solve_rates
-from chasles.inverse_kinematics.differential.tasks import FormulaTask, PostureTask, Task
+from chasles.inverse_kinematics.differential.task import FormulaTask, Task
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
 

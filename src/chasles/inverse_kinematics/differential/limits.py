@@ -217,7 +217,7 @@ def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vect
     ArgumentError
         If bounds are NaN, or a limit contradicts itself.
     """
-    ordered = by_priority(limits)
+    ordered = sorted(limits, key=precedence)
     found = [limit.bounds(robot, q, qd, dt) for limit in ordered]
     for limit, (low, high) in zip(ordered, found, strict=True):
         if not (low <= high).all():
@@ -228,9 +228,9 @@ def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vect
     return intersection(found, robot.n)
 
 
-def by_priority(limits: Sequence[Any]) -> list[Any]:
-    """Limits from the highest priority to the lowest."""
-    return sorted(limits, key=lambda limit: -getattr(limit, "priority", 0))
+def precedence(limit: Any) -> float:
+    """Place of a limit among others: from the highest priority to the lowest."""
+    return -getattr(limit, "priority", 0)
 
 
 def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> Bounds:

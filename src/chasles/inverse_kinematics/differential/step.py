@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -14,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import real, reals
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.assembly import (
-    BOUNDED,
     SOLVED,
+    UNSOUND,
     assembled,
     quadratic_cost,
     weighted_rows,
@@ -25,6 +26,7 @@ from chasles.inverse_kinematics.differential.limits import (
     Bounds,
     CombinedLimit,
     ConfigurationLimit,
+    FormulaLimit,
     Inequalities,
     Limit,
     VelocityLimit,
@@ -38,7 +40,7 @@ from chasles.inverse_kinematics.differential.program import (
     minimum,
     scaled_minimum,
 )
-from chasles.inverse_kinematics.differential.tasks import Task
+from chasles.inverse_kinematics.differential.task import FormulaTask, Task
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
 
@@ -61,6 +63,9 @@ class JointRates:
         None, or DAQP's exit flag where it gave up.
     robot, q
         Robot and configuration (nq,) of the step.
+    sides
+        Side of the bound at which the search left each joint, (n,): -1 at the lower, 1 at the upper one, 0 between
+        them. None where no joint is at one.
     """
 
     qd: Vector
@@ -69,16 +74,12 @@ class JointRates:
     flag: int | None
     robot: Mechanics
     q: Vector
+    sides: Vector | None = None
 
     @property
     def active(self) -> NDArray[np.bool_]:
         """Joints whose rate stands at a bound, (n,)."""
         return np.asarray((self.qd <= self.bounds.lower) | (self.qd >= self.bounds.upper))
-
-    @property
-    def sides(self) -> Vector:
-        """Side of the bound at which each joint stands, (n,): -1 at the lower, 1 at the upper one, 0 between them."""
-        return np.asarray((self.qd >= self.bounds.upper) * 1.0 - (self.qd <= self.bounds.lower))
 
     @property
     def contradicted(self) -> NDArray[np.bool_]:
@@ -187,34 +188,58 @@ def solve_rates(
     >>> np.abs(arm.forward_kinematics(q) - goal).max() < 1e-4
     np.True_
     """
+    formulas: list[Any] = [*tasks]
+    bounding: list[Any] = [*limits]
+    if formulas and all(hasattr(part, "formula") for part in formulas + bounding):
+        found = _compiled_rates(robot, q, formulas, dt, qd, bounding, start)
+        if found is not None:
+            return found
     levels = levels_of(tasks)
     position = reals(q, "q", (robot.nq,))
     rates = np.zeros(robot.n) if qd is None else reals(qd, "qd", (robot.n,))
-    dt = dt if dt.__class__ is float and 0.0 < dt < inf else real(dt, "dt", above=0)
-    first = levels[0]
-    if len(levels) == 1 and all(hasattr(part, "formula") for part in (*first, *limits)):
-        formulas: list[Any] = list(limits)
-        guess = None if start is None else start.sides
-        ready = assembled(robot, position, rates, dt, first, formulas, guess)  # type: ignore[arg-type]
-        bounds = Bounds(ready.lower, ready.upper, ready.contradicted)
-        if ready.status == SOLVED:
-            return JointRates(ready.x, bounds, 0, None, robot, position)
-        if ready.status == BOUNDED:
-            x = with_active_bounds(ready)
-            if x is not None:
-                return JointRates(x, bounds, 0, None, robot, position)
-            feasible = Feasible(ready.lower, ready.upper, no_inequalities(robot.n))
-            found = scaled_minimum(ready.H, ready.f, feasible)
-            return JointRates(found.x, bounds, 0, found.flag, robot, position)
-    of_joints: list[Any] = [limit for limit in limits if hasattr(limit, "bounds")]
-    combined: list[Any] = [limit for limit in limits if hasattr(limit, "inequalities")]
+    dt = real(dt, "dt", above=0)
+    of_joints: list[Any] = [limit for limit in bounding if hasattr(limit, "bounds")]
+    combined: list[Any] = [limit for limit in bounding if hasattr(limit, "inequalities")]
     bounds = common_bounds(of_joints, robot, position, rates, dt)
     feasible = Feasible(bounds.lower, bounds.upper, _inequalities(combined, robot, position, dt))
     if len(levels) == 1:
-        found = minimum(*quadratic_cost(robot, position, first), feasible)
+        least = minimum(*quadratic_cost(robot, position, levels[0]), feasible)
     else:
-        found = lexicographic_minimum([weighted_rows(robot, position, level) for level in levels], feasible)
-    return JointRates(found.x, bounds, found.missed.size, found.flag, robot, position)
+        least = lexicographic_minimum([weighted_rows(robot, position, level) for level in levels], feasible)
+    return JointRates(least.x, bounds, least.missed.size, least.flag, robot, position, _sides(least.x, bounds))
+
+
+def _compiled_rates(
+    robot: Mechanics, q: ArrayLike, tasks: Sequence[FormulaTask], dt: float, qd: ArrayLike | None,
+    limits: Sequence[FormulaLimit], start: JointRates | None,
+) -> JointRates | None:  # fmt: skip
+    """Rates by the program of tasks and limits that all are formulas; None where its numbers are not sound."""
+    is_ready = isinstance(q, np.ndarray) and q.dtype == np.float64 and q.shape == (robot.nq,)
+    position: Vector = np.array(q) if is_ready else reals(q, "q", (robot.nq,))
+    rates = _at_rest(robot.n) if qd is None else reals(qd, "qd", (robot.n,))
+    dt = dt if dt.__class__ is float and 0.0 < dt < inf else real(dt, "dt", above=0)
+    ready = assembled(robot, position, rates, dt, tasks, limits, None if start is None else start.sides)
+    if ready.status == UNSOUND:
+        return None
+    bounds = Bounds(ready.lower, ready.upper, ready.contradicted)
+    if ready.status == SOLVED:
+        return JointRates(ready.x, bounds, 0, None, robot, position, ready.active)
+    guessed = with_active_bounds(ready)
+    if guessed is not None:
+        x, active = guessed
+        return JointRates(x, bounds, 0, None, robot, position, active)
+    least = scaled_minimum(ready.H, ready.f, Feasible(ready.lower, ready.upper, no_inequalities(robot.n)))
+    return JointRates(least.x, bounds, 0, least.flag, robot, position, _sides(least.x, bounds))
+
+
+@cache
+def _at_rest(n: int) -> Vector:
+    return np.zeros(n)
+
+
+def _sides(x: Vector, bounds: Bounds) -> Vector:
+    """Side of the bound at which each rate stands."""
+    return np.asarray((x >= bounds.upper) * 1.0 - (x <= bounds.lower))
 
 
 def levels_of(tasks: Sequence[Task] | Sequence[Sequence[Task]]) -> list[list[Task]]:
