@@ -103,6 +103,25 @@ def test_errors_of_tasks_obey_their_equation() -> None:
     np.testing.assert_allclose(J @ found.qdd + Jdot @ qd, wanted, atol=1e-2)
 
 
+def test_goals_that_move_are_followed_without_lag() -> None:
+    """On the motion that the goals come from its accelerations are found; beside it, errors obey their equation.
+
+    Two tasks of one motion do not contradict each other, so that the result is exact.
+    """
+    arm, gain = ch.load("planar2r"), 15.0
+    q, qd, qdd = np.array([0.1, 0.6]), np.array([0.5, -0.3]), np.array([2.0, 1.0])
+
+    def following(at: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        tasks = [FrameTask(arm.forward_kinematics(q), gain=gain), PostureTask(q, gain=gain)]
+        plan = Stance(tasks, (), ch.trajectories.Motion(q, qd, qdd))
+        return WholeBodyTorque(arm, plan).solve(at, rates, plan).qdd
+
+    np.testing.assert_allclose(following(q, qd), qdd, atol=1e-3)
+    slow, near = np.array([1e-4, -2e-4]), np.array([2e-4, 1e-4])
+    expected = qdd + 2.0 * gain * slow + gain**2 * near
+    np.testing.assert_allclose(following(q - near, qd - slow), expected, atol=5e-3)
+
+
 def test_slippery_ground_and_weak_motors_are_respected() -> None:
     far = ROBOT.center_of_mass(STANDING) + np.array([0.5, 0.0, 0.0])
     slippery = [Contact(foot, friction=0.1) for foot in FEET]

@@ -38,16 +38,21 @@ class RobotController(Controller):
     refuses_free_joints: ClassVar[str] = ""
 
     def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Any = ()) -> None:
-        free = free_velocities(robot)
-        if free.any() and self.refuses_free_joints:
-            name = robot.velocity_names[int(np.argmax(free))].rpartition(".")[0]
-            raise ArgumentError(
-                f"{type(self).__name__} takes no robots with free joints such as '{name}' of robot '{robot.name}': "
-                f"{self.refuses_free_joints}"
-            )
+        self.require_motors(robot)
         self.robot = robot
         self.parameters = {name: _read_only(value) for name, value in parameters.items()}
         self.initial_state = checked_memory(initial_state)
+
+    @classmethod
+    def require_motors(cls, robot: Robot) -> None:
+        """Refuse a robot with free joints, which no motor moves, where the law does not handle them."""
+        free = free_velocities(robot)
+        if free.any() and cls.refuses_free_joints:
+            name = robot.velocity_names[int(np.argmax(free))].rpartition(".")[0]
+            raise ArgumentError(
+                f"{cls.__name__} takes no robots with free joints such as '{name}' of robot '{robot.name}': "
+                f"{cls.refuses_free_joints}"
+            )
 
 
 def _read_only(value: NDArray[np.float64]) -> NDArray[np.float64]:

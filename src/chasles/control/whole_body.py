@@ -92,10 +92,14 @@ class Stance(NamedTuple):
         costs and contacts allow.
     contacts
         Points that stay where they are.
+    motion
+        Motion of the whole robot from which the goals of all tasks are taken, if they move: the tasks then follow its
+        velocities and accelerations too, and do not lag behind their goals.
     """
 
     tasks: Sequence[FormulaTask]
     contacts: Sequence[Contact] = ()
+    motion: Motion | None = None
 
 
 class Forces(NamedTuple):
@@ -192,7 +196,9 @@ class WholeBodyTorque(RobotController):
         damping = np.asarray(self.parameters["contact_damping"] if contact_damping is None else contact_damping)
         numbers = [number for task in tasks for number in task.numbers(robot)]
         gains = [np.asarray(getattr(task, "gain", 0.0), dtype=np.float64) for task in tasks]
-        H, f, M, h, J, drift, velocity = self._program(tasks, contacts)(q, qd, *gains, *numbers)
+        motion: Sequence[Any] = () if stance.motion is None else stance.motion
+        H, f, M, h, *moved = self._program(tasks, contacts, bool(motion))(q, qd, *gains, *motion, *numbers)
+        J, drift, velocity = moved if moved else (np.zeros((0, n)), np.zeros(0), np.zeros(0))
         wanted = -float(damping) * velocity - drift
         k = len(J)
         cost = np.zeros((n + k, n + k))
@@ -233,23 +239,24 @@ class WholeBodyTorque(RobotController):
         )
         return Feasible(least, most, Inequalities(A, lower, upper))
 
-    def _program(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact]) -> Function:
+    def _program(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact], follows: bool) -> Function:
         for task in tasks:
             if not isinstance(task, FormulaTask):
                 raise ArgumentError(f"{task!r} is no task: a whole-body controller takes tasks with a formula")
-        key = (*[(type(task), task.form) for task in tasks], None, *[contact.form for contact in contacts])
+        key = (follows, *[(type(task), task.form) for task in tasks], None, *[contact.form for contact in contacts])
         if key not in self._programs:
             for contact in contacts:
                 choice(contact.frame, "frame", [*self.robot.frame_names, "tool"])
-            self._programs[key] = self._traced(tasks, contacts)
+            self._programs[key] = self._traced(tasks, contacts, follows)
         return self._programs[key]
 
-    def _traced(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact]) -> Function:
-        """(q, qd, gain of each task, numbers of each task) -> H, f, M, h, J, drift and velocity of contact points."""
+    def _traced(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact], follows: bool) -> Function:
+        """(q, qd, gain of each task, motion, numbers of each task) -> H, f, M, h, J, drift and velocity of contacts."""
         robot, n = self.robot, self.robot.n
         own = [task.numbers(robot) for task in tasks]
         state: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "qd": (n,)}
         gains: dict[str, tuple[int, ...]] = {f"gain{place}": () for place in range(len(tasks))}
+        motion = {"q_goal": (robot.nq,), "qd_goal": (n,), "qdd_goal": (n,)} if follows else {}
         numbers = {
             f"task{place}_{k}": np.shape(number) for place, part in enumerate(own) for k, number in enumerate(part)
         }
@@ -266,24 +273,37 @@ class WholeBodyTorque(RobotController):
         velocities = Function(trace(moved, state | numbers, name="velocities_of_tasks"))
         rates = velocities.jvp("q")
 
+        def drift(q: Array, qd: Array, values: Sequence[Any]) -> Sequence[Array]:
+            """Acceleration of each task's rows, and of all contact points, when that of the joints is zero."""
+            found = inlined(rates, q, qd, *values, inlined(robot.configuration_rate.specialize(), q, qd))
+            return found if tasks else (found,)
+
+        def feedforward(motion: Sequence[Array], gain: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+            """Acceleration of each task's rows in the motion, and the damping of what they lack of its velocity."""
+            if not follows:
+                return [0.0] * len(tasks)
+            q, qd, qdd = motion
+            rows = [task.formula(robot, q, *part).J for task, part in zip(tasks, split(values), strict=True)]
+            further = drift(q, qd, values)[: len(tasks)]
+            return [J @ (qdd + 2.0 * g * qd) + part for J, g, part in zip(rows, gain, further, strict=True)]
+
         def assemble(q: Array, qd: Array, *values: Any) -> tuple[Array, ...]:
-            gain, further = values[: len(tasks)], values[len(tasks) :]
-            rate = inlined(robot.configuration_rate.specialize(), q, qd)
-            drifts = inlined(rates, q, qd, *further, rate)
-            drifts = drifts if tasks else (drifts,)
+            gain, further = values[: len(tasks)], values[len(tasks) + len(motion) :]
+            drifts = drift(q, qd, further)
+            moving = feedforward(values[len(tasks) : len(tasks) + len(motion)], gain, further)
             contact = _contact_jacobian(robot, q, contacts)
             H: Any = np.zeros((n, n))
             f: Any = np.zeros(n)
             for place, (task, part) in enumerate(zip(tasks, split(further), strict=True)):
                 J, b, weight = task.formula(robot, q, *part)
-                wanted = gain[place] * (b - 2.0 * J @ qd) - drifts[place]
+                wanted = moving[place] + gain[place] * (b - 2.0 * J @ qd) - drifts[place]
                 weighted = weight[:, None] * J
                 H, f = H + J.T @ weighted, f - weighted.T @ wanted
             M = inlined(robot.mass_matrix.specialize(), q)
             h = inlined(robot.inverse_dynamics.specialize(), q, qd, np.zeros(n))
-            return H, f, M, h, contact, drifts[-1], contact @ qd
+            return (H, f, M, h, contact, drifts[-1], contact @ qd) if contacts else (H, f, M, h)
 
-        return Function(trace(assemble, state | gains | numbers, name="whole_body_program"))
+        return Function(trace(assemble, state | gains | motion | numbers, name="whole_body_program"))
 
 
 def _contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact]) -> Array:
