@@ -164,7 +164,7 @@ def test_torques_stay_within_the_motors_limits() -> None:
 @pytest.mark.parametrize("kind", studies.kinds())
 def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -> None:
     arm = ch.load("planar2r")
-    motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
+    motion = ch.PointToPoint([0.0, 0.8], [0.6, 0.4], 0.3)
     needed = {
         "model-reference-adaptive": {"frequency": 20.0, "adaptation": 1.0},
         "natural-adaptive": {
@@ -175,6 +175,9 @@ def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -
             "initial": (5.0, -0.625, 0.0, 0.0, 0.01, 0.0, 0.0, 0.11, 0.0, 0.11),
         },
         "sliding-mode": {"rate": 20.0, "reaching": 20.0, "layer": 0.1},
+        "operational-space": {"components": ("x", "y")},
+        "resolved-acceleration": {"components": ("x", "y")},
+        "impedance": {"stiffness": 500.0, "damping": 60.0, "components": ("x", "y")},
     }
     controller = make_controller(kind, needed.get(kind, {}), arm, motion, 1 / 250)
     run = ch.simulate(arm, controller, motion, period=1 / 250)

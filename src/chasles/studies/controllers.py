@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -12,12 +12,16 @@ import numpy as np
 
 from chasles import control
 from chasles.arguments import reals, truth
+from chasles.control.cartesian_controller import TaskOptions
 from chasles.control.controller import as_controller
+from chasles.control.robot_controller import RobotController
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.inverse_kinematics import FrameTask, PostureTask
 from chasles.robot import Robot
 from chasles.studies import gains
 from chasles.studies.checks import number, shortened
 from chasles.trajectories import JointTrajectory
+from chasles.trajectories.motion import Motion
 
 Settings = Mapping[str, Any]
 
@@ -47,6 +51,22 @@ def _observed_computed_torque(
     return control.DisturbanceObserver(inner, bandwidth=bandwidth, compensation=compensation)
 
 
+def _whole_body_torque(
+    robot: Robot, *, gain: Any, targets: Sequence[str] | str = "tool", posture_cost: Any = 0.1,
+    supports: Sequence[str] = (),
+) -> control.WholeBodyTorque:  # fmt: skip
+    """Whole-body torques for frames and a posture that follow the motion, on supports that stay where they are."""
+    names = (targets,) if isinstance(targets, str) else tuple(targets)
+    contacts = [control.Contact(name) for name in supports]
+
+    def plan(t: float, reference: Motion) -> control.Stance:
+        goals = [(robot.forward_kinematics(reference.q, target=name), name) for name in names]
+        tasks = [FrameTask(T, name, gain=gain) for T, name in goals]
+        return control.Stance([*tasks, PostureTask(reference.q, cost=posture_cost, gain=gain)], contacts, reference)
+
+    return control.WholeBodyTorque(robot, plan)
+
+
 #: Kind, name of its class in `chasles.control` or function that makes it, and the rule for its gains.
 _KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
     "pd": ("PD", gains.stiffness),
@@ -65,6 +85,10 @@ _KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
     "model-reference-adaptive": ("ModelReferenceAdaptive", None),
     "natural-adaptive": ("NaturalAdaptive", None),
     "sliding-mode": ("SlidingMode", None),
+    "operational-space": ("OperationalSpace", gains.frame_error_equation),
+    "resolved-acceleration": ("ResolvedAcceleration", gains.frame_error_equation),
+    "impedance": ("Impedance", None),
+    "whole-body-torque": (_whole_body_torque, gains.double_pole),
 }
 KINDS = tuple(_KINDS)
 
@@ -128,6 +152,7 @@ def make_controller(
     motion: JointTrajectory,
     period: float,
     delay: float = 0.0,
+    supports: Sequence[str] = (),
 ) -> Any:
     """Make a controller for a model, a motion and a sample period.
 
@@ -149,6 +174,13 @@ def make_controller(
     delay
         Delay from sampling to the torque's effect, in sample periods; kinds with the setting ``knows_delay = true``
         design for it.
+    supports
+        Frames on which a floating base stands.
+
+    Raises
+    ------
+    ArgumentError
+        A setting is missing, or controllers of this kind know of no supports.
 
     Examples
     --------
@@ -162,6 +194,12 @@ def make_controller(
     """
     if callable(kind):
         return as_controller(kind(model, motion, period))
+    law = _maker(kind)
+    if isinstance(law, type) and issubclass(law, RobotController):
+        law.require_motors(model)
+    if supports and "supports" not in _keywords(kind):
+        able = ", ".join(name for name in KINDS if "supports" in _keywords(name))
+        raise ArgumentError(f"a controller of kind '{kind}' knows of no frames that stand on the ground; use {able}")
     rule = _KINDS[kind][1]
     given = {name: value for name, value in settings.items() if name not in (*_rule_settings(kind), KNOWS_DELAY)}
     if rule is not None:
@@ -170,10 +208,12 @@ def make_controller(
         given["delay"] = delay
     if "period" in _keywords(kind):
         given["period"] = period
+    if supports:
+        given["supports"] = tuple(supports)
     missing = [name for name in _required(kind) if name not in given]
     if missing:
         raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
-    return _maker(kind)(model, **given)
+    return law(model, **given)
 
 
 def pole_design(kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float) -> gains.LawDesign:
@@ -243,10 +283,13 @@ def _own_settings(kind: str) -> tuple[str, ...]:
 @cache
 def _required(kind: str) -> tuple[str, ...]:
     parameters = inspect.signature(_maker(kind)).parameters
-    return tuple(name for name in _keywords(kind) if parameters[name].default is inspect.Parameter.empty)
+    empty = inspect.Parameter.empty
+    return tuple(name for name in _keywords(kind) if name in parameters and parameters[name].default is empty)
 
 
 @cache
 def _keywords(kind: str) -> tuple[str, ...]:
-    signature = inspect.signature(_maker(kind))
-    return tuple(name for name, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(_maker(kind)).parameters
+    own = tuple(name for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
+    moves_a_frame = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    return (*own, *TaskOptions.__annotations__) if moves_a_frame else own

@@ -11,6 +11,7 @@ import numpy as np
 
 from chasles.control import PoleDesign
 from chasles.control.adaptive import adaptation_gains, perturbation_gains
+from chasles.control.floating_base import has_motors
 from chasles.control.linear_quadratic import frequency_weights
 
 
@@ -85,21 +86,33 @@ Rule = Callable[[LawDesign], dict[str, Any]]
 
 
 def stiffness(design: LawDesign) -> dict[str, Any]:
-    """Each joint as if it turned alone."""
+    """Each joint as if it turned alone; free joints have no motor."""
     _, kp, kd = design.polynomial(design.attainable_alone)
-    return {"kp": design.inertia * kp, "kd": design.inertia * kd}
+    inertia = design.inertia * has_motors(design.model)
+    return {"kp": inertia * kp, "kd": inertia * kd}
 
 
 def stiffness_with_integral(design: LawDesign) -> dict[str, Any]:
-    """Each joint as if it turned alone."""
+    """Each joint as if it turned alone; free joints have no motor."""
     ki, _, _ = design.polynomial(design.attainable_alone)
-    return stiffness(design) | {"ki": design.inertia * ki}
+    return stiffness(design) | {"ki": design.inertia * has_motors(design.model) * ki}
 
 
 def error_equation(design: LawDesign) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass."""
     ki, kp, kd = design.polynomial(design.attainable)
     return {"kp": kp, "kd": kd, "ki": ki}
+
+
+def frame_error_equation(design: LawDesign) -> dict[str, Any]:
+    """The error of a frame obeys the equation of a unit mass."""
+    _, kp, kd = design.polynomial(design.attainable)
+    return {"kp": kp, "kd": kd}
+
+
+def double_pole(design: LawDesign) -> dict[str, Any]:
+    """The errors of all tasks are critically damped, whatever the damping asked for."""
+    return {"gain": design.attainable}
 
 
 def quadratic_weights(design: LawDesign) -> dict[str, Any]:
