@@ -18,10 +18,10 @@ import chasles as ch
 import chasles.cli
 from chasles import studies
 from chasles.cli.application import application
-from chasles.cli.commands.simulate import _setting as parsed_setting
 from chasles.cli.commands.tracking import error_text
+from chasles.cli.control_laws import parsed_setting
 from chasles.cli.output import add_row, table
-from chasles.model import has_masses, shipped
+from chasles.model import Description, Inertia, Joint, Link, has_masses, shipped
 from chasles.studies.controllers import KINDS
 
 #: Shipped robots of every kind of joint and file, with masses.
@@ -118,10 +118,84 @@ def test_info_shows_each_freedom_of_a_joint(tmp_path):
     assert facts["joints"][1]["upper"] == [1.0, 0.3]
 
 
-def test_commands_for_arms_say_what_to_do_with_a_free_base(tmp_path):
-    path = tmp_path / "free.toml"
-    path.write_text(ch.load("planar2r").with_free_base().to_toml())
-    assert "lock joint 'base' of robot 'planar2r' first" in error_of("simulate", str(path))
+def satellite(folder: Path) -> tuple[Path, ch.Robot]:
+    """File of a body of 50 kg with an arm of two joints, and the robot with a free base."""
+    axes, at = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)), np.eye(4)
+    at[:3, 3] = 0.3, 0.0, 0.1
+    links = [
+        Link(f"link{k}", Inertia(m, [0.1, 0.0, 0.0], 0.02 * m * np.eye(3))) for k, m in enumerate((50.0, 3.0, 2.0))
+    ]
+    joints = [Joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", at, axis=axes[k]) for k in range(2)]
+    robot = ch.Robot(Description("satellite", tuple(links), tuple(joints)))
+    path = folder / "satellite.toml"
+    path.write_text(robot.to_toml())
+    return path, robot.with_free_base()
+
+
+@pytest.mark.slow
+def test_simulate_lets_a_robot_float(tmp_path):
+    """Without gravity nothing acts from outside: the centre of mass rests, and all momenta stay zero."""
+    path, free = satellite(tmp_path)
+    saved = tmp_path / "run.nc"
+    options = ["--free-base", "--gravity", "0,0,0", "--goal", "0.4,-0.3", "--duration", "0.3", "--save", str(saved)]
+    assert run("simulate", str(path), *options).exit_code == 0
+    made = ch.simulation.results.Run.open(saved)
+    q, qd = made.q.values[::30], made.qd.values[::30]
+    assert np.ptp(free.center_of_mass(q), axis=0).max() < 1e-7
+    assert np.abs(free.centroidal_momentum_matrix(q) @ qd[..., None]).max() < 1e-6
+    assert np.abs(made.error.values[:, 6:]).max() < 1e-3
+    np.testing.assert_allclose(made.q_reference.values[-1], [1, 0, 0, 0, 0, 0, 0, 0.4, -0.3], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_simulate_stands_on_feet(tmp_path):
+    """The ground carries the weight."""
+    path, _ = satellite(tmp_path)
+    saved = tmp_path / "run.nc"
+    options = ["simulate", str(path), "--free-base", "--contact", "link0=0.8x0.8", "--duration", "0.2"]
+    assert run(*options, "--save", str(saved)).exit_code == 0
+    made = ch.simulation.results.Run.open(saved)
+    force = sum(made[f"contacts.link0 corner {k}"].values[-1, 5] for k in range(1, 5))
+    assert abs(force / (9.81 * 55.0) - 1.0) < 1e-3
+    assert np.abs(made.error.values[:, :6]).max() < 1e-2
+
+
+def test_simulate_says_which_laws_stand_and_float(tmp_path):
+    path, free = satellite(tmp_path)
+    options = ["simulate", str(path), "--free-base", "--contact", "link0=0.8x0.8", "--duration", "0.2"]
+    assert "knows of no frames that stand on the ground; use pd" in error_of(*options, "--controller", "impedance")
+    for option, said in (
+        (["--contact", "link2"], "m above the lowest foot; give --start"),
+        (["--contact", "link0=0.8"], "expected NAME or NAME=LENGTHxWIDTH"),
+        (["--contact", "hoof"], "there is no frame 'hoof'"),
+        (["--gravity", "1"], "--gravity: expected 3 numbers"),
+        (["--controller", "slotine-li"], "SlotineLi takes no robots with free joints"),
+    ):
+        assert said in error_of(*options, *option)
+    assert "add --free-base" in error_of("simulate", str(path), "--contact", "link0")
+    path.write_text(free.to_toml())
+    assert "has a free joint already" in error_of("simulate", str(path), "--free-base")
+
+
+FRAMES = ["simulate", "planar2r", "--goal", "0.2,0.7", "--start", "0,0.5", "--duration", "0.2"]
+
+
+@pytest.mark.slow
+def test_simulate_moves_frames():
+    for law in (
+        ["operational-space", "--kp", "900", "--set", "components=x,y"],
+        ["whole-body-torque", "--target", "link2"],
+    ):
+        said = run(*FRAMES, "--target", "tool", "--controller", *law).stdout
+        assert "Tool position error: RMS 0." in said
+        assert "mm, peak 0." in said
+
+
+def test_simulate_says_what_laws_of_frames_are():
+    several = ["--controller", "operational-space", "--target", "tool", "--target", "link1"]
+    assert "computed-torque moves joints, not frames; laws of frames: oper" in error_of(*FRAMES, "--target", "tool")
+    assert "moves one frame, not 2; whole-body-torque moves several" in error_of(*FRAMES, *several)
+    assert "2 numbers for the 3 axes" in error_of(*FRAMES, "--controller", "operational-space", "--kp", "1,2")
 
 
 def test_info_says_where_rotors_are_missing(tmp_path):
@@ -298,10 +372,14 @@ def test_simulate_knows_every_controller_of_studies(kind):
             "initial=5,-0.625,0,0,0.01,0,0,0.11,0,0.11",
         ],
         "sliding-mode": ["rate=20", "reaching=20", "layer=0.1"],
+        "operational-space": ["components=x,y"],
+        "resolved-acceleration": ["components=x,y"],
+        "impedance": ["stiffness=500", "damping=60", "components=x,y"],
     }
     options = ["planar2r", "--controller", kind, "--duration", "0.3", "--period", "0.004", "--json"]
     if kind in needed:
-        assert "needs a value for" in error_of("simulate", *options)
+        said = "cannot move the components" if needed[kind] == ["components=x,y"] else "needs a value for"
+        assert said in error_of("simulate", *options)
     for setting in needed.get(kind, []):
         options += ["--set", setting]
     assert len(json.loads(run("simulate", *options).stdout)) == 2
@@ -573,7 +651,14 @@ def test_names_of_robots_are_completed_in_a_shell():
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("true", True), ("false", False), ("0.5", 0.5), ("1, 2", [1.0, 2.0]), ("shortest", "shortest")],
+    [
+        ("true", True),
+        ("false", False),
+        ("0.5", 0.5),
+        ("1, 2", [1.0, 2.0]),
+        ("shortest", "shortest"),
+        ("x, y", ["x", "y"]),
+    ],
 )
 def test_settings_are_truths_numbers_and_texts(text, value):
     assert parsed_setting(text) == value

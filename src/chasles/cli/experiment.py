@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from chasles.control import Controller
+from chasles.plant import Plant
 from chasles.robot import Robot
 from chasles.simulation import simulate
 from chasles.studies.choices import motion_through
@@ -34,7 +35,7 @@ class Experiment:
         Sample period, s.
     """
 
-    plant: Robot
+    plant: Robot | Plant
     controller: Controller
     reference: JointTrajectory
     period: float
@@ -43,17 +44,19 @@ class Experiment:
     def of(
         cls,
         model: Robot,
-        plant: Robot,
+        plant: Robot | Plant,
         goal: ArrayLike,
         duration: float,
         *,
         through: Sequence[ArrayLike] = (),
         times: Sequence[float] = (),
+        start: ArrayLike | None = None,
+        supports: Sequence[str] = (),
         kind: str = "computed-torque",
         settings: Mapping[str, Any] | None = None,
         period: float = 1e-3,
     ) -> Experiment:
-        """Set up a motion from home to a goal, with a controller chosen as in studies.
+        """Set up a motion from a start to a goal, with a controller chosen as in studies.
 
         Parameters
         ----------
@@ -62,9 +65,13 @@ class Experiment:
         plant
             Robot as it is.
         goal, duration
-            Joint positions at the end, (n,), and the time of the motion, s.
+            Joint positions at the end, (nq,), and the time of the motion, s.
         through, times
             Joint positions on the way, and the times at which they are passed, s.
+        start
+            Joint positions at the start; default home.
+        supports
+            Frames on which a robot with a free base stands.
         kind, settings
             Kind of controller and its settings, see `chasles.studies.kinds`; gains that are missing follow from a rule.
         period
@@ -78,8 +85,10 @@ class Experiment:
         >>> experiment.controller.parameters["kp"]
         array([100., 100.])
         """
-        reference = motion_through([0.0, *times, duration], [model.home, *through, goal])
-        controller = make_controller(kind, check_settings(kind, settings or {}), model, reference, period)
+        first = model.home if start is None else start
+        reference = motion_through([0.0, *times, duration], [first, *through, goal])
+        checked = check_settings(kind, settings or {})
+        controller = make_controller(kind, checked, model, reference, period, supports=supports)
         return cls(plant, controller, reference, period)
 
     def simulate(self, **options: Any) -> tuple[Run, float]:

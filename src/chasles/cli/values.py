@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
+from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
 
 _MOST_RUNS = 100_000
@@ -37,39 +38,88 @@ def numbers(text: str, option: str) -> list[float]:
 
 
 def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
-    """Return one number per joint, (n,), from one number for all or one for each."""
-    values = numbers(text, option)
-    if len(values) not in (1, robot.n):
+    """Return one number per degree of freedom, (n,), from one number for all joints or one for each; 0 at a free base.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> joint_values("2", "--viscous", ch.load("planar2r").with_free_base())
+    array([0., 0., 0., 0., 0., 0., 2., 2.])
+    """
+    values, joints = numbers(text, option), ~free_velocities(robot)
+    count = int(joints.sum())
+    if len(values) not in (1, count):
         raise ArgumentError(
-            f"{option}: {len(values)} numbers for {robot.n} joints of robot '{robot.name}'; give 1 or {robot.n}"
+            f"{option}: {len(values)} numbers for {count} joints of robot '{robot.name}'; give 1 or {count}"
         )
-    return np.broadcast_to(np.array(values), (robot.n,)).copy()
+    found = np.zeros(robot.n)
+    found[joints] = values
+    return found
 
 
 def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
-    """Return joint positions within the limits, (n,)."""
-    values = np.array(numbers(text, option))
-    if values.shape != (robot.n,):
-        names = ", ".join(robot.coordinate_names)
+    """Return joint positions within the limits, (nq,); a free base stays at home unless its coordinates are given, too.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> configuration("0.5,-0.2", "--goal", ch.load("planar2r").with_free_base())
+    array([ 1. ,  0. ,  0. ,  0. ,  0. ,  0. ,  0. ,  0.5, -0.2])
+    """
+    values, moved = np.array(numbers(text, option)), ~_of_free_joints(robot)
+    if values.size not in (robot.nq, moved.sum()):
+        names, count = ", ".join(np.array(robot.coordinate_names)[moved]), int(moved.sum())
         raise ArgumentError(
-            f"{option}: {values.size} numbers for {robot.n} joints of robot '{robot.name}' ({names}); give {robot.n}"
+            f"{option}: {values.size} numbers for {count} joints of robot '{robot.name}' ({names}); give {count}"
         )
-    limits = zip(robot.coordinate_names, values, robot.lower_limits, robot.upper_limits, strict=True)
+    q = robot.home.copy()
+    q[slice(None) if values.size == robot.nq else moved] = values
+    limits = zip(robot.coordinate_names, q, robot.lower_limits, robot.upper_limits, strict=True)
     for name, value, lower, upper in limits:
         if not lower <= value <= upper:
             raise ArgumentError(
                 f"{option}: {value:.4g} is outside the limits of joint '{name}', {lower:.4g} to {upper:.4g}"
             )
-    return values
+    return np.asarray(robot.normalize(q))
 
 
 def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
-    """Draw joint positions from the middle 80 % of their ranges, or within 90° of home where there are no limits."""
+    """Draw joint positions from the middle 80 % of their ranges, or within 90° of home where there are no limits.
+
+    Spherical joints and a free base stay at home.
+    """
     lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - np.pi / 2)
     upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + np.pi / 2)
-    part = np.random.default_rng(seed).uniform(0.1, 0.9, robot.n)
+    part = np.random.default_rng(seed).uniform(0.1, 0.9, robot.nq)
     chosen: NDArray[np.float64] = lower + part * (upper - lower)
+    stays = _of_quaternions(robot)
+    chosen[stays] = robot.home[stays]
     return chosen
+
+
+def not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
+    """Return values of an option, none of which may be negative."""
+    if (values < 0.0).any():
+        raise ArgumentError(f"{option}: {values.min():g} is negative")
+    return values
+
+
+def _of_free_joints(robot: Robot) -> NDArray[np.bool_]:
+    """Whether each coordinate, (nq,), is one of a free joint."""
+    return _of(robot, [joint.name for joint in robot.description.coordinates if joint.kind == "free"])
+
+
+def _of_quaternions(robot: Robot) -> NDArray[np.bool_]:
+    """Whether each coordinate, (nq,), is one of a spherical or free joint."""
+    return _of(robot, [joint.name for joint in robot.description.coordinates if joint.has_quaternion])
+
+
+def _of(robot: Robot, joints: Sequence[str]) -> NDArray[np.bool_]:
+    found = np.zeros(robot.nq, dtype=bool)
+    for name in joints:
+        start = robot.description.starts[name][0]
+        found[start : start + len(robot.description.joint(name).coordinate_names)] = True
+    return found
 
 
 def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> dict[str, NDArray[np.float64]]:

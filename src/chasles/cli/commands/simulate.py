@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from chasles.arguments import real
-from chasles.cli.commands.tracking import joint_table
+from chasles.cli.commands.tracking import error_text, joint_table
+from chasles.cli.control_laws import frames_of_law, law_settings
 from chasles.cli.experiment import Experiment
 from chasles.cli.options import JsonOption, RobotArgument
 from chasles.cli.output import errors, require_writable, results, say, show_json
-from chasles.cli.values import configuration, joint_values, random_configuration, varied
+from chasles.cli.standing import Standing
+from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
 from chasles.control import Controller
+from chasles.control.floating_base import is_floating
 from chasles.errors import ArgumentError, import_extra, writing
 from chasles.robot import Robot, load, require_plain_coordinates
 from chasles.simulation.limits import VelocityLimits
-from chasles.studies.controllers import KINDS, settings_of
+from chasles.simulation.metrics import pose_errors
+from chasles.studies.controllers import KINDS
 from chasles.visual.encoding import shown_unit
-from chasles.visual.summary import tracking_summary
+from chasles.visual.summary import peak, root_mean_square, tracking_summary
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
-_STIFF_FREQUENCY = 60.0  # rad/s, of laws that compensate inertia and coupling by feedback alone
-_FEEDBACK_ALONE = ("pd", "pd-gravity", "pid")
 _SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 
@@ -49,6 +52,7 @@ def simulate(
     goal_random: Annotated[
         int | None, typer.Option(metavar="SEED", help="Seed of a random goal within the limits [default: 0].")
     ] = None,
+    start: Annotated[str | None, typer.Option(help="Joint positions at the start [default: home].")] = None,
     waypoints: Annotated[
         list[str] | None,
         typer.Option("--waypoint", metavar="POSITIONS", help="Joint positions to pass on the way; may be repeated."),
@@ -71,6 +75,26 @@ def simulate(
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of the control law; may be repeated."),
+    ] = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", metavar="FRAME", help="Frame that a law of frames moves; several for whole-body-torque."
+        ),
+    ] = None,
+    free_base: Annotated[
+        bool, typer.Option("--free-base", help="Let the base move freely in the world, without motors.")
+    ] = False,
+    contacts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--contact",
+            metavar="FRAME",
+            help="Foot of a free base on the ground: a point, or a sole as FRAME=LENGTHxWIDTH; may be repeated.",
+        ),
+    ] = None,
+    gravity: Annotated[
+        str | None, typer.Option(help="Acceleration of gravity, such as '0,0,0', m/s² [default: the file's].")
     ] = None,
     payload: Annotated[float, typer.Option(help="Payload at the tool, unknown to the controller, kg.")] = 0.0,
     viscous: Annotated[str | None, typer.Option(help="Viscous friction, unknown to the controller, N·m·s/rad.")] = None,
@@ -107,9 +131,13 @@ def simulate(
     that are not given follow from the settings frequency (rad/s), damping and integral, as in a study. The exit code is
     1 if a run diverges.
 
+    A robot with a free base floats, or stands with --contact on level ground below its lowest foot; it then keeps its
+    start unless a goal is given. Positions are those of the joints alone, or all coordinates, with the base's first.
+
     Control laws: pd, pd-gravity, pid, computed-torque, disturbance-observer, nominal-torque, time-varying-regulator,
     gain-scheduled-regulator, linear-quadratic-regulator, linear-quadratic-gaussian, lee-chung, slotine-li,
-    composite-adaptive, model-reference-adaptive, natural-adaptive, sliding-mode.
+    composite-adaptive, model-reference-adaptive, natural-adaptive, sliding-mode. Laws of frames: operational-space,
+    resolved-acceleration, impedance, whole-body-torque.
 
     For example:
 
@@ -124,14 +152,25 @@ def simulate(
         chasles simulate xarm6.urdf --motor-inertia 0.05 --waypoint "0.2,-0.3,-0.4,0,0.1,0" --velocity-limits raise
 
         chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
+
+        chasles simulate panda --controller operational-space --target panda_link8 --set nullspace_stiffness=20
+
+        chasles simulate satellite.urdf --free-base --gravity 0,0,0
+
+        chasles simulate dog.urdf --free-base --contact lf_foot --contact rf_foot --contact lh_foot --contact rh_foot
     """
-    model = _with_motor_inertia(load(robot), motor_inertia)
-    require_plain_coordinates(model, "this simulation")
+    model = _model(load(robot), free_base, gravity, motor_inertia)
     real(period, "--period", above=0.0)
-    plant = _plant(model, payload, viscous, coulomb)
-    target = _goal(model, goal, goal_random)
+    first = model.home if start is None else configuration(start, "--start", model)
+    standing = _standing(model, contacts or [], first)
+    if standing is not None:
+        model = standing.robot
+    robot_of_plant = _plant(model, payload, viscous, coulomb)
+    plant = robot_of_plant if standing is None else standing.plant(robot_of_plant)
     through = [configuration(text, "--waypoint", model) for text in waypoints or []]
-    times = _times(model, [*through, target], duration)
+    stays = standing is not None and goal is None and goal_random is None and not through
+    target = first if stays else _goal(model, goal, goal_random)
+    times = _times(model, first, [*through, target], duration)
     gains = {name: text for name, text in (("kp", kp), ("kd", kd), ("ki", ki)) if text is not None}
     experiment = Experiment.of(
         model,
@@ -140,12 +179,14 @@ def simulate(
         times[-1],
         through=through,
         times=times[:-1],
+        start=first,
+        supports=() if standing is None else standing.points,
         kind=controller.value,
-        settings=_settings(controller.value, gains, settings or [], model),
+        settings=law_settings(controller.value, gains, settings or [], targets or [], model),
         period=period,
     )
     law = experiment.controller
-    values = _varied(plant, law, vary or [], runs)
+    values = _varied(plant.parameters, law, vary or [], runs)
     for path in (out, save):
         require_writable(path)
 
@@ -180,6 +221,8 @@ def simulate(
         what += " that did not diverge," if diverged else ""
         say(f"{what} of {experiment.reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
         results().print(joint_table(run))
+        for frame in frames_of_law(controller.value, targets or []):
+            say(f"\n{_frame_error(model, run, frame)}")
         for name, what in (
             ("saturation", "Time at the effort limits"),
             ("overspeed", "Time beyond the velocity limits"),
@@ -194,37 +237,29 @@ def simulate(
         raise typer.Exit(1)
 
 
-def _settings(kind: str, gains: dict[str, str], texts: list[str], model: Robot) -> dict[str, Any]:
-    """Return the settings of a controller from options; gains that are missing are left to the rule of studies."""
-    known = settings_of(kind)
-    settings: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ArgumentError(f"--set: expected NAME=VALUE, not '{text}'; {kind} has the settings {', '.join(known)}")
-        settings[name.strip()] = _setting(value.strip())
-    for name, text in gains.items():
-        if name not in known:
-            what = "integral action" if name == "ki" else f"gain {name}"
-            raise ArgumentError(f"--{name}: {kind} has no {what}; its settings: {', '.join(known) or 'none'}")
-        settings[name] = _not_negative(joint_values(text, f"--{name}", model), f"--{name}")
-    if kind in _FEEDBACK_ALONE:
-        settings.setdefault("frequency", _STIFF_FREQUENCY)
-    if "kp" in settings and "kd" in known and "kd" not in settings:  # critical damping
-        alone = np.asarray(model.mass_matrix(model.home)).diagonal() if kind in _FEEDBACK_ALONE else np.ones(model.n)
-        settings["kd"] = 2.0 * np.sqrt(np.asarray(settings["kp"]) * alone)
-    return settings
+def _model(robot: Robot, free_base: bool, gravity: str | None, motor_inertia: str | None) -> Robot:
+    """Return the robot as the controller knows it."""
+    if robot.description.loops:
+        require_plain_coordinates(robot, "this simulation")
+    if free_base:
+        if any(joint.kind == "free" for joint in robot.description.joints):
+            raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
+        world = "world" if "world" not in robot.frame_names else "the world"
+        robot = robot.with_free_base(world=world)
+    if gravity is not None:
+        acceleration = numbers(gravity, "--gravity")
+        if len(acceleration) != 3:
+            raise ArgumentError(f"--gravity: expected 3 numbers, not {len(acceleration)}")
+        robot = robot.with_gravity(acceleration)
+    return _with_motor_inertia(robot, motor_inertia)
 
 
-def _setting(text: str) -> Any:
-    """Return the value of a setting: truth, number, several numbers, or text."""
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError:
-        return text
-    return values[0] if len(values) == 1 else values
+def _standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> Standing | None:
+    if not contacts:
+        return None
+    if not is_floating(model):
+        raise ArgumentError(f"--contact: robot '{model.name}' stands on its fixed base; add --free-base")
+    return Standing.of(model, contacts, q)
 
 
 def _plant(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:
@@ -232,9 +267,9 @@ def _plant(model: Robot, payload: float, viscous: str | None, coulomb: str | Non
     if real(payload, "--payload", at_least=0.0):
         plant = plant.with_payload(payload)
     if viscous is not None:
-        plant = plant.with_friction(viscous=_not_negative(joint_values(viscous, "--viscous", model), "--viscous"))
+        plant = plant.with_friction(viscous=not_negative(joint_values(viscous, "--viscous", model), "--viscous"))
     if coulomb is not None:
-        friction = _not_negative(joint_values(coulomb, "--coulomb", model), "--coulomb")
+        friction = not_negative(joint_values(coulomb, "--coulomb", model), "--coulomb")
         plant = plant.with_friction(coulomb=friction, coulomb_velocity=_SMOOTHING)
     return plant
 
@@ -253,23 +288,25 @@ def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
     """Return the robot with this rotor inertia at each joint, seen behind its gear."""
     if text is None:
         return model
-    names = dict(
-        zip(
-            model.joint_names,
-            _not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia"),
-            strict=True,
-        )
+    inertia, description = (
+        not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia"),
+        model.description,
     )
+    turned = {joint.name for joint in description.coordinates if len(joint.velocity_names) == 1}
     joints = (
-        joint.replace(motor_inertia=names[joint.name], gear_ratio=1.0) if joint.name in names else joint
-        for joint in model.description.joints
+        joint.replace(motor_inertia=inertia[description.velocity_places(joint.name)].item(), gear_ratio=1.0)
+        if joint.name in turned
+        else joint
+        for joint in description.joints
     )
-    return Robot(model.description.replace(joints=tuple(joints)))
+    return Robot(description.replace(joints=tuple(joints)))
 
 
-def _times(model: Robot, goals: list[NDArray[np.float64]], duration: float | None) -> list[float]:
+def _times(
+    model: Robot, first: NDArray[np.float64], goals: list[NDArray[np.float64]], duration: float | None
+) -> list[float]:
     """Return the times at which configurations are reached, in the total duration if one is given."""
-    starts = [model.home, *goals[:-1]]
+    starts = [first, *goals[:-1]]
     own = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
     times: list[float] = (own if duration is None else own * (duration / own[-1])).tolist()
     return times if duration is None else [*times[:-1], duration]
@@ -278,12 +315,14 @@ def _times(model: Robot, goals: list[NDArray[np.float64]], duration: float | Non
 def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
     """Return a duration that keeps half of the velocity limits; a quintic's peak speed is 15/8 of its mean speed."""
     limits = np.where(np.isfinite(model.velocity_limits) & (model.velocity_limits > 0), model.velocity_limits, 2.0)
-    needed = float(np.max(15.0 / 8.0 * np.abs(goal - start) / (0.5 * limits), initial=0.0))
+    needed = float(np.max(15.0 / 8.0 * np.abs(model.difference(start, goal)) / (0.5 * limits), initial=0.0))
     return max(1.0, math.ceil(10.0 * needed) / 10.0)
 
 
-def _varied(plant: Robot, law: Controller, texts: list[str], runs: int | None) -> dict[str, NDArray[np.float64]]:
-    shapes = plant.parameters | {f"controller.{name}": np.shape(value) for name, value in law.parameters.items()}
+def _varied(
+    parameters: Mapping[str, tuple[int, ...]], law: Controller, texts: list[str], runs: int | None
+) -> dict[str, NDArray[np.float64]]:
+    shapes = {**parameters} | {f"controller.{name}": np.shape(value) for name, value in law.parameters.items()}
     values = varied(texts, runs)
     for name, value in values.items():
         shape = shapes.get(name, ())  # the simulation refuses names that do not exist
@@ -292,6 +331,13 @@ def _varied(plant: Robot, law: Controller, texts: list[str], runs: int | None) -
         elif shape:
             raise ArgumentError(f"--vary: '{name}' has the shape {shape}; only single numbers can be varied here")
     return values
+
+
+def _frame_error(model: Robot, run: Run, frame: str) -> str:
+    """Return a sentence about the position error of a frame, over all runs and samples."""
+    distance, _ = pose_errors(model, run["q"].values, run["q_reference"].values, frame)
+    rms, most = (error_text(value, "m") for value in (root_mean_square(distance), peak(distance)))
+    return f"{'Tool' if frame == 'tool' else frame} position error: RMS {rms}, peak {most}"
 
 
 def _beyond(run: Run, name: str) -> str:
@@ -304,9 +350,3 @@ def _beyond(run: Run, name: str) -> str:
     )
     joints = zip(run["joint"].values, longest, excess, units, strict=True)
     return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)
-
-
-def _not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
-    if (values < 0.0).any():
-        raise ArgumentError(f"{option}: {values.min():g} is negative")
-    return values
