@@ -277,6 +277,12 @@ def test_every_factor_acts_on_the_plant(name: str) -> None:
         np.testing.assert_allclose(stall, np.tile(4.0 * made.peak_torque, (4, 1)))
         np.testing.assert_allclose(values["motors.max_voltage"], runs["motor_speed"][:, None] * made.top_speed)
     if name == "resonance":
+        worn = acting.replace(plant={"elastic_joints.backlash": (0.01, 0.02)})
+        drawn = draw(worn)
+        play = plant_values(worn, made, drawn, np.arange(4))["elastic_joints.backlash"]
+        np.testing.assert_array_equal(play, np.tile(drawn["elastic_joints.backlash"][:, None], (1, made.model.n)))
+        loose = perform(worn, part, controller)
+        assert not np.allclose(loose["rms_error"], after["rms_error"], rtol=1e-3)
         stiffness = values["elastic_joints.stiffness"]
         np.testing.assert_allclose(np.sqrt(stiffness / made.inertia) / (2.0 * np.pi), 10.0, rtol=1e-12)
 

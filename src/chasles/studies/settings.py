@@ -94,7 +94,8 @@ class Factors:
     tip_force
         Constant force at the tool along `tip_direction`, N.
     plant
-        Any other parameter of the plant by its name in `chasles.Plant.parameters`, with its range.
+        Any other parameter of the plant by its name in `chasles.Plant.parameters`, with its range. All entries of an
+        array, such as ``elastic_joints.backlash``, have the value that is drawn.
     rates
         Sample rates of the controllers, Hz. Each run has one of them.
     delays

@@ -137,7 +137,7 @@ def values_of(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], ste
         values["sensors.position_resolution"] = _each_joint(
             np.maximum(unknowns["encoder_step"], _LEAST_STEP), np.ones(n)
         )
-    return values | {name: unknowns[name] for name in factors.plant}
+    return values | _other_parameters(factors, made, unknowns, step)
 
 
 def fastest_effect(factors: Factors, made: Bench, step: float) -> float:
@@ -179,6 +179,17 @@ def _friction_values(factors: Factors, made: Bench, unknowns: Mapping[str, Float
         values["friction.breakaway"] = coulomb * (1.0 + excess[:, None])
         values["friction.position_amplitude"] = np.tile(waves[:, None, None], (1, made.model.n, 1))
     return values
+
+
+def _other_parameters(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
+    """Return the parameters that are drawn under their own names; all entries of an array have the value drawn."""
+    if not factors.plant:
+        return {}
+    shapes = plant_of(factors, made, step).parameters
+    return {
+        name: np.multiply.outer(unknowns[name], np.ones(shapes[name])) if shapes[name] else unknowns[name]
+        for name in factors.plant
+    }
 
 
 def _each_joint(values: Floats, scale: Floats) -> Floats:
