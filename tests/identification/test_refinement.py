@@ -15,9 +15,10 @@ PERIOD = 0.001
 FRICTION = {"viscous": [1.0, 0.5], "coulomb": [2.0, 1.0], "coulomb_velocity": 0.02}
 NAMES = [
     "elastic_joints.stiffness",
+    "elastic_joints.backlash",
     *(f"joints.joint{k}.{kind}_friction" for kind in ("viscous", "coulomb") for k in (1, 2)),
 ]
-TRUTH = [3000.0, 1200.0, 1.0, 0.5, 2.0, 1.0]
+TRUTH = [3000.0, 1200.0, 0.01, 0.02, 1.0, 0.5, 2.0, 1.0]
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +32,9 @@ def motion() -> FourierMotion:
     return FourierMotion([0.0, 0.0], sines, cosines, period=4.0)
 
 
-def plant(arm: ch.Robot, stiffness: list[float], **friction: Any) -> ch.Plant:
-    """Elastic arm with encoders at the motors."""
-    elastic = ch.ElasticJoints(arm, stiffness=stiffness, rotor_inertia=[1.0, 0.3], damping=1.0)
+def plant(arm: ch.Robot, stiffness: list[float], backlash: Any = 0.0, **friction: Any) -> ch.Plant:
+    """Elastic arm with play and with encoders at the motors."""
+    elastic = ch.ElasticJoints(arm, stiffness=stiffness, backlash=backlash, rotor_inertia=[1.0, 0.3], damping=1.0)
     return ch.Plant(arm.with_friction(**friction), elastic_joints=elastic, sensors=ch.Sensors(arm, side="motor"))
 
 
@@ -44,17 +45,17 @@ def controller(arm: ch.Robot) -> ch.PDGravity:
 
 @pytest.fixture(scope="module")
 def log(arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity) -> dict[str, Any]:
-    real = plant(arm, TRUTH[:2], **FRICTION)
+    real = plant(arm, TRUTH[:2], TRUTH[2:4], **FRICTION)
     run = ch.simulate(real, controller, motion, period=PERIOD, delay=0.002)
     rng = np.random.default_rng(0)
     q = run["q_measured"].values + 1e-5 * rng.normal(size=run["q"].shape)
     return {"t": run["time"].values, "q": q, "tau": run["tau"].values + 0.05 * rng.normal(size=q.shape)}
 
 
-def test_springs_friction_and_delay_are_found(
+def test_springs_play_friction_and_delay_are_found(
     arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
 ) -> None:
-    guess = plant(arm, [1500.0, 1500.0], viscous=[0.5, 1.0], coulomb=[1.0, 2.0], coulomb_velocity=0.02)
+    guess = plant(arm, [1500.0, 1500.0], 0.005, viscous=[0.5, 1.0], coulomb=[1.0, 2.0], coulomb_velocity=0.02)
     found = refine(guess, controller, motion, log, NAMES, period=PERIOD, delay=[0.0, 0.001, 0.002, 0.003])
     assert found.delay == 0.002
     assert [p.name for p in found.parameters][:2] == ["elastic_joints.stiffness[0]", "elastic_joints.stiffness[1]"]

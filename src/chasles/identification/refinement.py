@@ -105,7 +105,8 @@ def refine(
 ) -> Refinement:
     """Refine parameters of a plant so that its simulated closed loop moves as the log says.
 
-    It finds what the regressor of `identify` cannot see: elasticity of joints, friction near rest, delays, motors.
+    It finds what the regressor of `identify` cannot see: elasticity of joints, backlash, friction near rest, delays,
+    motors.
     Start from the identified robot.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Elastic joints: a spring between motor and link."""
+"""Elastic joints: a spring between motor and link, with play if the gear has backlash."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.cached import cached_property
+from chasles.engine import absolute, clip, maximum, minimum, sign
 from chasles.engine.records import Layout
 from chasles.errors import ArgumentError
-from chasles.plant.effect import Effect, joint_count
+from chasles.plant.effect import Effect, joint_count, where_positive
 
 if TYPE_CHECKING:
     from chasles.robot import Robot
@@ -31,6 +32,11 @@ class ElasticJoints(Effect):
     spring, the tool on the other: actuator and output are not collocated, which limits the gains of any controller.
     As K grows the joints become rigid and the mass matrix becomes M + B.
 
+    With `backlash` β the teeth of motor and link touch only where |θ - q| exceeds β/2. The spring is then compressed by
+    the excess δ = |θ - q| - β/2, and K δ + D δ̇ pushes the link away, but never pulls it; in between no torque is
+    transmitted. Friction of the robot's description and the tool are on the link's side of the gap, the friction of
+    `Plant`, motor and motor inertia on the other one.
+
     The motor inertia of the robot's description stays on the link side of the spring. `of_robot` moves it to the motor
     side.
 
@@ -44,6 +50,8 @@ class ElasticJoints(Effect):
         D, N·m·s/rad.
     rotor_inertia
         B, kg·m², reflected to the joint: the inertia at the motor shaft times the gear ratio squared. Above zero.
+    backlash
+        β, rad (m): play between motor and link, the whole width of the gap at the joint. Default 0, none.
 
     Raises
     ------
@@ -54,28 +62,44 @@ class ElasticJoints(Effect):
     -----
     Spong, "Modeling and control of elastic joint robots", Journal of Dynamic Systems, Measurement, and Control 109,
     1987. The kinetic energy of a rotor is that of its own spin alone, a good approximation for large gear ratios.
+    Nordin, Galic' and Gutman, "New models for backlash and gear play", International Journal of Adaptive Control and
+    Signal Processing 11(1), 1997: teeth push and never pull.
 
     Examples
     --------
     >>> joints = ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2)
     >>> joints.torque(np.array([0.5]), np.zeros(1), np.array([0.51, 0.0])).round(12)
     array([10.])
+    >>> worn = ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2, backlash=0.004)
+    >>> worn.torque(np.array([0.5]), np.zeros(1), np.array([0.51, 0.0])).round(12)
+    array([8.])
     """
 
     n: int
 
-    def __init__(self, robot: Any, *, stiffness: ArrayLike, rotor_inertia: ArrayLike, damping: ArrayLike = 0.0) -> None:
+    def __init__(
+        self,
+        robot: Any,
+        *,
+        stiffness: ArrayLike,
+        rotor_inertia: ArrayLike,
+        damping: ArrayLike = 0.0,
+        backlash: ArrayLike = 0.0,
+    ) -> None:
         self.n = n = joint_count(robot)
         each = partial(reals, shape=(n,), broadcast=True)
         parameters = {
             "stiffness": each(stiffness, "stiffness", above=0.0),
             "damping": each(damping, "damping", at_least=0.0),
             "rotor_inertia": each(rotor_inertia, "rotor_inertia", above=0.0),
+            "backlash": each(backlash, "backlash", at_least=0.0),
         }
         super().__init__("elastic_joints", parameters)
 
     @classmethod
-    def of_robot(cls, robot: Robot, *, stiffness: ArrayLike, damping: ArrayLike = 0.0) -> tuple[Robot, Self]:
+    def of_robot(
+        cls, robot: Robot, *, stiffness: ArrayLike, damping: ArrayLike = 0.0, backlash: ArrayLike = 0.0
+    ) -> tuple[Robot, Self]:
         """Split a robot into links without motor inertia, and elastic joints that have it.
 
         Returns
@@ -109,20 +133,26 @@ class ElasticJoints(Effect):
             )
         links = robot.with_values({f"joints.{name}.motor_inertia": 0.0 for name in robot.joint_names})
         inertia = [own[name] for name in robot.joint_names]
-        return links, cls(robot, stiffness=stiffness, damping=damping, rotor_inertia=inertia)
+        return links, cls(robot, stiffness=stiffness, damping=damping, rotor_inertia=inertia, backlash=backlash)
 
     @cached_property
     def state_layout(self) -> Layout:
         """Parts of the state: motor angles θ and speeds θ̇, each (n,)."""
         return Layout({"angle": (self.n,), "speed": (self.n,)})
 
-    def initial_state(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike = 0.0) -> NDArray[np.float64]:
+    def initial_state(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike = 0.0, parameters: Mapping[str, Any] | None = None
+    ) -> NDArray[np.float64]:
         """Return the state (..., 2 n) in which the springs carry the torques tau (..., n) at constant deflection.
+
+        Joints with backlash that carry nothing are in the middle of their gap.
 
         >>> ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2).initial_state([0.5], [0.1], [10.0])
         array([0.51, 0.1 ])
         """
-        angle = reals(q, "q") + reals(tau, "tau") / self.parameters["stiffness"]
+        own = self.parameters if parameters is None else parameters
+        carried = reals(tau, "tau")
+        angle = reals(q, "q") + carried / own["stiffness"] + 0.5 * own["backlash"] * sign(carried)
         return np.asarray(self.state_layout.join({"angle": angle, "speed": reals(qd, "qd")}))
 
     def torque(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
@@ -143,8 +173,11 @@ class ElasticJoints(Effect):
             Shape (..., n), N·m; the opposite torques act on the motors.
         """
         own = self.parameters if parameters is None else parameters
-        angle, speed = self.split(state)
-        return own["stiffness"] * (angle - q) + own["damping"] * (speed - qd)
+        _, speed = self.split(state)
+        excess = self._excess(q, state, own)
+        pushing = own["stiffness"] * excess + own["damping"] * (speed - qd)
+        one_sided = where_positive(excess, maximum(pushing, 0.0), where_positive(-excess, minimum(pushing, 0.0), 0.0))
+        return where_positive(own["backlash"], one_sided, pushing)
 
     def derivative(
         self, state: Any, q: Any, qd: Any, motor_torque: Any, parameters: Mapping[str, Any] | None = None
@@ -166,8 +199,7 @@ class ElasticJoints(Effect):
     def elastic_energy(self, q: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the energy in the springs, shape (..., n), J; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
-        angle, _ = self.split(state)
-        return 0.5 * own["stiffness"] * (angle - q) ** 2
+        return 0.5 * own["stiffness"] * self._excess(q, state, own) ** 2
 
     def rotor_energy(self, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the kinetic energy of the motors, shape (..., n), J; arguments as for `torque`."""
@@ -175,11 +207,23 @@ class ElasticJoints(Effect):
         _, speed = self.split(state)
         return 0.5 * own["rotor_inertia"] * speed**2
 
-    def loss(self, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`."""
+    def loss(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`.
+
+        Teeth that part faster than the damped spring can follow lose the energy that is left in it.
+        """
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
-        return own["damping"] * (speed - qd) ** 2
+        damped = own["damping"] * (speed - qd) ** 2
+        left_behind = -own["stiffness"] * self._excess(q, state, own) * (speed - qd)
+        touching = absolute(self.torque(q, qd, state, own))
+        return where_positive(own["backlash"], where_positive(touching, damped, left_behind), damped)
+
+    def _excess(self, q: Any, state: Any, own: Mapping[str, Any]) -> Any:
+        """Return the deflection of the springs, (..., n): what the motor is ahead of the link beyond the gap."""
+        deflection = self.split(state)[0] - q
+        half = 0.5 * own["backlash"]
+        return where_positive(half, deflection - clip(deflection, -half, half), deflection)
 
     def split(self, state: Any) -> tuple[Any, Any]:
         """Return motor angles and speeds, each (..., n)."""

@@ -84,7 +84,8 @@ class EnergyAccounts:
             of_contact = (acting[name].T_world_frame, acting[name].twist, equations.values_of(name, values))
             found[f"loss.{name}"] = contact.loss(*of_contact)
         if plant.elastic_joints is not None:
-            dampers = plant.elastic_joints.loss(x.qd, x.elastic_joints, equations.elastic_values(values))
+            positions, numbers = plant.joint_positions(x.q), equations.elastic_values(values)
+            dampers = plant.elastic_joints.loss(positions, x.qd, x.elastic_joints, numbers)
             found["loss.elastic_joints"] = dampers.sum()
         if plant.motors is not None:
             electrical = (x.motors, speed, command, equations.values_of("motors", values))

@@ -37,9 +37,8 @@ def initial_state(
     springs, positions = np.zeros(0), plant.joint_positions(q)
     seen = positions
     if elastic is not None:
-        angles = positions + holding / equations.elastic_values(values)["stiffness"]
-        springs = elastic.state_layout.join({"angle": angles, "speed": qd})
-        seen = angles if sensors is not None and sensors.side == "motor" else positions
+        springs = elastic.initial_state(*np.broadcast_arrays(positions, qd), holding, equations.elastic_values(values))
+        seen = elastic.split(springs)[0] if sensors is not None and sensors.side == "motor" else positions
     read: Any = np.zeros(0)
     if sensors is not None:
         read = sensors.initial_memory(*np.broadcast_arrays(seen, qd), loop.period)
