@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,27 @@ def test_every_shape_survives_toml_and_urdf_all_but_two() -> None:
     T = turned()
     for cap, z in zip(capsule[1:], (-0.2, 0.2), strict=True):
         np.testing.assert_allclose(cap.T_link_shape[:3, 3], T[:3, 3] + z * T[:3, 2], atol=1e-15)
+
+
+def test_toml_names_the_folders_of_meshes_on_request(tmp_path: Path) -> None:
+    def folders(description: Description) -> list[str]:
+        return [
+            s.geometry.folder for link in description.links for s in link.collisions if isinstance(s.geometry, Mesh)
+        ]
+
+    description = robot()
+    (tmp_path / "r.toml").write_text(to_toml(description))
+    (tmp_path / "elsewhere").mkdir()
+    own = load(tmp_path / "r.toml")
+    assert folders(own) == [str(tmp_path)]
+    (tmp_path / "elsewhere" / "r.toml").write_text(to_toml(own, mesh_folders=True))
+    again = load(tmp_path / "elsewhere" / "r.toml")
+    assert folders(again) == folders(own)
+    assert again == own
+    assert str(tmp_path) not in to_toml(own)
+    (tmp_path / "r.toml").write_text(to_toml(own, mesh_folders=True).replace(json.dumps(str(tmp_path)), "3"))
+    with pytest.raises(ModelError, match="'folder' of a mesh must be text, not 3"):
+        load(tmp_path / "r.toml")
 
 
 def test_mujoco_has_the_shapes_written_for_it(tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ def stand_in(robot: ch.Robot, runs: int | None = None, samples: int = 201) -> xa
         error, tau, reference = error * scale, tau * scale, np.broadcast_to(reference, (runs, *reference.shape))
         coordinates["payload.mass"] = ("run", np.linspace(0.0, 5.0, runs))
     axes = [*dims, "time", "joint"]
+    toml = ch.model.to_toml(robot.description, mesh_folders=True)
     units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.description.coordinates]
     return xarray.Dataset(
         {"q": (axes, reference - error), "q_reference": (axes, reference), "error": (axes, error), "tau": (axes, tau)},
         coords={"time": time, "joint": list(robot.joint_names), "unit": ("joint", units), **coordinates},
-        attrs={"robot": robot.name, "robot_toml": robot.to_toml(), "controller": "computed torque", "period": 1e-3},
+        attrs={"robot": robot.name, "robot_toml": toml, "controller": "computed torque", "period": 1e-3},
     )

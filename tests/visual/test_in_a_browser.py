@@ -36,6 +36,15 @@ let kept;
 const keep = () => { kept = shown.pixels; };
 const differing = () => shown.pixels.filter((value, k) => value !== kept[k]).length;
 """
+#: A robot that is a red mesh, in a package beside its file, on ground whose mesh is missing.
+BLOCK = """<robot name="block">
+  <link name="ground"><visual><geometry><mesh filename="no.stl"/></geometry></visual></link>
+  <link name="block">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <visual><geometry><mesh filename="package://house/meshes/block.stl"/></geometry>
+    <material name="red"><color rgba="1 0 0 1"/></material></visual></link>
+  <joint name="turn" type="continuous"><parent link="ground"/><child link="block"/><axis xyz="0 0 1"/></joint>
+</robot>"""
 #: Traces that each plot should have and has, and its lines of some length.
 PLOTS = """[...document.querySelectorAll(".js-plotly-plot")].map(plot => ({
   wanted: plot.data.length, drawn: plot.querySelectorAll(".scatterlayer .trace").length,
@@ -129,3 +138,22 @@ def test_complaints_of_a_page_are_heard(in_a_tab: Callable[[Path], Tab], tmp_pat
     image = "<img src='http://localhost:9/x.png'>"
     page.write_text(f"{policy}{image}<script>console.warn('beware')</script><script>no.such</script>")
     assert len(in_a_tab(page).complaints()) == 3
+
+
+def test_a_report_shows_the_meshes_of_the_file_that_was_loaded(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    (tmp_path / "house" / "meshes").mkdir(parents=True)
+    (tmp_path / "house" / "urdf").mkdir()
+    trimesh.creation.box([0.6, 0.6, 0.6]).export(tmp_path / "house" / "meshes" / "block.stl")
+    (tmp_path / "house" / "urdf" / "block.urdf").write_text(BLOCK)
+    robot = ch.load(tmp_path / "house" / "urdf" / "block.urdf")
+    run = ch.simulate(robot, duration=0.02)
+    tab = in_a_tab(run.report(tmp_path / "run.html"))
+    tab.ask(WATCH)
+    tab.ask("choose('input[type=range]', 0.01, 'input')")
+    red = (
+        "{const p = shown.pixels; let n = 0; for (let k = 0; k < p.length; k += 4) n += p[k] > 90 && p[k + 1] < 60; n}"
+    )
+    assert tab.ask(red) > 2000
+    assert tab.ask("find('.missing').textContent").startswith("mesh 'no.stl' is not there")
+    assert tab.complaints() == []

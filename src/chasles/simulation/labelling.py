@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles._version import __version__
 from chasles.mechanics.plain_coordinates import common_unit
+from chasles.model import to_toml
 from chasles.robot import Robot
 from chasles.simulation.limits import limit_excesses, torques_within
 from chasles.simulation.results import Run
@@ -118,7 +119,7 @@ class _Labels:
             "velocity": common_unit([f"{unit}/s" for unit in self.displacements]),
             "effort": common_unit(self.efforts),
         }
-        self.toml = robot.to_toml()
+        self.toml = to_toml(robot.description, mesh_folders=True)
 
 
 #: Labels by the robots' places in memory, which the labels keep alive; comparing robots would take longer.

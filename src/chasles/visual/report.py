@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.errors import ArgumentError
+from chasles.model import to_toml
 from chasles.robot import Robot
 from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import run_metrics, run_robot
@@ -103,10 +104,12 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
     robot = _robot(run)
     metrics = run_metrics(run) if run.sizes["time"] > 1 else None
     data: dict[str, Any] = {"figure": tracking_figure(run), "more": _more_figures(run, metrics)}
+    notes: list[str] = []
     if robot is not None:
         q = by_run(run, "q")[shown]
         data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, [labels[k] for k in shown])
         data["hand"] = _hand(robot, q[0, 0], hands)
+        notes = data["scene"].pop("notes")
     words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
     numbers = "" if metrics is None else metrics_table(run, metrics)
     return f"""<section class="run-section">
@@ -114,7 +117,7 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
 {_facts(run, robot, len(labels), len(shown))}
 {words}
 <div class="top">
-{_view([labels[k] for k in shown]) if robot is not None else _NO_ROBOT}
+{_view([labels[k] for k in shown], notes) if robot is not None else _NO_ROBOT}
 <div class="table">{joint_table(tracking_summary(run), robot, errors="error" in run)}
 {numbers}</div>
 </div>
@@ -126,7 +129,7 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
 
 def _hand(robot: Robot, q: NDArray[np.float64], hands: dict[str, str]) -> str:
     """Return the identifier of the page on which a robot can be moved, shared by the runs of equal robots."""
-    toml = robot.to_toml()
+    toml = to_toml(robot.description, mesh_folders=True)
     key = f"hand-{hashlib.sha256(toml.encode()).hexdigest()[:12]}"
     if key not in hands:
         start = q if np.isfinite(q).all() else robot.home
@@ -190,11 +193,12 @@ def _milliseconds(seconds: Any) -> str | None:
     return None if seconds is None else f"{1e3 * float(seconds):.4g} ms"
 
 
-def _view(labels: list[str]) -> str:
+def _view(labels: list[str], notes: list[str]) -> str:
     select = ""
     if len(labels) > 1:
         options = "".join(f'<option value="{k}">{html.escape(label)}</option>' for k, label in enumerate(labels))
         select = f'<select class="run" aria-label="run shown in 3D">{options}</select>'
+    missing = f'<p class="quiet missing">{html.escape(". ".join(notes))}.</p>' if notes else ""
     speeds = "".join(
         f'<option value="{value}"{" selected" if value == "1" else ""}>{text}</option>' for value, text in _SPEEDS
     )
@@ -205,4 +209,5 @@ def _view(labels: list[str]) -> str:
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>
 <select class="speed" aria-label="speed">{speeds}</select>
-<button class="hand" type="button" title="Move joints or tool, or let it go">Take it by the hand</button></div></div>"""
+<button class="hand" type="button" title="Move joints or tool, or let it go">Take it by the hand</button></div>
+{missing}</div>"""

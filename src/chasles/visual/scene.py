@@ -39,7 +39,7 @@ def scene_data(
     dict
         Shapes with the index of their link, and whether the robot stands on its root; times (frames,) and poses
         (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, middle and extent of
-        the scene, in m.
+        the scene, in m; sentences about bodies that cannot be shown.
     """
     drawn = skeleton(robot.description)
     bodies = robot_bodies(robot.description)
@@ -50,6 +50,7 @@ def scene_data(
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
     return _shapes(drawn, bodies, links, T_world_link) | {
         "bodies": bodies_data(robot, bodies, links, ("visual",)),
+        "notes": bodies.notes,
         "runs": list(labels),
         "times": typed_array(times[frames]),
         "poses": typed_array(np.concatenate([p, wxyz], axis=-1)),

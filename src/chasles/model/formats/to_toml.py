@@ -24,7 +24,7 @@ from chasles.model.record import shortened
 TomlForm = Literal["links", "dh", "modified-dh", "screws"]
 
 
-def to_toml(description: Description, form: TomlForm = "links") -> str:
+def to_toml(description: Description, form: TomlForm = "links", *, mesh_folders: bool = False) -> str:
     """Return the text of a TOML file of a robot.
 
     Parameters
@@ -34,6 +34,8 @@ def to_toml(description: Description, form: TomlForm = "links") -> str:
     form
         "links": links and joints, from which `parse_toml` makes an equal description, to the last bit. "dh",
         "modified-dh" or "screws": the table that `to_dh`, `to_modified_dh` or `to_screws` finds, without shapes.
+    mesh_folders
+        Whether meshes name the folder of their model, so that they are found wherever the text is read on this machine.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def to_toml(description: Description, form: TomlForm = "links") -> str:
     2
     """
     if form == "links":
-        return _links(description)
+        return _links(description, mesh_folders)
     if form == "screws":
         return _screws(to_screws(description))
     if form in ("dh", "modified-dh"):
@@ -58,7 +60,7 @@ def to_toml(description: Description, form: TomlForm = "links") -> str:
     raise ModelError(f"form must be 'links', 'dh', 'modified-dh' or 'screws', not {shortened(form)}")
 
 
-def _links(description: Description) -> str:
+def _links(description: Description, mesh_folders: bool) -> str:
     header = _header(description.name, description.source) | {"gravity": description.gravity}
     header["base"] = _placement_table(description.T_world_base)
     header["tool"] = description.tool
@@ -73,7 +75,9 @@ def _links(description: Description) -> str:
     parts += [_table("[[joint]]", _joint_table(joint)) for joint in description.joints]
     parts += [_table("[[loop]]", _loop_table(loop)) for loop in description.loops]
     parts += [
-        _table(heading, table) for link in description.links for heading, table in shape_tables(link, _placement_table)
+        _table(heading, table)
+        for link in description.links
+        for heading, table in shape_tables(link, _placement_table, mesh_folders)
     ]
     return "\n".join([*parts, *_frames_and_payload(description.frames, description.payload)])
 

@@ -1,13 +1,14 @@
 """Shapes of links in TOML files: the tables ``[[visual]]`` and ``[[collision]]``, read and written.
 
 A table names its link and has one geometry: ``box = [x, y, z]``, ``sphere = radius``, ``ellipsoid = [x, y, z]``
-(radii), ``cylinder = { radius, length }``, ``capsule = { radius, length }`` or ``mesh = { file, scale }``. Optional are
-``placement`` in the link's frame, ``rgba`` and ``name``.
+(radii), ``cylinder = { radius, length }``, ``capsule = { radius, length }`` or ``mesh = { file, scale, folder }``.
+Optional are ``placement`` in the link's frame, ``rgba`` and ``name``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,23 +60,30 @@ def _geometry(kind: str, value: Any, folder: str) -> Geometry:
         case "ellipsoid":
             return Ellipsoid(value)
         case "mesh":
-            check_keys(value, ("file", "scale"), "mesh")
-            return Mesh(value.get("file", ""), value.get("scale", np.ones(3)), folder)
+            check_keys(value, ("file", "scale", "folder"), "mesh")
+            own = value.get("folder", "")
+            if not isinstance(own, str):
+                raise ModelError(f"'folder' of a mesh must be text, not {shortened(own)}")
+            return Mesh(
+                value.get("file", ""), value.get("scale", np.ones(3)), str(Path(folder, own)) if own else folder
+            )
     check_keys(value, ("radius", "length"), kind)
     if len(value) < 2:
         raise ModelError(f"a {kind} needs radius and length")
     return (Cylinder if kind == "cylinder" else Capsule)(value["radius"], value["length"])
 
 
-def shape_tables(link: Link, placement: Callable[[FloatArray], Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Return headings and tables of a link's shapes."""
+def shape_tables(
+    link: Link, placement: Callable[[FloatArray], Mapping[str, Any]], mesh_folders: bool
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return headings and tables of a link's shapes, with the folders of meshes or without."""
     tables = []
     for heading, shapes in (("[[visual]]", link.visuals), ("[[collision]]", link.collisions)):
         for shape in shapes:
             table: dict[str, Any] = {"link": link.name}
             if shape.name:
                 table["name"] = shape.name
-            table[type(shape.geometry).__name__.lower()] = _written(shape.geometry)
+            table[type(shape.geometry).__name__.lower()] = _written(shape.geometry, mesh_folders)
             table["placement"] = placement(shape.T_link_shape)
             if shape.rgba is not None:
                 table["rgba"] = shape.rgba
@@ -83,7 +91,7 @@ def shape_tables(link: Link, placement: Callable[[FloatArray], Mapping[str, Any]
     return tables
 
 
-def _written(geometry: Geometry) -> Any:
+def _written(geometry: Geometry, mesh_folders: bool) -> Any:
     match geometry:
         case Box():
             return geometry.size
@@ -93,5 +101,6 @@ def _written(geometry: Geometry) -> Any:
             return geometry.radii
         case Mesh():
             scaled = {"scale": geometry.scale} if (geometry.scale != 1.0).any() else {}
-            return {"file": geometry.file, **scaled}
+            folder = {"folder": geometry.folder} if mesh_folders and geometry.folder else {}
+            return {"file": geometry.file, **scaled, **folder}
     return {"radius": geometry.radius, "length": geometry.length}
