@@ -105,13 +105,15 @@ def test_packed_vertices_are_near_the_given_ones(tmp_path: Path) -> None:
     bodies = robot_bodies(_arm(Shape(Ellipsoid([0.1, 0.2, 0.7]))))
     data = packed(bodies)
     content = gzip.decompress(base64.b64decode(data["data"]))
-    count, faces, wide, low, step = data["surfaces"][0]
+    count, faces, wide, low, step, coat = data["surfaces"][0]
     steps = np.frombuffer(content, "<u2", 3 * count).reshape(3, count).T
     vertices, given = bodies.triangles[0]
     np.testing.assert_allclose(np.array(low) + steps * step, vertices, atol=1.2e-5)
     start = 4 * -(-6 * count // 4)
     np.testing.assert_array_equal(np.frombuffer(content, "<u2", 3 * faces, start).reshape(-1, 3), given)
     assert not wide
+    assert coat is None
+    assert data["images"] == []
 
 
 def test_pictures_show_bodies_in_their_colors(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Where there are too many triangles, vertices are joined that lie in one cell of a grid (Rossignac and Borrel,
 "Multi-resolution 3D approximations for rendering complex scenes", 1993). One grid for all meshes of the robot gives all
-of them the same resolution.
+of them the same resolution. Textures of meshes stay on the corners of the triangles that remain.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import base64
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import MissingExtraError, ModelError
+from chasles.errors import MissingExtraError, ModelError, how_to_install
 from chasles.model import Description, Shape
-from chasles.model.formats.mesh_surfaces import surfaces
+from chasles.model.formats.mesh_surfaces import Texture, surfaces
+from chasles.model.record import shortened
 from chasles.model.shapes import Mesh
+from chasles.visual.textures import Coat, Images, packed_coat
 
 Floats = NDArray[np.float64]
 Kind = Literal["visual", "collision", "drawn"]
@@ -34,13 +37,17 @@ _STEPS = 8  # bisections of the grid's spacing
 _MOST_NOTES = 3
 
 
+_WHITE = 0.99  # of each part of a color that leaves textures as they are
+
+
 class Placed(NamedTuple):
-    """A surface on a link: the index of its triangles, its placement (4, 4) and its color."""
+    """A surface on a link: index of its triangles, placement (4, 4), color, and whether its texture is shown."""
 
     link: str
     surface: int
     T_link_shape: Floats
     rgba: tuple[float, float, float, float]
+    textured: bool = False
 
 
 @dataclass
@@ -53,6 +60,10 @@ class Bodies:
         Surfaces on links.
     triangles
         Vertices (k, 3) and faces (m, 3) of each surface.
+    coats
+        Texture of each surface, or None.
+    images
+        Images of the textures.
     incomplete
         Links with a shape that cannot be shown.
     notes
@@ -61,6 +72,8 @@ class Bodies:
 
     placed: list[Placed] = field(default_factory=list)
     triangles: list[tuple[Floats, NDArray[np.intp]]] = field(default_factory=list)
+    coats: list[Coat | None] = field(default_factory=list)
+    images: Images = field(default_factory=Images)
     incomplete: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -68,6 +81,11 @@ class Bodies:
     def links(self) -> set[str]:
         """Links whose shapes are all there."""
         return {body.link for body in self.placed} - self.incomplete
+
+    def texture(self, surface: int) -> Texture | None:
+        """Return the texture of a surface."""
+        coat = self.coats[surface]
+        return None if coat is None else Texture(coat.uv, self.images.pixels[coat.image])
 
     def corners(self, link: str) -> Floats:
         """Return the corners (k, 3) of the boxes around the surfaces of a link, in its frame."""
@@ -114,6 +132,7 @@ def robot_bodies(
         return bodies
     known: dict[Any, list[tuple[int, tuple[float, float, float, float] | None]]] = {}
     reasons: dict[str, str] = {}
+    textures: list[Texture | None] = []
     for link in description.links:
         for shape in link.visuals if kind == "visual" else link.collisions:
             key = _key(shape)
@@ -123,19 +142,27 @@ def robot_bodies(
                     for surface in surfaces(shape.geometry, packages):
                         known[key].append((len(bodies.triangles), surface.rgba))
                         bodies.triangles.append((surface.vertices, surface.faces))
+                        bodies.coats.append(None)
+                        textures.append(surface.texture if kind == "visual" else None)
+                        if kind == "visual" and surface.texture is not None and surface.texture.image is None:
+                            reasons.update(_why_no_texture(shape))
             except (ModelError, MissingExtraError) as error:
                 reasons[key if isinstance(key, str) else str(key)] = str(error)
                 known[key] = []
             if not known[key]:
                 bodies.incomplete.add(link.name)
             for number, color in known[key]:
-                rgba = shape.rgba or color or PLAIN
-                placed = Placed(
-                    link.name, number, np.asarray(shape.T_link_shape), COLLISION if kind == "collision" else rgba
-                )
-                bodies.placed.append(placed)
+                texture = textures[number]
+                shows = shape.rgba is None or min(shape.rgba[:3]) >= _WHITE
+                coated = texture is not None and texture.image is not None and shows
+                if coated and bodies.coats[number] is None:
+                    bodies.coats[number] = bodies.images.coat(texture)
+                rgba = (*color[:3], shape.rgba[3]) if coated and color and shape.rgba else shape.rgba or color or PLAIN
+                rgba = COLLISION if kind == "collision" else rgba
+                bodies.placed.append(Placed(link.name, number, np.asarray(shape.T_link_shape), rgba, coated))
     bodies.notes = _shortened(list(dict.fromkeys(reasons.values())))
-    bodies.triangles = _thinned(bodies.triangles, most)
+    bodies.triangles, kept = _thinned(bodies.triangles, most)
+    bodies.coats = [coat and coat._replace(uv=coat.uv[k]) for coat, k in zip(bodies.coats, kept, strict=True)]
     bodies.placed = [
         body
         for body in bodies.placed
@@ -152,34 +179,48 @@ def _key(shape: Shape) -> Any:
     return repr(geometry)
 
 
+def _why_no_texture(shape: Shape) -> dict[str, str]:
+    """Return a sentence about an image that cannot be read, by what it is about."""
+    if find_spec("PIL") is None:
+        return {"textures": f"textures are read by Pillow; {how_to_install('pictures')}"}
+    file = shape.geometry.file if isinstance(shape.geometry, Mesh) else ""
+    return {f"texture of {file}": f"the texture of mesh {shortened(file)} cannot be read; the mesh has one color"}
+
+
 def _shortened(notes: list[str]) -> list[str]:
     """Return the first notes, and the number of the others."""
     rest = len(notes) - _MOST_NOTES
-    return notes if rest <= 0 else [*notes[:_MOST_NOTES], f"{rest} more meshes are missing"]
+    return notes if rest <= 0 else [*notes[:_MOST_NOTES], f"{rest} more meshes or textures are missing"]
 
 
-def _thinned(triangles: list[tuple[Floats, NDArray[np.intp]]], most: int) -> list[tuple[Floats, NDArray[np.intp]]]:
-    """Return surfaces with at most so many triangles together, or as few as a coarse grid leaves."""
+Triangles = tuple[Floats, NDArray[np.intp]]
+
+
+def _thinned(triangles: list[Triangles], most: int) -> tuple[list[Triangles], list[NDArray[np.intp]]]:
+    """Return surfaces with at most so many triangles, or as few as a coarse grid leaves, and those that are left."""
     extent = max((float(np.ptp(vertices, axis=0).max()) for vertices, _ in triangles), default=0.0)
+    every = [np.arange(len(faces)) for _, faces in triangles]
     if not extent > 0.0:
-        return triangles
-    merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
-    if sum(len(faces) for _, faces in merged) <= most:
-        return merged
+        return triangles, every
+    found = merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
     fine, coarse = np.log(1e-4 * extent), np.log(0.2 * extent)
-    found = merged
-    for _ in range(_STEPS):
+    for _ in range(_STEPS if sum(len(faces) for _, faces, _ in merged) > most else 0):
         middle = 0.5 * (fine + coarse)
-        attempt = [_on_grid(vertices, faces, float(np.exp(middle))) for vertices, faces in merged]
-        if sum(len(faces) for _, faces in attempt) <= most:
+        attempt = [_on_grid(vertices, faces, float(np.exp(middle)), kept) for vertices, faces, kept in merged]
+        if sum(len(faces) for _, faces, _ in attempt) <= most:
             coarse, found = middle, attempt
         else:
             fine = middle
-    return found
+    return [(vertices, faces) for vertices, faces, _ in found], [kept for _, _, kept in found]
 
 
-def _on_grid(vertices: Floats, faces: NDArray[np.intp], spacing: float) -> tuple[Floats, NDArray[np.intp]]:
-    """Join the vertices in each cell of a grid at their mean, and leave out triangles that become lines."""
+def _on_grid(
+    vertices: Floats, faces: NDArray[np.intp], spacing: float, of: NDArray[np.intp] | None = None
+) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Join the vertices in each cell of a grid at their mean, and leave out triangles that become lines.
+
+    The third result are the indices of the triangles that are left: their places in `faces`, or elements of `of`.
+    """
     cells = np.floor(vertices / spacing)
     cells -= cells.min(axis=0)
     counts = cells.max(axis=0) + 1.0
@@ -192,11 +233,11 @@ def _on_grid(vertices: Floats, faces: NDArray[np.intp], spacing: float) -> tuple
     mean = np.stack([np.bincount(place, vertices[:, k]) for k in range(3)], axis=1) / sizes[:, None]
     corners = place[faces]
     a, b, c = corners.T
-    kept = corners[(a != b) & (b != c) & (c != a)]
-    _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
-    kept = kept[np.sort(first)]
-    used, renamed = np.unique(kept, return_inverse=True)
-    return mean[used], renamed.reshape(-1, 3)
+    areas = np.flatnonzero((a != b) & (b != c) & (c != a))
+    _, first = np.unique(np.sort(corners[areas], axis=1), axis=0, return_index=True)
+    kept = areas[np.sort(first)]
+    used, renamed = np.unique(corners[kept], return_inverse=True)
+    return mean[used], renamed.reshape(-1, 3), kept if of is None else of[kept]
 
 
 def packed(bodies: Bodies) -> dict[str, Any]:
@@ -206,17 +247,22 @@ def packed(bodies: Bodies) -> dict[str, Any]:
     -------
     dict
         ``data``: the bytes (gzip, base64), for each surface its vertices (k, 3) and faces (m, 3); ``surfaces``: numbers
-        of both, whether faces have 32 bits, lowest corner of the box and spacing of its steps, m.
+        of both, whether faces have 32 bits, lowest corner of the box and spacing of its steps, m, and the description
+        of its texture (see `packed_coat`) or None; ``images``: those of the textures.
     """
     pieces: list[bytes] = []
     described = []
-    for vertices, faces in bodies.triangles:
+    images = bodies.images.encoded()
+    if bodies.images.pixels and not images:
+        bodies.notes.append("the textures are too large for a page; the meshes have one color each")
+    for (vertices, faces), coat in zip(bodies.triangles, bodies.coats, strict=True):
         low = vertices.min(axis=0) if len(vertices) else np.zeros(3)
         step = np.ptp(vertices, axis=0) / 65_535.0 if len(vertices) else np.zeros(3)
         steps = np.round((vertices - low) / np.where(step > 0.0, step, 1.0)).astype("<u2")
         wide = len(vertices) > 65_536
         content = [steps.T.tobytes(), np.ascontiguousarray(faces, "<u4" if wide else "<u2").tobytes()]
-        pieces += [part + b"\0" * (-len(part) % 4) for part in content]
-        described.append([len(vertices), len(faces), wide, low.tolist(), step.tolist()])
+        about, places = packed_coat(coat) if coat is not None and images else (None, [])
+        pieces += [part + b"\0" * (-len(part) % 4) for part in [*content, *places]]
+        described.append([len(vertices), len(faces), wide, low.tolist(), step.tolist(), about])
     data = base64.b64encode(gzip.compress(b"".join(pieces), mtime=0)).decode("ascii")
-    return {"data": data, "surfaces": described}
+    return {"data": data, "surfaces": described, "images": images}

@@ -5,23 +5,41 @@
 const CREASE = Math.cos(40 * Math.PI / 180);
 
 /**
- * Vertices (offset, end, normal) of each surface.
+ * Vertices (offset, end, normal, and with a texture the place in its image) of each surface.
  * @param {ArrayBuffer} bytes
- * @param {[number, number, boolean, number[], number[]][]} described Numbers of vertices and faces, whether faces have 32 bits, corner and steps of the box.
+ * @param {[number, number, boolean, number[], number[], [number, number, number[], number[]] | null][]} described
+ *   Numbers of vertices and faces, whether faces have 32 bits, corner and steps of the box; index of an image, number of places in it, corner and steps of their box.
  */
 function unpackedSurfaces(bytes, described) {
-  let at = 0;
+  let next = 0;
   const take = (Kind, count) => {
-    const found = new Kind(bytes, at, count);
-    at += 4 * Math.ceil(found.byteLength / 4);
+    const found = new Kind(bytes, next, count);
+    next += 4 * Math.ceil(found.byteLength / 4);
     return found;
   };
-  return described.map(([count, faces, wide, low, step]) => {
+  return described.map(([count, faces, wide, low, step, coat]) => {
     const steps = take(Uint16Array, 3 * count), corners = take(wide ? Uint32Array : Uint16Array, 3 * faces);
     const points = new Float32Array(3 * count);
     for (let v = 0; v < count; v++) for (let k = 0; k < 3; k++) points[3 * v + k] = low[k] + step[k] * steps[k * count + v];
-    return smoothed(points, corners);
+    if (!coat) return smoothed(points, corners);
+    const [, places, first, spacing] = coat, uv = take(Uint16Array, 2 * places), at = take(places > 65536 ? Uint32Array : Uint16Array, 3 * faces);
+    return joined(smoothed(points, corners), Array.from({ length: 3 * faces }, (_, k) => [0, 1].map(j => first[j] + spacing[j] * uv[j * places + at[k]])));
   });
+}
+
+/** Vertices of 7 numbers, each followed by two more. @param {Float32Array} vertices @param {number[][]} places */
+function joined(vertices, places) {
+  const found = new Float32Array(9 * places.length);
+  places.forEach((place, k) => { found.set(vertices.subarray(7 * k, 7 * k + 7), 9 * k); found.set(place, 9 * k + 7); });
+  return found;
+}
+
+/** Images of textures, as a graphics card takes them. @param {string[]} images WebP in base64 */
+async function decodedImages(images) {
+  return Promise.all(images.map(text => {
+    const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+    return createImageBitmap(new Blob([bytes], { type: "image/webp" }), { imageOrientation: "flipY" });
+  }));
 }
 
 /** Triangles with normals at their corners: the mean of the faces that meet there without an edge. @param {Float32Array} points @param {ArrayLike<number>} corners */

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.model import ModelWarning
+from chasles.model.formats.mesh_surfaces import Texture
 from chasles.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
 from chasles.visual.scene import still_scene
@@ -51,12 +52,19 @@ class Solid(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """Triangles of one part of a robot on a link: corners and normals (m, 3, 3) in the link's frame, and color."""
+    """Triangles of one part of a robot on a link: corners and normals (m, 3, 3) in the link's frame, color, texture."""
 
     link: int
     corners: Floats
     normals: Floats
     rgba: tuple[float, float, float, float]
+    texture: Texture | None
+
+    def colors(self, triangles: NDArray[np.intp], weights: Floats) -> Floats:
+        """Return colors (k, 3) of points in some triangles, given by the weights (k, 3) of their corners."""
+        if self.texture is None:
+            return np.broadcast_to(self.rgba[:3], (len(triangles), 3))
+        return self.texture.colors(np.einsum("kc,kci->ki", weights, self.texture.uv[triangles]))
 
 
 class Camera:
@@ -97,10 +105,11 @@ class Camera:
         self.data = data = still_scene(robot, q, bodies)
         links = list(data["links"])
         self.meshes = []
-        for link, surface, T, rgba in bodies.placed:
+        for link, surface, T, rgba, textured in bodies.placed:
             vertices, faces = bodies.triangles[surface]
             placed = vertices @ T[:3, :3].T + T[:3, 3]
-            self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba))
+            texture = bodies.texture(surface) if textured else None
+            self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture))
         self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
         self.middle = np.array(data["middle"])
         distance = 1.35 * max(data["extent"], 0.6 * data["size"]) + 0.35 * data["size"]
@@ -177,9 +186,14 @@ class Camera:
             n = np.einsum("kc,kci->ki", weights, np.concatenate(normals)[number])
             n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-12)
             n = np.where(np.sum(n * rays[seen], axis=-1, keepdims=True) > 0.0, -n, n)  # the inside of open meshes
-            colors = np.repeat([self.meshes[k].rgba for k in chosen], [len(corners[k]) for k in chosen], axis=0)[number]
-            shown = shaded(colors[:, :3], n, -rays[seen], light)
-            pixels[seen] += colors[:, 3:] * (shown - pixels[seen])
+            first = np.cumsum([0, *(len(corners[k]) for k in chosen)])
+            part = np.searchsorted(first, number, side="right") - 1
+            colors, opacity = np.empty((len(number), 3)), np.array([self.meshes[k].rgba[3] for k in chosen])[part]
+            for j, k in enumerate(chosen):
+                own = part == j
+                colors[own] = self.meshes[k].colors(number[own] - first[j], weights[own])
+            shown = shaded(colors, n, -rays[seen], light)
+            pixels[seen] += opacity[:, None] * (shown - pixels[seen])
             if opaque:
                 depth[seen] = distance[seen]
 

@@ -2,7 +2,7 @@
 "use strict";
 
 /**
- * @typedef {{ link: number, form: string, color: number[], radius: number, length: number, placed: Float32Array, alpha?: number }} Part
+ * @typedef {{ link: number, form: string, color: number[], radius: number, length: number, placed: Float32Array, alpha?: number, texture?: WebGLTexture }} Part
  * @typedef {{ begin(event: PointerEvent): boolean, move(event: PointerEvent): void, end(event: PointerEvent): void }} Tool
  */
 
@@ -97,10 +97,11 @@ const PROFILES = {
 };
 
 const SOLID_VERTEX = `#version 300 es
-layout(location=0) in vec3 offset; layout(location=1) in float end; layout(location=2) in vec3 normal;
+layout(location=0) in vec3 offset; layout(location=1) in float end; layout(location=2) in vec3 normal; layout(location=3) in vec2 place;
 uniform mat4 view, pose; uniform float radius, length_; uniform vec3 light; uniform float ground; uniform bool shadow;
-out vec3 n, p;
+out vec3 n, p; out vec2 uv;
 void main() {
+  uv = place;
   vec4 w = pose * vec4(radius * offset + vec3(0, 0, end * length_), 1);
   mat3 m = mat3(pose);
   n = mat3(cross(m[1], m[2]), cross(m[2], m[0]), cross(m[0], m[1])) * normal;  // right for stretched bodies too
@@ -110,13 +111,13 @@ void main() {
 }`;
 const SOLID_FRAGMENT = `#version 300 es
 precision highp float;
-in vec3 n, p; uniform vec3 color, light, eye; uniform vec4 shade; uniform float alpha; uniform bool shadow; out vec4 pixel;
+in vec3 n, p; in vec2 uv; uniform sampler2D image; uniform vec3 color, light, eye; uniform vec4 shade; uniform float alpha; uniform bool shadow; out vec4 pixel;
 void main() {
   if (shadow) { pixel = shade; return; }
   vec3 m = normalize(n), v = normalize(eye - p), h = normalize(light + v);
   if (dot(m, v) < 0.0) m = -m;  // the inside of open meshes
   float sky = 0.5 + 0.5 * m.z, sun = max(dot(m, light), 0.0), fill = max(dot(m, v), 0.0);
-  vec3 c = color * (0.42 + 0.2 * sky + 0.38 * sun + 0.1 * fill) + vec3(0.16) * pow(max(dot(m, h), 0.0), 40.0);
+  vec3 c = color * texture(image, uv).rgb * (0.42 + 0.2 * sky + 0.38 * sun + 0.1 * fill) + vec3(0.16) * pow(max(dot(m, h), 0.0), 40.0);
   pixel = vec4(c, alpha);
 }`;
 const GROUND_VERTEX = `#version 300 es
@@ -186,6 +187,8 @@ class RobotScene {
     this.notice = (/** @type {string} */ _text) => {};
     /** @type {Object<string, Float32Array[]>} Vertices of the bodies of each kind, as soon as they are unpacked. */
     this.surfaces = {};
+    /** @type {Object<string, ImageBitmap[]>} Images of their textures. */
+    this.images = {};
     /** @type {string} Kind of bodies that are shown. */
     this.kind = "visual";
     this.prepare();
@@ -198,6 +201,7 @@ class RobotScene {
   /** Unpacks the robot's own bodies; until then it is drawn by its kinematics. */
   async unpack() {
     for (const [kind, body] of Object.entries(this.scene.bodies)) {
+      this.images[kind] = await decodedImages(body.images);
       this.surfaces[kind] = unpackedSurfaces(await inflated(body.data), body.surfaces);
     }
     if (this.gl.isContextLost()) return;
@@ -230,8 +234,13 @@ class RobotScene {
       ground: this.program(GROUND_VERTEX, GROUND_FRAGMENT),
       trace: this.program(TRACE_VERTEX, TRACE_FRAGMENT),
     };
+    this.white = this.texture(new ImageData(new Uint8ClampedArray([255, 255, 255, 255]), 1));
+    /** @type {Object<string, WebGLTexture[]>} */
+    this.textures = {};
     for (const [kind, surfaces] of Object.entries(this.surfaces)) {
-      surfaces.forEach((vertices, k) => { this.solids[`${kind} ${k}`] = this.mesh(vertices, [3, 1, 3]); });
+      const coats = this.scene.bodies[kind].surfaces.map(surface => surface[5]);
+      surfaces.forEach((vertices, k) => { this.solids[`${kind} ${k}`] = this.mesh(vertices, coats[k] ? [3, 1, 3, 2] : [3, 1, 3]); });
+      this.textures[kind] = this.images[kind].map(image => this.texture(image));
     }
     this.arrange();
   }
@@ -243,9 +252,13 @@ class RobotScene {
   solidsOf(drawn, kind) {
     const body = this.surfaces[kind] && this.scene.bodies[kind];
     const shapes = drawn.filter(s => !body || body.drawn.includes(s.link));
+    const image = (surface, textured) => textured && body.surfaces[surface][5] ? this.textures[kind][body.surfaces[surface][5][0]] : undefined;
     /** @type {Part[]} */
-    const own = (body?.parts ?? []).map(({ link, surface, T, rgba }) => ({ link, form: `${kind} ${surface}`, color: rgba.slice(0, 3),
-      radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined }));
+    const own = (body?.parts ?? []).map(({ link, surface, T, rgba, textured }) => {
+      const texture = image(surface, textured);
+      return { link, form: `${kind} ${surface}`, color: texture ? [1, 1, 1] : rgba.slice(0, 3), texture,
+        radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined };
+    });
     const solid = [...shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
     return { solid, clear: own.filter(part => part.alpha !== undefined), own: Boolean(body) };
   }
@@ -358,7 +371,7 @@ class RobotScene {
       this.drawParts(this.carried, ghost.places, lit);
       gl.colorMask(true, true, true, true);
       gl.depthFunc(gl.LEQUAL);
-      this.drawParts(this.carried.map(part => ({ ...part, color: ghost.color, alpha: ghost.alpha })), ghost.places, lit);
+      this.drawParts(this.carried.map(part => ({ ...part, color: ghost.color, alpha: ghost.alpha, texture: undefined })), ghost.places, lit);
       gl.depthFunc(gl.LESS);
     }
     gl.disable(gl.POLYGON_OFFSET_FILL);
@@ -390,7 +403,8 @@ class RobotScene {
   /** @param {Part[]} parts @param {Float32Array[]} places @param {any} uniforms */
   drawParts(parts, places, uniforms) {
     this.use("solid", uniforms);
-    for (const { link, form, placed, radius, length, color, alpha = 1 } of parts) {
+    for (const { link, form, placed, radius, length, color, alpha = 1, texture = this.white } of parts) {
+      this.gl.bindTexture(this.gl.TEXTURE_2D, texture);
       const pose = link < 0 ? placed : Matrix.multiply(places[link], placed);
       this.set(this.programs.solid, { pose, radius, length_: length, color, alpha });
       this.drawMesh(this.solids[form]);
@@ -409,6 +423,16 @@ class RobotScene {
       offset += size;
     });
     return { array, count: data.length / stride };
+  }
+
+  /** An image that repeats beyond its edges. @param {TexImageSource} image */
+  texture(image) {
+    const { gl } = this, texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_LINEAR);
+    gl.generateMipmap(gl.TEXTURE_2D);
+    return texture;
   }
 
   /** @param {any} mesh @param {number} mode */

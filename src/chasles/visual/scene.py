@@ -104,7 +104,8 @@ def bodies_data(
             continue
         parts = [
             {"link": links.index(link), "surface": surface, "T": T.T.ravel().tolist(), "rgba": list(rgba)}
-            for link, surface, T, rgba in own.placed
+            | ({"textured": True} if textured else {})
+            for link, surface, T, rgba, textured in own.placed
         ]
         drawn = [links.index(link) for link in links if link in own.incomplete]
         found[kind] = packed(own) | {"parts": parts, "drawn": drawn}

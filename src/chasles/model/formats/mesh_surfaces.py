@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,32 @@ Floats = NDArray[np.float64]
 #: Larger files are refused: reading takes about ten times their size in memory.
 LARGEST_FILE = 400_000_000  # bytes
 _AROUND, _UPWARD = 32, 8  # corners of a circle; rings of a half sphere
+_WIDEST_IMAGE = 1024  # pixels of a texture, wide or high; larger ones are scaled down
+
+
+class Texture(NamedTuple):
+    """Image on a surface.
+
+    Attributes
+    ----------
+    uv
+        Place of the corners of each triangle in the image, shape (m, 3, 2): (0, 0) is its lower left corner, (1, 1) the
+        upper right; beyond these the image repeats.
+    image
+        Pixels, shape (height, width, 3), sRGB; None if the image cannot be read.
+    """
+
+    uv: Floats
+    image: NDArray[np.uint8] | None
+
+    def colors(self, uv: Floats) -> Floats:
+        """Return the colors (..., 3) at places (..., 2) of the image, each part from 0 to 1."""
+        assert self.image is not None
+        height, width = self.image.shape[:2]
+        part = uv - np.floor(uv)
+        column = np.minimum((part[..., 0] * width).astype(np.intp), width - 1)
+        row = np.minimum(((1.0 - part[..., 1]) * height).astype(np.intp), height - 1)
+        return np.asarray(self.image[row, column] / 255.0)
 
 
 class Surface(NamedTuple):
@@ -31,19 +58,22 @@ class Surface(NamedTuple):
     faces
         Indices of the corners of each triangle, counter-clockwise seen from outside, shape (m, 3).
     rgba
-        Color that the file gives, each part from 0 to 1; None if it gives none.
+        Color that the file gives, or the mean color of its texture, each part from 0 to 1; None if it gives none.
+    texture
+        Image on the surface; None if the file gives none.
     """
 
     vertices: Floats
     faces: NDArray[np.intp]
     rgba: tuple[float, float, float, float] | None = None
+    texture: Texture | None = None
 
 
 def surfaces(geometry: Geometry, packages: Packages | None = None) -> tuple[Surface, ...]:
-    """Return the triangles of a geometry, one surface for each color of a mesh.
+    """Return the triangles of a geometry, one surface for each color or image of a mesh.
 
-    STL, OBJ, DAE, GLB, PLY and other formats of trimesh are read (extra ``meshes``). The unit of a DAE file counts, its
-    ``up_axis`` does not, as in RViz.
+    STL, OBJ, DAE, GLB, PLY and other formats of trimesh are read (extra ``meshes``), their images with Pillow (extra
+    ``pictures``). The unit of a DAE file counts, its ``up_axis`` does not, as in RViz.
 
     Parameters
     ----------
@@ -113,16 +143,8 @@ def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
     trimesh = import_extra("trimesh", "meshes", "reading the meshes of a robot")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about textures and normals, which are not used
-            scene = trimesh.load(str(path), force="scene")
-            unit = _metres(scene.units) if path.suffix.lower() == ".dae" else 1.0
-            parts = [part for part in scene.dump() if len(getattr(part, "faces", ()))]
-            found = [
-                Surface(
-                    np.asarray(part.vertices, dtype=np.float64), np.asarray(part.faces, dtype=np.intp), _color(part)
-                )
-                for part in parts
-            ]
+            warnings.simplefilter("ignore")  # about missing images and normals
+            found, unit = _loaded(trimesh, path)
     except Exception as error:  # readers of many formats raise whatever their parsers raise
         reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: {shortened(reason)}") from None
@@ -130,15 +152,66 @@ def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
         raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: it has no triangles with finite vertices")
     factors = unit * mesh.scale
     mirrored = factors.prod() < 0.0  # then the corners turn the other way
-    return tuple(
-        Surface(part.vertices * factors, part.faces[:, ::-1] if mirrored else part.faces, part.rgba) for part in found
-    )
+    return tuple(_scaled(part, factors, mirrored) for part in found)
+
+
+def _loaded(trimesh: Any, path: Path) -> tuple[list[Surface], float]:
+    """Return the surfaces in a file and the length of its unit in m; if an image is damaged, without images."""
+    unit = 1.0
+    for images in (True, False):
+        try:
+            scene = trimesh.load(str(path), force="scene", **({} if images else {"skip_materials": True}))
+            unit = _metres(scene.units) if path.suffix.lower() == ".dae" else 1.0
+            found = [_surface(part) for part in scene.dump() if len(getattr(part, "faces", ()))]
+            break
+        except OSError:  # as decoders of images raise
+            if not images:
+                raise
+    return found if images else [part._replace(texture=Texture(np.empty((0, 3, 2)), None)) for part in found], unit
+
+
+def _scaled(part: Surface, factors: Floats, mirrored: bool) -> Surface:
+    if not mirrored:
+        return part._replace(vertices=part.vertices * factors)
+    texture = part.texture and part.texture._replace(uv=part.texture.uv[:, ::-1])
+    return Surface(part.vertices * factors, part.faces[:, ::-1], part.rgba, texture)
 
 
 def _metres(unit: str | None) -> float:
     """Return the length of a DAE file's unit, of which trimesh says ``"0.01 * meters"``."""
     factor = (unit or "").partition(" * ")
     return float(factor[0]) if factor[2] == "meters" else 1.0
+
+
+def _surface(part: Any) -> Surface:
+    """Return the surface that trimesh read."""
+    vertices, faces = np.asarray(part.vertices, dtype=np.float64), np.asarray(part.faces, dtype=np.intp)
+    texture, rgba = _texture(part, faces), _color(part)
+    if texture is not None and texture.image is not None:
+        red, green, blue = texture.colors(texture.uv).mean(axis=(0, 1)).tolist()
+        rgba = red, green, blue, 1.0 if rgba is None else rgba[3]
+    return Surface(vertices, faces, rgba, texture)
+
+
+def _texture(part: Any, faces: NDArray[np.intp]) -> Texture | None:
+    """Return the image of a part, scaled down if it is large."""
+    uv, material = getattr(part.visual, "uv", None), getattr(part.visual, "material", None)
+    if uv is None or len(uv) != len(part.vertices) or not np.isfinite(uv).all():
+        return None
+    corners = np.asarray(uv, dtype=np.float64)[faces]
+    image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+    if image is None:
+        return None if find_spec("PIL") else Texture(corners, None)
+    try:
+        small = image.convert("RGB")
+        small.thumbnail((_WIDEST_IMAGE, _WIDEST_IMAGE))
+        pixels = np.asarray(small, dtype=np.float64)
+    except Exception:  # damaged images raise whatever their decoders raise
+        return Texture(corners, None)
+    factor = getattr(material, "baseColorFactor", None)
+    if factor is not None:
+        pixels = pixels * (np.asarray(factor, dtype=np.float64)[:3] / 255.0).clip(0.0, 1.0)
+    return Texture(corners, pixels.astype(np.uint8))
 
 
 def _color(part: Any) -> tuple[float, float, float, float] | None:
