@@ -110,3 +110,28 @@ def test_handles_stand_along_the_frame_that_is_chosen(opened: Any, panda: ch.Rob
     way = panda.forward_kinematics(q)[:3, 3] - panda.forward_kinematics(panda.home)[:3, 3]
     x = panda.forward_kinematics(panda.home, target="panda_link4")[:3, 0]
     np.testing.assert_allclose(way, 0.01 * x, atol=1e-8)
+
+
+def test_spherical_and_free_joints_have_handles_of_their_own(opened: Any) -> None:
+    robot = _floating()
+    q0 = robot.integrate(robot.home, np.linspace(0.3, -0.4, robot.n))
+    tab = opened(robot, q=q0)
+    labels = tab.ask("[...find('select[aria-label=Drag]').options].map(option => option.textContent)")
+    assert labels[2:] == ["free joint base", "spherical joint shoulder"]
+    tab.ask("choose('Drag', '1'), choose('Step', 'large'), find('[aria-label=\"turn + about z\"]').click()")
+    q = np.array(tab.ask("[...page.q]"))
+    assert tab.ask("[page.gizmo.shifts, page.gizmo.parts().length]") == [False, 3]  # three rings
+    place, turned = (robot.forward_kinematics(x, target="upper") for x in (q0, q))
+    expected = ch.geometry.rotation_z(np.radians(15.0)) @ place[:3, :3]
+    np.testing.assert_allclose(turned[:3, :3], expected, atol=1e-12)
+    np.testing.assert_allclose(turned[:3, 3], place[:3, 3], atol=1e-12)
+    np.testing.assert_array_equal(np.delete(q, np.s_[7:11]), np.delete(q0, np.s_[7:11]))
+    tab.ask("find('[aria-label=\"move + along x\"]').click()")
+    assert tab.ask("page.tool.status.textContent") == "A spherical joint only turns."
+    tab.ask("choose('Drag', '0'), find('[aria-label=\"move + along x\"]').click()")
+    tab.ask("find('[aria-label=\"turn − about x\"]').click()")
+    moved = robot.forward_kinematics(tab.ask("[...page.q]"), target="body")
+    before = robot.forward_kinematics(q0, target="body")
+    np.testing.assert_allclose(moved[:3, 3], before[:3, 3] + [0.05, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(moved[:3, :3], ch.geometry.rotation_x(np.radians(-15.0)) @ before[:3, :3], atol=1e-12)
+    assert tab.complaints() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.oracles import closed_machines
 from tests.visual.browser import Tab
 
 import chasles as ch
-from chasles.model import Description, Link
+from chasles.model import Description, Inertia, Joint, Link
 
 STEP = """
 const simulated = (q, options, steps, reference) => {
@@ -21,6 +22,19 @@ const simulated = (q, options, steps, reference) => {
   return [[...loop.q], [...loop.qd], [...loop.kp], [...loop.viscous]];
 };
 """
+
+
+def diver() -> Description:
+    """A floating body with an arm on a spherical and a revolute joint, whose joints have friction."""
+    bar = Inertia(1.0, [0.1, 0.0, 0.0], np.diag([0.01, 0.02, 0.02]))
+    links = (Link("world"), Link("body", bar), Link("upper", bar), Link("lower", bar))
+    place = ch.geometry.pose(ch.geometry.rotation_y(0.3), [0.2, 0.0, 0.0])
+    joints = (
+        Joint("base", "free", "world", "body"),
+        Joint("shoulder", "spherical", "body", "upper", place),
+        Joint("elbow", "revolute", "upper", "lower", place, axis=[0.0, 1.0, 0.0], viscous_friction=0.05),
+    )
+    return Description("diver", links, joints)
 
 
 def _simulated(tab: Tab, q: Any, options: str, steps: int, goal: Any = None) -> tuple[np.ndarray[Any, Any], ...]:
@@ -65,6 +79,55 @@ def test_loops_and_free_bases_move_as_in_python(opened: Any, machine: Any) -> No
     run = ch.simulate(robot, duration=0.1, q0=robot.home, integrator="rk4", substeps=1)
     np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-11)
     np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("law", ["pd", pytest.param("computed torque", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        pytest.param(closed_machines.five_bar, marks=pytest.mark.slow),
+        pytest.param(closed_machines.leg_with_rods, marks=pytest.mark.slow),
+        diver,
+    ],
+)
+def test_taught_motions_of_loops_and_free_bases_are_simulated_as_in_python(
+    opened: Any, machine: Any, law: str, tmp_path: Path
+) -> None:
+    robot = ch.Robot(machine())
+    tab = opened(robot)
+    goal = robot.integrate(robot.home, 0.3 * np.cos(np.arange(robot.n)))
+    tab.ask(f"find('.record').click(), page.move(Float64Array.from({goal.tolist()})), find('.record').click()")
+    tab.ask(f"choose('Controller', '{law}'), slide('payload', 0.4)")
+    if tab.ask("page.mechanism.quaternions.length"):
+        assert "No friction is added" in tab.ask("page.simulation.element.textContent")
+    else:
+        tab.ask("slide('friction', 0.5)")
+    tab.ask("find('.simulate').click()")
+    assert "Largest error: " in tab.ask("page.player.pause(), page.pendant.report.textContent")
+    text = tab.ask("page.pendant.text('py')")
+    (tmp_path / f"{robot.name}.toml").write_text(robot.to_toml())
+    names: dict[str, Any] = {"__name__": "__main__", "print": lambda *_: None}
+    exec(compile(text.replace('ch.load("', f'ch.load("{tmp_path}/'), "taught.py", "exec"), names)
+    for place, name in (("slice(-page.q.length)", "q"), ("slice(-page.q.length)", "q_reference")):
+        run = 0 if name == "q" else 1
+        np.testing.assert_allclose(
+            tab.ask(f"page.player.runs[{run}].q.{place}"), names["run"][name].values[-1], rtol=0.0, atol=1e-9
+        )
+    assert tab.complaints() == []
+
+
+def test_a_taught_motion_that_opens_the_loops_is_said(opened: Any) -> None:
+    rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
+    robot = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+    tab = opened(robot, q=robot.close([0.3, 0.6]).q)
+    tab.ask("find('.record').click(), find('.record').click(), page.pendant.waypoints[1][0] += 2.5")
+    tab.ask("find('.play-waypoints').click(), page.player.pause()")
+    assert "The loops cannot be kept closed beyond " in tab.ask("page.pendant.report.textContent")
+    last = np.array(tab.ask("page.player.runs[0].q.slice(-2)"))
+    assert np.abs(robot.loop_constraints(last).residual).max() < 1e-9
+    tab.ask("find('.simulate').click()")
+    assert "The simulation stopped at " in tab.ask("page.pendant.report.textContent")
+    assert tab.complaints() == []
 
 
 def test_the_buttons_let_it_go_hold_it_and_stop_it(opened: Any, panda: ch.Robot) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine import Function
+from chasles.control.floating_base import tracking_error
+from chasles.engine import Function, trace
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.inverse_kinematics.frame import RobotFrame
@@ -17,6 +18,8 @@ from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
+from chasles.trajectories.joint.tangent import tangent_motion
+from chasles.trajectories.motion import Motion
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
@@ -42,9 +45,10 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     dict
         The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if the
         robot has inverse kinematics of its own, ``reach_pose`` and ``reach_position``; if it can be simulated,
-        ``acceleration``; if its coordinates are not independent, ``rate``, ``unit`` and ``difference``. Coordinates
-        with limits and the ranges of their sliders; velocities with effort and speed limits; the payload's range, kg;
-        constants of the inverse kinematics; reasons for what is missing.
+        ``acceleration``, ``mass`` and, if its joints have friction, ``friction``; if its coordinates are not
+        independent, ``rate``, ``unit``, ``difference``, ``tangent`` and ``error``. Coordinates with limits and the
+        ranges of their sliders; joints with quaternions, which have handles; velocities with effort and speed limits;
+        the payload's range, kg; constants of the inverse kinematics; reasons for what is missing.
     """
     passive = _why_not_simulated(robot)
     functions: dict[str, Function] = {
@@ -57,8 +61,11 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     if not passive:
         functions["acceleration"] = robot.forward_dynamics.specialize(vary=["payload.mass"])
         functions["mass"] = robot.mass_matrix.specialize(vary=["payload.mass"])
+        if any(joint.viscous_friction or joint.coulomb_friction for joint in robot.description.joints):
+            functions["friction"] = robot.friction_at
     if not _is_plain(robot):
         functions |= {"rate": robot.configuration_rate, "unit": robot.normalize, "difference": robot.difference}
+        functions |= {"tangent": tangent_motion(robot), "error": _tracking_error(robot)}
     solvers, refusal = _solvers(robot)
     functions |= {name: solver.search for name, solver in solvers.items()}
     module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
@@ -96,6 +103,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
             }
             for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.effort_units, strict=True))
         ],
+        "balls": _balls(robot),
         "payload": {"mass": robot.description.payload.mass, "most": most},
         "massless": not _has_masses(robot),
         "reach": reach,
@@ -111,6 +119,32 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
 def _is_plain(robot: Robot) -> bool:
     """Whether velocities are the rates of the coordinates."""
     return not robot.description.loops and not any(joint.has_quaternion for joint in robot.description.coordinates)
+
+
+def _tracking_error(robot: Robot) -> Function:
+    """Return `tracking_error` as a function of plain arrays."""
+
+    def error(q: Any, qd: Any, q_reference: Any, qd_reference: Any, qdd_reference: Any) -> Any:
+        return tracking_error(robot, q, qd, Motion(q_reference, qd_reference, qdd_reference))
+
+    n, nq = robot.n, robot.nq
+    shapes = {"q": (nq,), "qd": (n,), "q_reference": (nq,), "qd_reference": (n,), "qdd_reference": (n,)}
+    return Function(trace(error, shapes, name="tracking_error"))
+
+
+def _balls(robot: Robot) -> list[dict[str, Any]]:
+    """Describe the joints with a quaternion that loops do not move: place in q, frame and placement of the child."""
+    return [
+        {
+            "name": joint.name,
+            "free": joint.kind == "free",
+            "first": robot.description.starts[joint.name][0],
+            "frame": robot.frame_names.index(joint.child),
+            "T_joint_child": np.asarray(joint.T_joint_child).ravel().tolist(),
+        }
+        for joint in robot.description.coordinates
+        if joint.has_quaternion and set(joint.velocity_names) <= set(robot.velocity_names)
+    ]
 
 
 def _why_not_simulated(robot: Robot) -> str:

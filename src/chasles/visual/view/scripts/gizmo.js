@@ -19,6 +19,8 @@ class Gizmo {
     this.released = released;
     this.shown = true;
     this.turns = true;
+    /** Whether it moves along its axes. */
+    this.shifts = true;
     /** @type {(k: number) => number[]} Axes along which the handles stand. */
     this.axes = k => [0, 1, 2].map(j => Number(j === k));
     /** @type {number[]} */
@@ -39,10 +41,10 @@ class Gizmo {
     if (!this.shown) return [];
     const { scene, origin, length } = this, lit = (kind, axis, color) =>
       this.held?.kind === kind && this.held.axis === axis ? [1, 0.72, 0.1] : color;
-    const parts = [scene.part(-1, "sphere", lit("ball", 0, [0.55, 0.6, 0.66]), origin, Vector.plus(origin, [0, 0, 1], 1e-6), 0.085 * length)];
+    const parts = this.shifts ? [scene.part(-1, "sphere", lit("ball", 0, [0.55, 0.6, 0.66]), origin, Vector.plus(origin, [0, 0, 1], 1e-6), 0.085 * length)] : [];
     for (let k = 0; k < 3; k++) {
       const at = f => Vector.plus(origin, this.axis(k), f * length), color = lit("arrow", k, AXIS_COLORS[k]);
-      parts.push(scene.part(-1, "cylinder", color, at(0.12), at(0.86), 0.024 * length), scene.part(-1, "cone", color, at(0.84), at(1.08), 0.075 * length));
+      if (this.shifts) parts.push(scene.part(-1, "cylinder", color, at(0.12), at(0.86), 0.024 * length), scene.part(-1, "cone", color, at(0.84), at(1.08), 0.075 * length));
       if (this.turns) {
         const ring = scene.part(-1, "ring", lit("ring", k, AXIS_COLORS[k]), origin, Vector.plus(origin, this.axis(k)), 0.7 * length);
         parts.push({ ...ring, length: 0 });
@@ -53,10 +55,10 @@ class Gizmo {
 
   /** Points on the canvas that stand for each handle. */
   handles() {
-    const { origin, length } = this, found = [{ kind: "ball", axis: 0, points: [this.scene.project(origin)] }];
+    const { origin, length } = this, found = this.shifts ? [{ kind: "ball", axis: 0, points: [this.scene.project(origin)] }] : [];
     for (let k = 0; k < 3; k++) {
       const a = this.axis(k), points = [0.35, 0.5, 0.65, 0.8, 0.95, 1.05].map(f => this.scene.project(Vector.plus(origin, a, f * length)));
-      found.push({ kind: "arrow", axis: k, points });
+      if (this.shifts) found.push({ kind: "arrow", axis: k, points });
       if (!this.turns) continue;
       const u = Vector.unit(Vector.cross(Math.abs(a[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], a)), v = Vector.cross(a, u);
       found.push({ kind: "ring", axis: k, points: [...Array(RING_POINTS).keys()].map(j => {

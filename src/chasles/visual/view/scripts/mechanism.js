@@ -3,6 +3,8 @@
 
 /**
  * @typedef {{ name: string, unit: string, low: number | null, high: number | null, first: number, last: number, follows: boolean }} Coordinate
+ * @typedef {{ q: Float64Array, qd: Float64Array, qdd: Float64Array }} MotionState
+ * @typedef {{ name: string, free: boolean, first: number, frame: number, T_joint_child: number[] }} Ball
  * @typedef {{ q: Float64Array, reached: boolean, distance: number, angle: number }} Reached
  */
 
@@ -49,14 +51,64 @@ class Mechanism {
     return /** @type {Float64Array} */ (Object.values(this.program.run("gravity", { q, "payload.mass": mass }))[0]);
   }
 
+  /** Torques of a motion. @param {MotionState} motion @param {number} mass @returns {Float64Array} */
+  torque({ q, qd, qdd }, mass) { return this.program.run("torque", { q, qd, qdd, "payload.mass": mass }).tau; }
+
+  /** Friction of the joints at some velocities; none where the robot has none. @param {ArrayLike<number>} q @param {ArrayLike<number>} qd @returns {Float64Array | null} */
+  friction(q, qd) { return this.program.kernels.has("friction") ? this.program.run("friction", { q, qd }).tau_friction : null; }
+
   /**
-   * Torques of a motion; null for robots whose velocities are not the rates of their coordinates.
-   * @param {{ q: Float64Array, qd: Float64Array, qdd: Float64Array }} motion @param {number} mass
-   * @returns {Float64Array | null}
+   * Motion in velocities along a curve of the coordinates: quaternions have unit length, loops are closed near a configuration.
+   * @param {MotionState} curve @param {ArrayLike<number>} near
+   * @returns {MotionState}
    */
-  torque(motion, mass) {
-    if (!this.plain) return null;
-    return this.program.run("torque", { ...motion, "payload.mass": mass }).tau;
+  onManifold(curve, near) {
+    if (this.plain) return curve;
+    const c = curve.q.map((x, k) => this.coordinates[k].follows ? near[k] : x);
+    const [q, qd, qdd] = Object.values(this.program.run("tangent", { c, dc: curve.qd, ddc: curve.qdd }));
+    return { q, qd, qdd };
+  }
+
+  /**
+   * Displacement, velocity and acceleration of a reference, as a control law sees them from a state.
+   * @param {Float64Array} q @param {Float64Array} qd @param {Reference} reference
+   */
+  trackingError(q, qd, reference) {
+    if (this.plain) return { position: q.map((x, k) => reference.q[k] - x), velocity: qd.map((x, k) => reference.qd[k] - x), acceleration: reference.qdd };
+    const given = { q, qd, q_reference: reference.q, qd_reference: reference.qd, qdd_reference: reference.qdd };
+    const [position, velocity, acceleration] = Object.values(this.program.run("error", given));
+    return { position, velocity, acceleration };
+  }
+
+  /**
+   * Torques of the motors that accelerate the joints as some torques do, when nothing acts on a free base.
+   * @param {ArrayLike<number>} q @param {Float64Array} tau @param {number} mass
+   */
+  withoutBase(q, tau, mass) {
+    const { velocities } = this.data, base = velocities.flatMap(({ free }, k) => free ? [k] : []), { n } = this;
+    if (!base.length) return tau;
+    const M = this.program.run("mass", { q, "payload.mass": mass }).M;
+    const share = solved(base.map(i => base.map(j => M[i * n + j])), base.map(k => tau[k]));
+    return tau.map((x, k) => velocities[k].free ? 0 : x - share.reduce((sum, y, j) => sum + M[k * n + base[j]] * y, 0));
+  }
+
+  /**
+   * Pose in the world, row by row, of a joint with a quaternion, where it holds its child.
+   * @param {ArrayLike<number>} q @param {Ball} ball
+   */
+  ballPose(q, ball) { return Pose.times([...this.frames(q).subarray(16 * ball.frame, 16 * ball.frame + 16)], Pose.inverse(ball.T_joint_child)); }
+
+  /**
+   * Configuration in which a joint with a quaternion holds its child at a pose; a spherical joint only turns.
+   * @param {Float64Array} q @param {Ball} ball @param {number[]} goal
+   */
+  ballMoved(q, ball, goal) {
+    const { first, free } = ball, next = q.slice(), moved = Pose.times(Pose.inverse(this.ballPose(q, ball)), goal);
+    const R = Rotation.fromQuaternion([...q.slice(first, first + 4)]), p = free ? [...q.slice(first + 4, first + 7)] : [0, 0, 0];
+    const T = Pose.times([...R.slice(0, 3), p[0], ...R.slice(3, 6), p[1], ...R.slice(6, 9), p[2], 0, 0, 0, 1], moved);
+    next.set(Rotation.toQuaternion([0, 1, 2].flatMap(i => T.slice(4 * i, 4 * i + 3))), first);
+    if (free) next.set([T[3], T[7], T[11]], first + 4);
+    return this.closed(q, next);
   }
 
   /** Half axes of the ellipsoid of tool velocities at unit joint rates, longest first. @param {ArrayLike<number>} J */
@@ -104,6 +156,16 @@ class Mechanism {
   /** Displacement from one configuration to another, in velocities. @param {ArrayLike<number>} q0 @param {ArrayLike<number>} q1 @returns {Float64Array} */
   difference(q0, q1) {
     return this.plain ? Float64Array.from(q0, (x, k) => q1[k] - x) : this.program.run("difference", { q0, q1 }).v;
+  }
+
+  /** Configurations in order, whose quaternions have the sign that is nearer to that before. @param {Float64Array[]} waypoints */
+  continuous(waypoints) {
+    const found = waypoints.map(q => q.slice());
+    for (const first of this.quaternions) for (let k = 1; k < found.length; k++) {
+      const [before, own] = [found[k - 1], found[k]].map(q => q.subarray(first, first + 4));
+      if (own.reduce((sum, x, j) => sum + x * before[j], 0) < 0) own.forEach((x, j) => { own[j] = -x; });
+    }
+    return found;
   }
 
   /** Rates of the coordinates. @param {ArrayLike<number>} q @param {Float64Array} qd @returns {Float64Array} */

@@ -59,6 +59,16 @@ class TaughtMotion {
     return { q, qd, qdd };
   }
 
+  /** The motion of a robot at the samples, each with its loops closed near the one before. @param {Mechanism} mechanism */
+  along(mechanism) {
+    let near = this.waypoints[0];
+    return this.samples.map(t => {
+      const motion = mechanism.onManifold(this.at(t), near);
+      near = motion.q;
+      return motion;
+    });
+  }
+
   /** Times at which a motion is examined or drawn. */
   get samples() { return Array.from({ length: CHECKED_TIMES + 1 }, (_, k) => this.duration * k / CHECKED_TIMES); }
 
@@ -86,14 +96,15 @@ class TaughtMotion {
   violations(mechanism, mass) {
     const { coordinates, data } = mechanism, worst = new Map();
     const note = (key, excess, t, text) => { if (excess > (worst.get(key)?.excess ?? 1e-9)) worst.set(key, { excess, t, text }); };
-    for (const t of this.samples) {
-      const motion = this.at(t);
+    for (const [k, motion] of this.along(mechanism).entries()) {
+      const t = this.samples[k];
+      if (!motion.q.every(Number.isFinite)) return [`The loops cannot be kept closed beyond ${t.toFixed(2)} s.`];
       coordinates.forEach(({ name, unit, low, high }, j) => {
         const beyond = Math.max(motion.q[j] - (high ?? Infinity), (low ?? -Infinity) - motion.q[j]);
         const amount = unit === "rad" ? `${shortNumber(beyond / DEGREE)}°` : `${shortNumber(1000 * beyond)} mm`;
         note(`position ${name}`, beyond, t, `${name} passes its limit by ${amount}`);
       });
-      mechanism.torque(motion, mass)?.forEach((tau, j) => {
+      mechanism.torque(motion, mass).forEach((tau, j) => {
         const { name, unit, effort } = data.velocities[j];
         if (effort === null) return;
         note(`torque ${name}`, Math.abs(tau) / effort - 1, t, `${name} needs ${shortNumber(Math.abs(tau))} ${unit} of ${shortNumber(effort)}`);

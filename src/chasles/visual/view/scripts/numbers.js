@@ -17,6 +17,17 @@ function fixedNumber(x, decimals) {
   return (Number(text) === 0 ? (0).toFixed(decimals) : text).replace("-", "−");
 }
 
+/** Poses (4, 4), row by row. */
+const Pose = {
+  /** @param {ArrayLike<number>} a @param {ArrayLike<number>} b @returns {number[]} */
+  times(a, b) { return Array.from({ length: 16 }, (_, k) => [0, 1, 2, 3].reduce((sum, j) => sum + a[4 * Math.floor(k / 4) + j] * b[4 * j + k % 4], 0)); },
+  /** @param {ArrayLike<number>} T @returns {number[]} */
+  inverse(T) {
+    const shift = [0, 1, 2].map(i => -[0, 1, 2].reduce((sum, j) => sum + T[4 * j + i] * T[4 * j + 3], 0));
+    return [...[0, 1, 2].flatMap(i => [T[i], T[4 + i], T[8 + i], shift[i]]), 0, 0, 0, 1];
+  },
+};
+
 const Rotation = {
   /** Rotation about a unit axis, row by row. @param {number[]} axis @param {number} angle */
   about([x, y, z], angle) {
@@ -44,6 +55,13 @@ const Rotation = {
     const s = 2 / (w * w + x * x + y * y + z * z);
     return [1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y), s * (x * y + w * z), 1 - s * (x * x + z * z),
       s * (y * z - w * x), s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)];
+  },
+  /** Unit quaternion w, x, y, z of a rotation, by its largest element (Shepperd). @param {number[]} R @returns {number[]} */
+  toQuaternion(R) {
+    const squares = [1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8]];
+    const largest = squares.indexOf(Math.max(...squares)), s = 2 * Math.sqrt(squares[largest]);
+    const [a, b, c] = [R[7] - R[5], R[2] - R[6], R[3] - R[1]], [d, e, f] = [R[1] + R[3], R[2] + R[6], R[5] + R[7]];
+    return [[s * s / 4, a, b, c], [a, s * s / 4, d, e], [b, d, s * s / 4, f], [c, e, f, s * s / 4]][largest].map(x => x / s);
   },
   /** @param {number[]} angles roll, pitch, yaw @returns {number[]} w, x, y, z */
   quaternion([roll, pitch, yaw]) {

@@ -176,7 +176,8 @@ class ToolPanel {
     this.dexterity = make("p", { class: "quiet dexterity" });
     this.status = make("p", { class: "status", role: "status" });
     const dragging = mechanism.dragged ? [
-      choice("Drag", [["pose", "position and orientation"], ["position", "position only"]], value => { gizmo.turns = value === "pose"; redraw(); }),
+      choice("Drag", [["pose", "position and orientation"], ["position", "position only"],
+        ...mechanism.data.balls.map(({ name, free }, k) => [String(k), `${free ? "free" : "spherical"} joint ${name}`])], value => page.handle(value)),
       choice("Handles", [["world", "along the world's axes"], ["tool", "along the tool's axes"],
         ...mechanism.data.frameNames.slice(0, MOST_FRAMES).map((name, k) => [String(k), `along the axes of ${name}`])],
       value => { page.frame = value; redraw(); }),

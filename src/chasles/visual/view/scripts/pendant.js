@@ -34,10 +34,10 @@ class Pendant {
         ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, true)))),
       ...(page.data.reach ? [
         make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
-        this.branch, this.found] : []),
+        this.branch, this.found] : [make("p", { class: "quiet" }, "Other configurations for the tool's pose are found for robots whose coordinates are independent: not with loops, free or spherical joints.")]),
     ] : [];
     this.element = section("Teach", true, ...jog, make("h3", {}, "Waypoints"),
-      make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton, page.data.passive || !page.mechanism.plain ? "" : this.simulateButton),
+      make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton, page.data.passive ? "" : this.simulateButton),
       this.list,
       choice("Motion", [["stops", "stops at each waypoint (quintic)"], ["through", "passes through (cubic spline)"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
       make("label", { class: "choice" }, make("span", {}, "Speed"), this.speed),
@@ -55,11 +55,14 @@ class Pendant {
 
   /** Moves the tool by a step along or about an axis of the handles. */
   jog(axis, way, turns) {
-    const { gizmo, mechanism, q } = this.page, goal = [...mechanism.tool(q).T];
+    const { gizmo } = this.page, goal = [...this.page.handlePose()];
     const a = gizmo.axis(axis);
     if (turns) {
       const R = Rotation.times(Rotation.about(a, way * Number(this.step[3]) * DEGREE), [0, 1, 2].flatMap(i => goal.slice(4 * i, 4 * i + 3)));
       for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) goal[4 * i + j] = R[3 * i + j];
+    } else if (!gizmo.shifts) {
+      this.page.tool.status.textContent = "A spherical joint only turns.";
+      return;
     } else for (let i = 0; i < 3; i++) goal[4 * i + 3] += way * Number(this.step[2]) * a[i];
     this.page.drag(goal);
   }
@@ -115,14 +118,17 @@ class Pendant {
     const { velocities, coordinates } = this.page.mechanism.data, part = Number(this.speed.value) / 100;
     const plain = velocities.length === coordinates.length;
     const speeds = coordinates.map((_, k) => part * ((plain && velocities[k].speed) || 1));
-    return TaughtMotion.within(this.waypoints, this.kind, speeds);
+    return TaughtMotion.within(this.page.mechanism.continuous(this.waypoints), this.kind, speeds);
   }
 
   play() {
     const motion = this.motion(), times = motion.samples, { page } = this;
     const problems = motion.violations(page.mechanism, page.mass);
     this.report.textContent = problems.length ? problems.slice(0, 4).join(" ") : "";
-    page.playMotion({ times, runs: [{ label: "taught", q: times.flatMap(t => [...motion.at(t).q]) }] });
+    const path = motion.along(page.mechanism).map(({ q }) => q), closed = path.findIndex(q => !q.every(Number.isFinite));
+    const count = closed < 0 ? path.length : closed;
+    if (count < 2) return;
+    page.playMotion({ times: times.slice(0, count), runs: [{ label: "taught", q: path.slice(0, count).flatMap(q => [...q]) }] });
     page.player.play();
   }
 
@@ -130,11 +136,11 @@ class Pendant {
   simulate() {
     const motion = this.motion(), { page } = this, { mechanism } = page;
     page.simulation.stop();
-    const found = page.simulation.follow(motion), { error, joint, time } = found.worst, { coordinates } = mechanism;
+    const found = page.simulation.follow(motion), { error, joint, time } = found.worst, { name, unit } = mechanism.data.velocities[joint];
     this.simulated = { ...page.simulation.options, loop: found.loop };
-    const amount = coordinates[joint].unit === "rad" ? `${shortNumber(error / DEGREE)}°` : `${shortNumber(1000 * error)} mm`;
+    const amount = unit === "N·m" ? `${shortNumber(error / DEGREE)}°` : `${shortNumber(1000 * error)} mm`;
     this.report.textContent = !found.finite ? `The simulation stopped at ${found.time.toFixed(2)} s: its numbers are not finite any more.` :
-      `Largest error: ${amount} of ${coordinates[joint].name} at ${time.toFixed(2)} s.` + (found.saturated ? ` A torque was at its limit for ${found.saturated.toFixed(2)} s.` : "");
+      `Largest error: ${amount} of ${name} at ${time.toFixed(2)} s.` + (found.saturated ? ` A torque was at its limit for ${found.saturated.toFixed(2)} s.` : "");
     page.playMotion({ times: found.times, runs: [{ label: "simulated", q: found.q }, { label: "planned", q: found.wanted }] });
     page.player.play();
   }

@@ -4,10 +4,11 @@
 const PERIOD = 1e-3;  // s, of the controller and of the steps
 const LONGEST_FRAME = 0.04;  // s of motion between two pictures
 const PLAYED_RATE = 60;  // Hz, of simulated motions that are played
+const NO_FRICTION = "No friction is added to robots with free or spherical joints, as chasles.Friction takes joints of one degree of freedom.";
 
 /**
  * @typedef {"none" | "pd" | "computed torque"} Law
- * @typedef {{ q: ArrayLike<number>, qd: ArrayLike<number>, qdd: ArrayLike<number> }} Reference
+ * @typedef {{ q: Float64Array, qd: Float64Array, qdd: Float64Array }} Reference
  */
 
 /** A robot and its controller, whose torque is held for each period. */
@@ -42,14 +43,17 @@ class ClosedLoop {
   torque() {
     const { mechanism, q, qd, reference, law, bandwidth, mass } = this, { velocities } = mechanism.data;
     if (law === "none") return new Float64Array(mechanism.n);
-    const e = mechanism.difference(q, reference.q);
+    const error = mechanism.trackingError(q, qd, reference);
     /** @type {Float64Array} */
     let tau;
     if (law === "computed torque") {
-      const a = e.map((x, k) => reference.qdd[k] + bandwidth ** 2 * x + 2 * bandwidth * (reference.qd[k] - qd[k]));
-      tau = mechanism.torque({ q, qd, qdd: a }, mass);
+      const feedback = k => velocities[k].free ? 0 : bandwidth ** 2 * error.position[k] + 2 * bandwidth * error.velocity[k];
+      tau = mechanism.withoutBase(q, mechanism.torque({ q, qd, qdd: qd.map((_, k) => error.acceleration[k] + feedback(k)) }, mass), mass);
+      const planned = mechanism.friction(q, reference.qd), present = planned && mechanism.friction(q, qd);
+      if (planned) tau = tau.map((x, k) => x + planned[k] - present[k]);
     } else {
-      tau = mechanism.gravity(q, mass).map((g, k) => g + this.kp[k] * e[k] + this.kd[k] * (reference.qd[k] - qd[k]));
+      const weight = mechanism.withoutBase(q, mechanism.gravity(q, mass), mass);
+      tau = weight.map((g, k) => g + this.kp[k] * error.position[k] + this.kd[k] * error.velocity[k]);
     }
     return tau.map((x, k) => {
       const { effort, free } = velocities[k], most = this.limited && effort !== null ? effort : Infinity;
@@ -94,7 +98,7 @@ class SimulationPanel {
       this.element = section("Simulate", false, make("p", { class: "quiet" }, passive));
       return;
     }
-    const laws = [["pd", "PD and gravity"], ...(page.mechanism.plain ? [["computed torque", "computed torque"]] : [])];
+    const laws = [["pd", "PD and gravity"], ["computed torque", "computed torque"]];
     /** @type {Law} */
     this.law = "pd";
     const slider = (label, title, min, max, value) => {
@@ -114,7 +118,7 @@ class SimulationPanel {
     this.element = section("Simulate", true,
       make("div", { class: "buttons" }, ...this.buttons),
       choice("Controller", laws, law => { this.law = /** @type {Law} */ (law); if (this.loop) this.restart(); }),
-      this.bandwidth.element, this.damping.element,
+      this.bandwidth.element, page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
       make("div", { class: "checks" }, checkbox("effort limits", true, on => { this.limited = on; if (this.loop) this.loop.limited = on; })),
       this.status);
   }
@@ -197,18 +201,20 @@ class SimulationPanel {
    * @param {TaughtMotion} motion
    */
   follow(motion) {
-    const { page } = this, loop = new ClosedLoop(page.mechanism, motion.at(0).q, this.options), times = [], q = [], wanted = [];
+    const { page } = this, { mechanism } = page, start = mechanism.onManifold(motion.at(0), motion.waypoints[0]);
+    const loop = new ClosedLoop(mechanism, start.q, this.options), times = [], q = [], wanted = [];
+    loop.reference = start;
     const count = Math.round(motion.duration / PERIOD), every = Math.max(1, Math.round(1 / PLAYED_RATE / PERIOD));
     let worst = { error: 0, joint: 0, time: 0 }, saturated = 0;
     for (let k = 0; k <= count; k++) {
-      loop.reference = motion.at(k * PERIOD);
+      loop.reference = mechanism.onManifold(motion.at(k * PERIOD), loop.reference.q);
       if (k % every === 0 || k === count) {
         times.push(k * PERIOD);
         q.push(...loop.q);
         wanted.push(...Array.from(loop.reference.q));
       }
-      page.mechanism.difference(loop.q, loop.reference.q).forEach((x, joint) => {
-        if (Math.abs(x) > worst.error) worst = { error: Math.abs(x), joint, time: k * PERIOD };
+      mechanism.difference(loop.q, loop.reference.q).forEach((x, joint) => {
+        if (!page.data.velocities[joint].free && Math.abs(x) > worst.error) worst = { error: Math.abs(x), joint, time: k * PERIOD };
       });
       if (k === count) break;
       loop.step();

@@ -74,6 +74,8 @@ class ViewPage {
     /** @type {string} Frame along whose axes the handles stand: world, tool or the number of a frame. */
     this.frame = "world";
     this.options = { frames: false, ellipsoid: false };
+    /** @type {Ball | null} Joint that the handles move in place of the tool. */
+    this.ball = null;
     /** @type {Part[]} */
     this.frameParts = [];
     this.mass = data.payload.mass;
@@ -182,9 +184,25 @@ class ViewPage {
     return [T[k], T[4 + k], T[8 + k]];
   }
 
+  /** Chooses what the handles move: the tool's pose or position, or the number of a joint with a quaternion. @param {string} what */
+  handle(what) {
+    this.ball = this.mechanism.data.balls[Number(what)] ?? null;
+    this.gizmo.turns = what !== "position";
+    this.gizmo.shifts = !this.ball || this.ball.free;
+    this.refresh();
+  }
+
+  /** Pose of what the handles move, row by row. */
+  handlePose() { return this.ball ? this.mechanism.ballPose(this.q, this.ball) : this.mechanism.tool(this.q).T; }
+
   /** Follows the handles. @param {number[]} goal */
   drag(goal) {
-    const found = this.mechanism.reach(this.simulation.holds ? this.simulation.loop.reference.q : this.q, goal, this.gizmo.turns);
+    const from = this.simulation.holds ? this.simulation.loop.reference.q : this.q;
+    if (this.ball) {
+      this.move(this.mechanism.ballMoved(from, this.ball, goal));
+      return;
+    }
+    const found = this.mechanism.reach(from, goal, this.gizmo.turns);
     if (!found.q.every(Number.isFinite)) return;
     this.move(found.q);
     const rest = [found.distance > 1e-6 ? `${shortNumber(1000 * found.distance)} mm` : "", this.gizmo.turns && found.angle > 1e-6 ? `${shortNumber(found.angle / DEGREE)}°` : ""];
@@ -211,7 +229,7 @@ class ViewPage {
     if (!scene) return;
     this.notice("");
     scene.places = places;
-    if (!this.gizmo.held) this.gizmo.T = [...T];
+    if (!this.gizmo.held) this.gizmo.T = [...this.handlePose()];
     scene.marks = this.options.ellipsoid ? [this.ellipsoidMark(T, ellipsoid)] : [];
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
     scene.ghosts = this.ghostConfigurations.map((other, k) =>
