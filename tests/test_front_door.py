@@ -41,3 +41,22 @@ def test_importing_brings_nothing_but_what_is_used() -> None:
     assert modules <= 200
     assert spline.startswith("chasles.trajectories")
     assert control == "chasles.control"
+
+
+def test_the_base_install_imports_every_interface_and_names_the_extra_of_a_report() -> None:
+    script = (
+        "import sys\n"
+        "for name in ('xarray', 'pandas', 'plotly', 'netCDF4', 'sympy', 'daqp', 'mujoco', 'pinocchio'):\n"
+        "    sys.modules[name] = None\n"
+        "import chasles as ch\n"
+        "from chasles.interop import mazure, modern_robotics, mujoco, pinocchio, roboop, spacelib\n"
+        "print(modern_robotics.NearZero(0.0))\n"
+        "none = [[0.0]]\n"
+        "for call in (lambda: ch.report({}, 'a.html'), lambda: modern_robotics.plot_control(none, none, none, 1.0)):\n"
+        "    try: call()\n"
+        "    except ch.ChaslesError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.startswith("True\n")
+    assert done.stdout.count("needs the package 'xarray'; type pip install \".[") == 2

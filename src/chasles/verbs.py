@@ -23,7 +23,7 @@ from functools import singledispatch, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
 
-from chasles.errors import ArgumentTypeError
+from chasles.errors import ArgumentTypeError, MissingExtraError
 
 __all__ = [
     "Verb",
@@ -90,12 +90,21 @@ class Verb:
         return self._implementation(type(subject))(subject, *arguments, **options)
 
     def _implementation(self, kind: type) -> Callable[..., Any]:
+        missing: ImportError | None = None
         for module in (None, *self._modules):
             if module is not None:
-                import_module(module)
+                try:
+                    import_module(module)
+                except ImportError as error:  # an extra that another type's implementation needs
+                    missing = missing or error
             found = self._implementations.dispatch(kind)
             if found is not _unknown:
                 return found
+        if isinstance(missing, MissingExtraError):
+            raise missing
+        if missing is not None:
+            package = (missing.name or "xarray").partition(".")[0]
+            raise MissingExtraError(package, "plot", f"{self.__name__} of the type {kind.__name__}") from missing
         known = ", ".join(other.__name__ for other in self._implementations.registry if other is not object)
         raise ArgumentTypeError(
             f"{self.__name__} does not know the type {kind.__name__}; it takes: {known or 'nothing'}"

@@ -148,6 +148,14 @@ def test_jacobians_of_several_frames_are_those_of_each(panda: ch.Robot) -> None:
         panda.frame_jacobians(q, frame="body", targets=["hand"])
 
 
+def test_a_robot_without_moving_mass_has_no_centre_of_mass() -> None:
+    from chasles.model import Description, Inertia, Link
+
+    fixed = ch.Robot(Description("fixed", links=(Link("base", Inertia(2.0, [1.0, 0.0, 0.0])),), joints=()))
+    with np.errstate(all="raise"):
+        assert np.isnan(fixed.center_of_mass([])).all()
+
+
 def test_a_robot_without_masses_has_no_forward_dynamics() -> None:
     from chasles.model import Description, Inertia, Joint, Link
 

@@ -191,6 +191,8 @@ def center_of_mass(tree: Tree, q: Array) -> Array:
     for body, (R_world_body, p_world_body) in zip(tree.bodies, body_poses(tree, q), strict=True):
         mass = mass + body.mass
         first = first + body.mass * p_world_body + R_world_body @ body.first_moment
+    if isinstance(mass, float) and mass == 0.0:
+        return np.full(3, np.nan)
     return first / mass
 
 

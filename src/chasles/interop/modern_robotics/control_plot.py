@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from chasles.errors import ArgumentError, import_extra
 from chasles.interop.modern_robotics.checked import numbers
-from chasles.visual.figures import run_plot
 
 
 def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, dt: float) -> Any:
@@ -47,6 +46,8 @@ def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, d
     8
     """
     xarray = import_extra("xarray", "plot", "plotting")
+    from chasles.visual.figures import run_plot  # imports xarray, which the rest of this package does without
+
     names = "taumat", "thetamat", "thetamatd"
     given = zip(names, (taumat, thetamat, thetamatd), strict=True)
     tau, actual, desired = (numbers(value, "plot_control", name) for name, value in given)
