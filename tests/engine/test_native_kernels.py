@@ -93,6 +93,7 @@ def test_direct_call_and_general_call_agree_bitwise() -> None:
     [
         ([1, 2, 3], np.eye(3), 2),
         (np.ones(3, int), np.eye(3, dtype=np.float32), np.float64(2)),
+        (np.ones(3, np.longdouble), np.eye(3, dtype=np.float16), np.longdouble(2)),
         (np.ones(3), np.asfortranarray(np.arange(9.0).reshape(3, 3)), np.array(2.0)),
         (np.ones(6)[::2], np.eye(3), True),
         (np.ones(3).view(np.matrix).A1, np.eye(3), np.float32(2)),

@@ -54,6 +54,8 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
         except (TypeError, RuntimeError) as error:  # such as a tensor that lies on another device
             raise ArgumentTypeError(f"{_called(usage, name)} does not turn into an array: {error}") from None
     if argument.dtype.kind in "fiub":
+        if argument.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
+            return argument.astype(np.float64)
         return argument
     if argument.dtype.kind == "O":
         if any(isinstance(item, Traced) for item in argument.ravel()):
