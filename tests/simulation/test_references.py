@@ -35,6 +35,13 @@ def assert_same(run: Any, expected: Any) -> None:
         np.testing.assert_allclose(run[name].values, expected[name].values, atol=1e-11, err_msg=name)
 
 
+def test_no_runs_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of the reference"):
+        ch.simulate(ARM, CONTROLLER, ch.PointToPoint(START, np.empty((0, 2)), DURATION))
+    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of q0, qd0 and varied values"):
+        ch.simulate(ARM, CONTROLLER, TRACED, vary={"payload.mass": []})
+
+
 def test_sampled_and_traced_references_give_the_same_run() -> None:
     options = {"vary": {"payload.mass": [0.0, 2.0]}, "q0": START + 0.05, "save_every": 3, "duration": 0.7}
     run = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL), **options)

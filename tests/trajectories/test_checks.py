@@ -274,6 +274,9 @@ def test_no_trajectories_break_no_limits() -> None:
     none = PiecewisePolynomial([0.0, 1.0], np.zeros((0, 1, 3, 1)))
     assert none.check(slider(upper=-1.0, lower=-2.0, effort=1.0)).ok
     assert none.peaks().jerk.largest.shape == (0, 1)
+    assert str(ch.PointToPoint([0.0], np.empty((0, 1)), duration=1.0).peaks()) == "no trajectories"
+    with pytest.raises(ArgumentError, match="a batch of no trajectories"):
+        none.sample(0.1)
 
 
 def test_reports_as_tables_and_text(tmp_path: Any) -> None:

@@ -289,6 +289,7 @@ def test_an_empty_batch_is_no_error() -> None:
         ch.HermiteSpline(t, np.empty((0, 8, 2)), 0.0),
         ch.BSpline.through(t, np.empty((0, 8, 2))),
         ch.SmoothingSpline(t, np.empty((0, 8, 2))),
+        ch.PointToPoint([0.0, 0.0], np.empty((0, 2)), duration=1.0),
     ):
         assert motion(0.5).q.shape == (0, 2)
     T = np.empty((0, 8, 4, 4))

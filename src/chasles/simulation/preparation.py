@@ -84,6 +84,8 @@ def prepare(
         in_loop = TangentReference(plant.robot, in_loop)
     setup.check_choices(substeps, delay)
     method = integrator_choice(integrator)
+    if 0 in in_loop.batch:
+        raise ArgumentError(f"there are no runs to simulate: the batch of the reference is {in_loop.batch}")
     times = in_loop.start_time + setup.call_times(
         in_loop.duration if duration is None else duration, period, save_every
     )
@@ -106,6 +108,10 @@ def prepare(
     )
     values = setup.arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
+    if not state.size:
+        raise ArgumentError(
+            f"there are no runs to simulate: the batch of q0, qd0 and varied values is {state.shape[:-1]}"
+        )
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
     if method == AUTOMATIC and substeps is None:
         if is_stiff(loop, q_start, values):

@@ -71,6 +71,8 @@ class PeakReport:
     def __str__(self) -> str:
         *batch, n = self.position.largest.shape
         widened = {name: [_widened(part, n) for part in getattr(self, name)] for name in QUANTITIES[:4]}
+        if 0 in batch:
+            return "no trajectories"
         which = f", the largest of {int(np.prod(batch))} trajectories" if batch else ""
         lines = [f"largest magnitudes{which}, with their times in s"]
         names = QUANTITIES[:4]

@@ -62,6 +62,8 @@ class Trajectory(Sealed, Generic[M]):
 
     def sample_times(self, dt: float) -> NDArray[np.float64]:
         """Times from start to end in steps of dt (s); the end is always among them, after a shorter step if need be."""
+        if 0 in self.batch:
+            raise ArgumentError(f"this is a batch of no trajectories, {self.batch}: it has no times to sample")
         first, last = float(np.min(self.start_time)), float(np.max(self.end_time))
         dt = checked_step(dt)
         if last - first > _MOST_SAMPLES * dt:

@@ -221,7 +221,8 @@ class PointToPoint(JointTrajectory):
             knots = np.unique(knots)
             knots = knots if len(knots) > 1 else np.zeros(2)
         else:
-            knots = np.sort(knots.reshape(*self.batch, -1), axis=-1)
+            of_each = x.shape[-1] * (1 if self.synchronized else self.n)
+            knots = np.sort(knots.reshape(*self.batch, of_each), axis=-1)
         knots.flags.writeable = False
         return np.asarray(knots)
 
