@@ -129,7 +129,8 @@ def quadratic_weights_at_each_sample(design: LawDesign) -> dict[str, Any]:
 
 def quadratic_weights_midway(design: LawDesign) -> dict[str, Any]:
     """The same weights; one K for the pose in the middle of the motion."""
-    return quadratic_weights(design) | {"q": design.motion(0.5 * design.motion.duration).q}
+    middle = design.motion(0.5 * design.motion.duration).q
+    return quadratic_weights(design) | {"q": middle, "period": design.period}
 
 
 def quadratic_weights_and_noise(design: LawDesign) -> dict[str, Any]:

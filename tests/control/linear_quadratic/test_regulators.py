@@ -26,7 +26,8 @@ from chasles.control.linear_quadratic import (
 )
 from chasles.engine import Layout, Record
 from chasles.errors import ArgumentError
-from chasles.model import Limits
+from chasles.model import Description, Inertia, Joint, Limits, Link
+from chasles.simulation import SamplingWarning
 from chasles.trajectories import Motion
 
 ARM = ch.load("planar2r")
@@ -120,6 +121,20 @@ def test_the_terminal_weight_is_what_the_last_gain_sees() -> None:
     A, B = discretize(*linear_model(ARM, Motion(*(part[-1] for part in motion))), 1e-2)
     expected = np.linalg.solve(1e-2 * regulator.weights.R + B.T @ terminal @ B, B.T @ terminal @ A)
     np.testing.assert_allclose(K[-1], expected, rtol=1e-10)
+
+
+def test_the_default_gains_hold_a_wrist_too_light_for_those_of_continuous_time() -> None:
+    wrist = Joint("wrist", "revolute", "base", "hand", limits=Limits(effort=30.0))
+    light = ch.Robot(
+        Description("light", (Link("base"), Link("hand", Inertia(0.1, matrix=6e-4 * np.eye(3)))), (wrist,))
+    )
+    for period, stable in ((None, False), (1e-3, True)):
+        A, B = at_rest(light, np.zeros(1), 1e-3)
+        loop = A - B @ LinearQuadraticRegulator(light, period=period).K
+        assert (np.abs(np.linalg.eigvals(loop)).max() < 1.0) == stable
+    assert LinearQuadraticRegulator(light).period == 1e-3
+    with pytest.warns(SamplingWarning, match=r"for calls every 1 ms and .* every 10 ms; give it period=0.01"):
+        ch.simulate(light, LinearQuadraticRegulator(light), ch.PointToPoint([0.0], [0.0], duration=0.1), period=1e-2)
 
 
 @pytest.mark.parametrize("period", [1e-3, 1.0 / 60.0])
@@ -315,7 +330,7 @@ def test_a_batch_of_motions_has_a_schedule_for_each() -> None:
 
 def test_a_single_call_has_the_gain_of_continuous_time() -> None:
     motion = REST(np.zeros(1))
-    expected = LinearQuadraticRegulator(ARM, motion.q[0]).K
+    expected = LinearQuadraticRegulator(ARM, motion.q[0], period=None).K
     for controller in (TimeVaryingRegulator(ARM), GainScheduledRegulator(ARM, update_period=0.1)):
         np.testing.assert_allclose(controller.schedule(np.zeros(1), motion)[0, :, 1:], expected, rtol=1e-9, atol=1e-9)
 
@@ -344,4 +359,4 @@ def test_joints_that_may_drift_are_named() -> None:
     """Level, on a table without gravity, no weight of the second joint's angle: it may rest anywhere."""
     floating = ARM.with_gravity([0.0, 0.0, 0.0])
     with pytest.raises(RegulatorError, match=r"Q gives no weight to the mode of eigenvalue 0, .* state 1"):
-        LinearQuadraticRegulator(floating, [0.0, 0.5], Q=[1.0, 0.0, 1.0, 1.0])
+        LinearQuadraticRegulator(floating, [0.0, 0.5], Q=[1.0, 0.0, 1.0, 1.0], period=None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import real, reals
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
@@ -45,8 +45,8 @@ class LinearQuadraticRegulator(RobotController):
         Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
         no integral action. A joint's integrator is held while its torque exceeds the model's effort limit.
     period
-        The controller's, s, for the regulator of the sampled system; without it that of continuous time, which is the
-        same in the limit of short periods.
+        Time between two calls, s, for which K is designed; default that of `chasles.simulate`. None designs it for
+        continuous time: sampled, such gains can make light joints, as wrists, unstable.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class LinearQuadraticRegulator(RobotController):
         Q: ArrayLike | None = None,
         R: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
-        period: float | None = None,
+        period: float | None = 1e-3,
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
         super().__init__(robot, {}, np.zeros(integral_count(weights)))
@@ -89,8 +89,18 @@ class LinearQuadraticRegulator(RobotController):
         if integral_count(weights):
             self.name += ", with integral action"
         rest = np.zeros(robot.n)
-        self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, period)
+        self.period = None if period is None else real(period, "period", above=0.0)
+        self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, self.period)
         self.parameters = {"K": self.K}
+
+    def period_warning(self, period: float) -> str | None:
+        """Whether K was designed for calls that are much more frequent."""
+        if self.period is None or period < 2.5 * self.period:
+            return None
+        return (
+            f"its gains are designed for calls every {1e3 * self.period:g} ms and may be unstable with calls every "
+            f"{1e3 * period:g} ms; give it period={period:g}"
+        )
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
