@@ -131,7 +131,7 @@ def loop_margins(
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1
     law = linear_law(robot, controller, times, planned, step, every)
     held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
-    loops = _closed_loops(law, held.A, held.B_late)
+    loops = closed_loops(law, held.A, held.B_late)
     chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
     radius = np.abs(np.linalg.eigvals(loops[chosen])).max(axis=-1)
     disk = np.where(radius <= 1.0 + _MARGINAL, _disk_margins(law, held.A, held.B_late, chosen), 0.0)
@@ -139,7 +139,7 @@ def loop_margins(
     return LoopMargins(times[::every][chosen], disk, radius, growth, amplification)
 
 
-class _LinearLaw(NamedTuple):
+class LinearLaw(NamedTuple):
     """δm[k+1] = A δm + B δx and δu = C δm + D δx, of every call, with δx = (δq, δq̇)."""
 
     A: Floats
@@ -150,7 +150,7 @@ class _LinearLaw(NamedTuple):
 
 def linear_law(
     robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float, every: int
-) -> _LinearLaw:
+) -> LinearLaw:
     """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
     traced = traced_law(controller, times, planned, period)
     function = Function(traced.program)
@@ -178,7 +178,7 @@ def linear_law(
         tau, following = (np.zeros((count, rows, states + size)) for rows in (planned.qd.shape[-1], size))
         tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
     D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
-    return _LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
+    return LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
 
 
 def _by_displacements(robot: Robot, q: Floats, derivatives: Floats) -> Floats:
@@ -222,8 +222,8 @@ def _differences(function: Function, arguments: tuple[Floats, ...], columns: NDA
     return np.array([tau for tau, _ in found]), np.array([following for _, following in found])
 
 
-def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
-    """Return maps (k, m, m) of a period on (δx, δm, u[k-1], u[k-2], …)."""
+def closed_loops(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
+    """Return maps (k, m, m) of a period on (δx, δm, u[k-1], u[k-2], …), for the plant of a `DelayedHold`."""
     count, states, n = B_late[0].shape
     memory, late = law.A.shape[-1], len(B_late) - 1
     size = states + memory + late * n
@@ -243,7 +243,7 @@ def _closed_loops(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Flo
     return loops
 
 
-def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp]) -> Floats:
+def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp]) -> Floats:
     """Return 1 / max over frequency of the scaled size of (S - T)/2, of the loops cut open at the torques."""
     L = open_loop(law, A, B_late, chosen, np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
     n = B_late[0].shape[-1]
@@ -253,16 +253,16 @@ def _disk_margins(law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen
 
 
 def open_loop(
-    law: _LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp], angles: Floats
+    law: LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp], angles: Floats
 ) -> Complex:
     """Return the loops (angles, chosen, n, n), cut open at the torques, at angles on the unit circle."""
     z = np.exp(1j * angles)[:, None, None, None]
     late = sum(B[chosen] * z**-i for i, B in enumerate(B_late))
     G = np.linalg.solve(z * np.eye(A.shape[-1]) - A[chosen], late)
-    return np.asarray(-_response(_LinearLaw(*(part[chosen] for part in law)), z * (1.0 + _MARGINAL)) @ G)
+    return np.asarray(-_response(LinearLaw(*(part[chosen] for part in law)), z * (1.0 + _MARGINAL)) @ G)
 
 
-def _response(law: _LinearLaw, z: Complex) -> Complex:
+def _response(law: LinearLaw, z: Complex) -> Complex:
     """Return the law's transfer matrices D + C (z - A)⁻¹ B; memory that only follows itself, as filters, is divided."""
     own = np.diagonal(law.A, axis1=-2, axis2=-1)
     others = np.any(law.A - own[..., None] * np.eye(own.shape[-1]) != 0.0, axis=(0, 2))

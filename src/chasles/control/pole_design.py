@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import real
 from chasles.cached import cached_property
+from chasles.control.sampled_poles import Complex, error_poles, held_gains
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
 
@@ -17,9 +19,19 @@ Floats = NDArray[np.float64]
 _MOMENTS = 50  # samples of the motion
 
 
+class SampledGains(NamedTuple):
+    """Gains kp, kd, ki of u = kp e + kd e' + ki Σ h e, per unit mass, whose sum includes the present error."""
+
+    kp: float
+    kd: float
+    ki: float
+
+
 @dataclass(frozen=True)
 class PoleDesign:
     """Closed-loop poles for a model, a motion and a sample period, from which the gains of a law follow.
+
+    The poles are those of the sampled loop, whose torques are held between samples: exp(s h) for each pole s.
 
     Attributes
     ----------
@@ -37,13 +49,14 @@ class PoleDesign:
 
     Examples
     --------
-    Gains of a computed-torque law with three poles at 20 rad/s, and the frequency that 30 Hz allow:
+    Gains of a computed-torque law with three poles at 20 rad/s. As the period goes to zero they are those of
+    (s + 20)³ = s³ + 60 s² + 1200 s + 8000; 30 Hz allow a lower frequency only:
 
     >>> import chasles as ch
     >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    >>> design = ch.control.PoleDesign(arm, motion, period=0.001, frequency=20.0, integral=1.0)
-    >>> design.polynomial(design.attainable)
-    (8000.0, 1200.0, 60.0)
+    >>> design = ch.control.PoleDesign(arm, motion, period=1e-6, frequency=20.0, integral=1.0)
+    >>> [round(gain) for gain in design.gains(design.attainable)]
+    [1200, 60, 8000]
     >>> ch.control.PoleDesign(arm, motion, period=1 / 30, frequency=20.0).attainable
     15.0
     """
@@ -93,7 +106,12 @@ class PoleDesign:
     def _limit(self) -> float:
         return self.damping_times_period / ((2.0 * self.damping + self.integral) * self.period)
 
-    def polynomial(self, frequency: float) -> tuple[float, float, float]:
-        """Coefficients ki, kp, kd of the error's polynomial (s² + 2 ζ ω s + ω²)(s + κ ω)."""
-        zeta, kappa = self.damping, self.integral
-        return kappa * frequency**3, (1.0 + 2.0 * zeta * kappa) * frequency**2, (2.0 * zeta + kappa) * frequency
+    def poles(self, frequency: float) -> Complex:
+        """Poles of the error in 1/s: the roots of (s² + 2 ζ ω s + ω²)(s + κ ω), without the last factor for κ = 0."""
+        return error_poles(frequency, self.damping, self.integral)
+
+    def gains(self, frequency: float) -> SampledGains:
+        """Gains with which a unit mass under held torques has the poles exp(s h), for a natural frequency, rad/s."""
+        position, velocity, *rest = held_gains(self.poles(frequency), self.period).tolist()
+        integral = rest[0] if rest else 0.0
+        return SampledGains(position - self.period * integral, velocity, integral)

@@ -184,13 +184,17 @@ def make_controller(
 
     Examples
     --------
-    At 30 Hz, 20 rad/s would be too much:
+    Two poles at 20 rad/s, sampled so fast that kp is 20² to five digits; at 30 Hz they would be too much:
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    >>> make_controller("computed-torque", {"frequency": 20.0}, arm, motion, 1 / 30).parameters["kp"]
-    array([225., 225.])
+    >>> fast, slow = (
+    ...     make_controller("computed-torque", {"frequency": 20.0}, arm, motion, period).parameters["kp"]
+    ...     for period in (1e-7, 1 / 30)
+    ... )
+    >>> fast.round(2), bool((slow < 15.0**2).all())
+    (array([400., 400.]), True)
     """
     if callable(kind):
         return as_controller(kind(model, motion, period))
@@ -244,9 +248,16 @@ def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]
 
 
 def attained_poles(
-    kind: str | Callable[..., Any], settings: Settings, model: Robot, motion: JointTrajectory, period: float
+    kind: str | Callable[..., Any],
+    settings: Settings,
+    model: Robot,
+    motion: JointTrajectory,
+    period: float,
+    delay: float = 0.0,
 ) -> gains.Attained | None:
-    """Return the poles that a controller is designed for; None for kinds without a rule and for gains that are given.
+    """Return the poles that a controller is designed for, and those of its sampled loop; None for gains that are given.
+
+    Parameters are those of `make_controller`.
 
     Examples
     --------
@@ -258,7 +269,9 @@ def attained_poles(
     rule = None if callable(kind) else _KINDS[kind][1]
     if callable(kind) or rule is None or not follows_rule(kind, settings):
         return None
-    return gains.attained(rule, pole_design(kind, settings, model, motion, period))
+    known = {"delay": delay} if settings.get(KNOWS_DELAY, False) else {}
+    noise = {name: settings[name] for name in ("torque_error", "encoder_noise") if name in settings}
+    return gains.attained(rule, pole_design(kind, settings, model, motion, period), delay, known | noise)
 
 
 def _maker(kind: str) -> Callable[..., Any]:

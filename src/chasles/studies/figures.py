@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.studies.results import Curve, StudyResults
+from chasles.studies.results import StudyResults
 from chasles.studies.settings import shown_unknown
+from chasles.studies.summaries import Curve
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, QUIET, STYLE, axis_name, title_above
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chasles.studies.results import Cell, Findings, StudyResults, study_findings
+from chasles.studies.results import StudyResults, study_findings
 from chasles.studies.settings import shown_unknown
 from chasles.studies.statistics import Comparison, Interval, proportion
+from chasles.studies.summaries import Cell, Findings
 
 #: Rank regression coefficients below this are not worth a word.
 _NOTABLE = 0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,13 @@ from chasles.control import PoleDesign
 from chasles.control.adaptive import adaptation_gains, perturbation_gains
 from chasles.control.floating_base import has_motors
 from chasles.control.linear_quadratic import frequency_weights
+from chasles.studies.sampled_loops import (
+    filtered,
+    observed,
+    regulator,
+    sampled_poles,
+    state_feedback,
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class LawDesign(PoleDesign):
 
 
 class Attained(NamedTuple):
-    """Poles assigned to a law by its design rule, for its model.
+    """Poles assigned to a law by its design rule, for its model, and what is left of them with a delay.
 
     Attributes
     ----------
@@ -51,7 +58,10 @@ class Attained(NamedTuple):
     integral
         Third pole, rad/s; 0 without integral action.
     stiffness
-        Torque per unit of error and inertia, 1/s²: the same for laws with the same poles. NaN for adaptive laws.
+        Held torque per unit of error and inertia, 1/s²: the same for laws with the same poles. NaN for adaptive laws.
+    sampled
+        Poles of the sampled loop on a unit mass, hold and delay included, 1/s, slowest first: log(z)/h for each
+        eigenvalue z. Without delay those above, and those of an observer or filter. Empty for adaptive laws.
     """
 
     wanted: float
@@ -59,27 +69,74 @@ class Attained(NamedTuple):
     damping: float
     integral: float
     stiffness: float
+    sampled: tuple[complex, ...] = ()
 
     @property
     def is_lowered(self) -> bool:
         """Whether the sample period did not allow the frequency asked for."""
         return self.frequency < self.wanted * (1.0 - 1e-9)
 
+    @property
+    def slowest(self) -> tuple[float, float] | None:
+        """Natural frequency, rad/s, and damping ratio (negative: unstable) of the slowest pole; None if not known."""
+        if not self.sampled:
+            return None
+        frequency = abs(self.sampled[0])
+        return frequency, -self.sampled[0].real / frequency if frequency else 0.0
 
-def attained(rule: Rule, design: LawDesign) -> Attained:
-    """Return the poles that a rule designs for.
+
+def attained(rule: Rule, design: LawDesign, delay: float = 0.0, given: Mapping[str, Any] | None = None) -> Attained:
+    """Return the poles that a rule designs for, and those of the sampled loop with a delay, in sample periods.
+
+    Parameters
+    ----------
+    rule, design
+        Rule for the gains, and what it designs.
+    delay
+        Delay from sampling to the torque's effect.
+    given
+        Further settings of the law, such as the ``delay`` that it knows and the noise that its filter expects.
 
     Examples
     --------
+    Without delay the sampled poles are those of the design; at 60 Hz a period of delay makes them oscillate:
+
     >>> import chasles as ch
     >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
     >>> attained(error_equation, LawDesign(arm, motion, 1 / 30)).frequency
     15.0
+    >>> design = LawDesign(arm, motion, 1 / 60, integral=1.0)
+    >>> [round(value, 2) for value in attained(error_equation, design).slowest]
+    [20.0, 1.0]
+    >>> attained(error_equation, design, delay=1.0).slowest[1] < 0.2
+    True
     """
-    frequency = design.attainable_alone if rule in _OF_SINGLE_JOINTS else design.attainable
-    _, kp, _ = design.polynomial(frequency)
-    stiffness = math.nan if rule in _WITHOUT_STIFFNESS else kp
-    return Attained(design.frequency, frequency, design.damping, design.integral * frequency, stiffness)
+    alone = rule in _OF_SINGLE_JOINTS
+    frequency = design.attainable_alone if alone else design.attainable
+    gains, learns = design.gains(frequency), rule in _WITHOUT_STIFFNESS
+    return Attained(
+        design.frequency,
+        frequency,
+        design.damping,
+        design.integral * frequency,
+        math.nan if learns else gains.kp + design.period * gains.ki,
+        () if learns else _sampled(rule, design, frequency, delay, given or {}),
+    )
+
+
+def _sampled(
+    rule: Rule, design: LawDesign, frequency: float, delay: float, given: Mapping[str, Any]
+) -> tuple[complex, ...]:
+    """Poles of the sampled loop of a linear law; of several joints, those of the slowest."""
+    known = float(given.get("delay", 0.0))
+    if rule is observed_error_equation:
+        laws = [observed(design, frequency, design.observer * frequency)]
+    elif rule is quadratic_weights_and_noise:
+        laws = filtered(design, frequency, known, {**rule(design), **given})
+    else:
+        laws = [regulator(design, frequency, known) if known else state_feedback(design, frequency)]
+    found = [sampled_poles(call, memory, design.period, delay) for call, memory in laws]
+    return tuple(max(found, key=lambda poles: float(poles[0].real)).tolist())
 
 
 Rule = Callable[[LawDesign], dict[str, Any]]
@@ -87,27 +144,26 @@ Rule = Callable[[LawDesign], dict[str, Any]]
 
 def stiffness(design: LawDesign) -> dict[str, Any]:
     """Each joint as if it turned alone; free joints have no motor."""
-    _, kp, kd = design.polynomial(design.attainable_alone)
+    gains = design.gains(design.attainable_alone)
     inertia = design.inertia * has_motors(design.model)
-    return {"kp": inertia * kp, "kd": inertia * kd}
+    return {"kp": inertia * gains.kp, "kd": inertia * gains.kd}
 
 
 def stiffness_with_integral(design: LawDesign) -> dict[str, Any]:
     """Each joint as if it turned alone; free joints have no motor."""
-    ki, _, _ = design.polynomial(design.attainable_alone)
+    ki = design.gains(design.attainable_alone).ki
     return stiffness(design) | {"ki": design.inertia * has_motors(design.model) * ki}
 
 
 def error_equation(design: LawDesign) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass."""
-    ki, kp, kd = design.polynomial(design.attainable)
-    return {"kp": kp, "kd": kd, "ki": ki}
+    return design.gains(design.attainable)._asdict()
 
 
 def frame_error_equation(design: LawDesign) -> dict[str, Any]:
     """The error of a frame obeys the equation of a unit mass."""
-    _, kp, kd = design.polynomial(design.attainable)
-    return {"kp": kp, "kd": kd}
+    gains = design.gains(design.attainable)
+    return {"kp": gains.kp, "kd": gains.kd}
 
 
 def double_pole(design: LawDesign) -> dict[str, Any]:
@@ -118,7 +174,8 @@ def double_pole(design: LawDesign) -> dict[str, Any]:
 def quadratic_weights(design: LawDesign) -> dict[str, Any]:
     """Weights under which the regulator of the mean mass matrix has the designed poles."""
     mean = design.mass_matrices.mean(axis=0)
-    Q, R = frequency_weights(mean, design.attainable, max(design.damping, 0.5**0.5), design.integral)
+    damping = max(design.damping, 0.5**0.5)
+    Q, R = frequency_weights(mean, design.attainable, damping, design.integral, design.period)
     return {"Q": Q, "R": R}
 
 
@@ -142,8 +199,8 @@ def quadratic_weights_and_noise(design: LawDesign) -> dict[str, Any]:
 
 def observed_error_equation(design: LawDesign) -> dict[str, Any]:
     """The error of every joint obeys the equation of a unit mass; the observer is a multiple as fast."""
-    _, kp, kd = design.polynomial(design.attainable)
-    return {"kp": kp, "kd": kd, "bandwidth": design.observer * design.attainable}
+    gains = design.gains(design.attainable)
+    return {"kp": gains.kp, "kd": gains.kd, "bandwidth": design.observer * design.attainable}
 
 
 def perturbation_weights(design: LawDesign) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from chasles import verbs
 from chasles.errors import ArgumentError
-from chasles.studies.definition import Definition
-from chasles.studies.experiment import bench
 from chasles.studies.figures import robot_figure
-from chasles.studies.results import Cell, Spread, StudyResults, Summary
+from chasles.studies.method import method_section
+from chasles.studies.results import StudyResults
+from chasles.studies.sensitivity import Sensitivity
 from chasles.studies.settings import shown_unknown
+from chasles.studies.summaries import Cell, Spread, Summary
 from chasles.studies.tuning_report import tuning_figure, tuning_table
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import write_page
@@ -53,7 +54,7 @@ def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path
 <div class="table">{_overview(results)}</div>
 </section>
 {sections}
-{_how(results)}"""
+{method_section(results)}"""
     return write_page(path, results.study.title, body, scripts=[_SCRIPT], style=_STYLE)
 
 
@@ -94,12 +95,18 @@ interval.</p>
 <h3>Poles of the design</h3>
 <div class="table">{_poles(results, robot)}</div>
 <p class="quiet">Natural frequency [rad/s], damping ratio, third pole [rad/s], stiffness [1/s²] that each law was
-designed for: in continuous time and without delay, for the model it believes in. Bold: lower than asked for, because
-the sample period is too long.</p>
+designed for, without delay and for the model it believes in; the sampled loop, held torques included, has them
+exactly. Bold: lower than asked for, because the sample period is too long. Small: frequency and damping ratio of the
+slowest pole of the sampled loop with each delay, on a unit mass (of laws of single joints: each joint alone), filters
+and observers included; negative damping is unstable.</p>
 <h3>Effects of the unknowns</h3>
 <div class="table">{_effects(results, robot)}</div>
 <p class="quiet">Standardised rank regression of the error on all unknowns at once, with 95 % intervals: 1 orders the
 errors alone, 0 has no monotonic effect. Grey: not significant.</p>
+<div class="table">{_sensitivities(results, robot)}</div>
+<p class="quiet">Sobol indices: share of the variance of the errors' ranks that each factor explains alone and, behind
+the slash, with its interactions, in %, with 95 % intervals; the last column is what a polynomial of all factors leaves
+unexplained.</p>
 <div class="plots"><div class="plot"></div>
 <script type="application/json">{embedded_json(robot_figure(results, robot))}</script></div>
 <p class="quiet">Lines are medians of the RMS joint error (over time: of the largest joint error), within the bands
@@ -177,20 +184,55 @@ def _poles(results: StudyResults, robot: str) -> str:
     rates = results.study.factors.rates
     body = []
     for name in results.controllers(robot):
-        found = {cell.rate: cell.poles for cell in results.cells(robot, name)}
-        cells = []
+        cells = results.cells(robot, name)
+        columns = []
         for rate in rates:
-            poles = found[rate]
+            here = [cell for cell in cells if cell.rate == rate]
+            poles = here[0].poles
             if poles is None:
-                cells.append("<td>own gains</td>")
+                columns.append("<td>own gains</td>")
                 continue
             mark = ' class="best"' if poles.is_lowered else ""
             third = f", {poles.integral:.3g}" if poles.integral else ""
             stiffness = f", {poles.stiffness:.4g}" if math.isfinite(poles.stiffness) else ""
-            cells.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}</td>")
-        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
+            late = "".join(_slowest(cell) for cell in here)
+            columns.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}{late}</td>")
+        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(columns)}</tr>")
     head = "".join(f"<th>{rate:g} Hz</th>" for rate in rates)
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _slowest(cell: Cell) -> str:
+    """Slowest pole of the sampled loop at a delay."""
+    slowest = None if cell.poles is None else cell.poles.slowest
+    if slowest is None:
+        return ""
+    frequency, damping = slowest
+    return f'<br><span class="range">{cell.delay:g} T: {frequency:.3g}, {damping:.2f}</span>'
+
+
+def _sensitivities(results: StudyResults, robot: str) -> str:
+    """Sobol indices of all factors for each controller."""
+    names = results.controllers(robot)
+    found = {name: results.sensitivities(robot, name) for name in names}
+    factors = list(dict.fromkeys(factor for each in found.values() for factor in each.factors))
+    body = []
+    for name in names:
+        known = found[name].factors
+        cells = "".join(f"<td>{_shares(known[factor]) if factor in known else '–'}</td>" for factor in factors)
+        rest = f"<td>{100.0 * found[name].unexplained:.0f}</td>"
+        body.append(f"<tr><td>{html.escape(name)}</td>{cells}{rest}</tr>")
+    head = "".join(f"<th>{html.escape(shown_unknown(factor)[0])}</th>" for factor in factors) + "<th>unexplained</th>"
+    return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _shares(index: Sensitivity) -> str:
+    first, total = index.first, index.total
+    return (
+        f"{100.0 * first.value:.0f} / {100.0 * total.value:.0f}<br>"
+        f'<span class="range">{100.0 * first.low:.0f} … {100.0 * first.high:.0f} / '
+        f"{100.0 * total.low:.0f} … {100.0 * total.high:.0f}</span>"
+    )
 
 
 def _effects(results: StudyResults, robot: str) -> str:
@@ -242,103 +284,6 @@ def _table(rows: list[Summary], unit: str, ranked: dict[str, int]) -> str:
         cells.append(f'<td class="lost">{_lost(row)}</td>' if row.lost else "<td>0</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def _how(results: StudyResults) -> str:
-    study = results.study
-    factors, design = study.factors, study.design
-    drawn = {
-        "latin-hypercube": "a Latin hypercube",
-        "sobol": "a Sobol sequence",
-        "random": "random numbers",
-        "grid": "a grid of all combinations",
-    }[design.method]
-    items = [
-        f"Each controller makes the same {len(results.runs):,} runs on each robot, drawn by {drawn} "
-        f"(seed {design.seed}). It knows the planned motion and the robot as described, and nothing of what follows.",
-        f"{results.runs.distinct:,} of the runs have unknowns of their own: the effective sample size. The pairs of "
-        "rate and delay share them without repetition."
-        if study.design.method != "grid"
-        else "Each pair of rate and delay "
-        f"meets the same {results.runs.distinct:,} combinations of unknowns: the effective sample size.",
-        f"A ball of {_from_to(factors.payload, 1.0, 'kg')} at the tool.",
-        f"Friction of {_from_to(factors.friction, 100.0, '%')} of each joint's peak torque in the planned motion, "
-        f"reached at its top speed; {100.0 * factors.viscous_share:g} % of it viscous, the rest Coulomb friction.",
-        f"Masses, centres of mass, inertias and motor inertias that differ from the model's by up to "
-        f"{_from_to(factors.model_error, 100.0, '%')}, each at random.",
-        *_further_unknowns(study),
-        f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz and delays of "
-        f"{', '.join(f'{delay:g}' for delay in factors.delays)} sample periods; torques are held between samples.",
-        *_torque_limits(results),
-        *_search(study),
-        "A controller is better than another if, in the same runs, it loses significantly fewer or, where neither "
-        "does, errs significantly more often less: sign tests whose joint error probability is 5 %. The rank counts "
-        "the controllers that are better.",
-        f"The robot is integrated by the Runge–Kutta method of order 4 with steps of {1e3 * study.execution.step:g} ms "
-        f"at most. A run is lost when a joint errs by more than {study.execution.lost_beyond:g} (rad or m); it then "
-        "counts as infinite in all quantiles. Small numbers in the tables are the 5 % and 95 % quantiles.",
-    ]
-    listed = "".join(f"<li>{html.escape(item)}</li>" for item in items)
-    source = ""
-    if study.source is not None:
-        source = (
-            "<details><summary>The study's definition: save it as a .toml file, change it, and run it with "
-            f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
-        )
-    return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
-
-
-def _search(study: Definition) -> list[str]:
-    """Say how the gains were found."""
-    tuning = study.tuning
-    if tuning is None:
-        return ["Gains follow from the settings of each controller, by the same rule for all."]
-    return [
-        f"Gains were searched for each controller, robot, sample rate and delay: {tuning.evaluations} candidates (the "
-        "study's settings, a Sobol sequence, two searches by Nelder and Mead) on the same "
-        f"{tuning.draws} training draws of the unknowns, with seed {tuning.seed}. Frequencies of "
-        f"{_from_to(tuning.frequency, 1.0, 'rad/s')}, at most the Nyquist frequency; damping ratios of "
-        f"{_from_to(tuning.damping, 1.0, '')}."
-    ]
-
-
-def _further_unknowns(study: Definition) -> list[str]:
-    """Describe the effects that the study adds, with their ranges and what is fixed about them."""
-    factors = study.factors
-    fixed = {
-        "picked_payload": "picked up after {:.0%} and put down after {:.0%} of the motion".format(*factors.carried),
-        "motor_speed": "above which the motors' voltage leaves no torque; at rest it leaves four times the peak torque",
-        "encoder_step": "velocities are differentiated positions, filtered over two sample periods",
-        "resonance": "of each link on its own elastic joint, with encoders at the motors",
-        "tip_force": "constant, along ({:g}, {:g}, {:g})".format(*factors.tip_direction),
-    }
-    said = []
-    for name, ends in factors.ranges.items():
-        if name in ("payload", "friction", "model_error"):
-            continue
-        meaning, scale, unit = shown_unknown(name)
-        note = f", {fixed[name]}" if name in fixed else ""
-        said.append(f"{meaning[:1].upper() + meaning[1:]}: {_from_to(ends, scale, unit)}{note}.")
-    return said
-
-
-def _torque_limits(results: StudyResults) -> list[str]:
-    """Say on which robots the effort limits of the description act; those without limits have none."""
-    if not results.study.execution.torque_limits:
-        return ["The robots' effort limits do not act."]
-    limited: list[str] = []
-    free: list[str] = []
-    for known in results.study.robots:
-        limits = bench(known, results.study.factors.coulomb_velocity).model.effort_limits
-        acts = ((limits > 0.0) & (limits < math.inf)).any()
-        (limited if acts else free).append(known.title)
-    said = [f"Torques are cut off at the effort limits of {', '.join(limited)}."] if limited else []
-    return [*said, f"{', '.join(free)}: the description has no effort limits, so that none act."] if free else said
-
-
-def _from_to(ends: tuple[float, float], scale: float, unit: str) -> str:
-    low, high = (f"{scale * end:.4g}" for end in ends)
-    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
 
 
 def _least(rows: list[Summary], name: str = "rms_error") -> float:

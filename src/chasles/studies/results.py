@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.arguments import real
+from chasles.cached import cached_property
 from chasles.control import LoopMargins, loop_margins
 from chasles.errors import MissingExtraError, UnknownNameError
 from chasles.mechanics.plain_coordinates import joint_units
@@ -20,9 +21,10 @@ from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import Part, bench, controller_of
-from chasles.studies.gains import Attained
 from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.sensitivity import Sensitivities, rank_sensitivities
 from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
+from chasles.studies.summaries import QUARTILES, Cell, Curve, Findings, Spread, Summary
 from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 
 if TYPE_CHECKING:
@@ -32,11 +34,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Quantiles of a measure that summaries show: low, middle, high.
-QUANTILES = (0.05, 0.5, 0.95)
-#: Those that curves show: within their band lies half of the runs.
-QUARTILES = (0.25, 0.5, 0.75)
-
 
 @verbs.Verb
 def study_findings(results: object) -> object:
@@ -44,128 +41,6 @@ def study_findings(results: object) -> object:
 
 
 study_findings.implemented_in("chasles.studies.findings")
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Results of a study in words.
-
-    Attributes
-    ----------
-    overall
-        Over all robots.
-    robots
-        On each robot, by its title.
-    """
-
-    overall: str
-    robots: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 % unless others are asked for.
-
-    Lost runs count as infinite.
-    """
-
-    low: float
-    median: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Floats, quantiles: tuple[float, float, float] = QUANTILES) -> Self:
-        """Return the quantiles of the values of some runs, NaN for none."""
-        if not len(values):
-            return cls(np.nan, np.nan, np.nan)
-        return cls(*(float(q) for q in np.quantile(values, quantiles, method="higher")))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One controller on one robot.
-
-    Attributes
-    ----------
-    robot, controller
-        Titles.
-    runs
-        Number of runs.
-    lost
-        Share of lost runs.
-    rms_error, peak_error, final_error
-        Errors of the joints, rad (m for a robot that only slides).
-    rms_tool_error, peak_tool_error
-        m.
-    effort
-        RMS of the torques, relative to the planned motion's.
-    torque_rate
-        RMS of the rate of the torques, relative to the planned motion's.
-    work
-        Integral of the absolute power, J.
-    """
-
-    robot: str
-    controller: str
-    runs: int
-    lost: float
-    rms_error: Spread
-    peak_error: Spread
-    final_error: Spread
-    rms_tool_error: Spread
-    peak_tool_error: Spread
-    effort: Spread
-    torque_rate: Spread
-    work: Spread
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One controller on one robot at one sample rate and delay.
-
-    Attributes
-    ----------
-    rate
-        Sample rate, Hz.
-    delay
-        Delay, in sample periods.
-    runs
-        Number of runs.
-    lost
-        Share of lost runs with its interval.
-    rms_error
-        Median of the RMS joint error with its interval, rad (m); lost runs count as infinite.
-    poles
-        Poles that the controller was designed for; None where it has no rule for them.
-    """
-
-    rate: float
-    delay: float
-    runs: int
-    lost: Interval
-    rms_error: Interval
-    poles: Attained | None
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A measure against a factor: `Spread` in each of some classes of runs.
-
-    Attributes
-    ----------
-    x
-        Middle of each class (its median), shape (k,).
-    low, median, high
-        Quartiles of the measure, shape (k,); infinite where that many runs were lost.
-    lost
-        Share of lost runs, shape (k,).
-    """
-
-    x: Floats
-    low: Floats
-    median: Floats
-    high: Floats
-    lost: Floats
 
 
 @dataclass(frozen=True)
@@ -309,12 +184,45 @@ class StudyResults:
 
     def effects(self, robot: str, controller: str) -> dict[str, Interval]:
         """Return what each unknown does to the RMS joint error, all others held; see `statistics.rank_effects`."""
+        return rank_effects(*self._varied, self.of_pair(robot, controller)["rms_error"])
+
+    def sensitivities(self, robot: str, controller: str) -> Sensitivities:
+        """Return Sobol indices of the RMS joint error's ranks: the share of their variance that each factor explains.
+
+        Of each unknown, and of the pair of rate and delay, alone (first order) and with its interactions (total); see
+        `chasles.studies.sensitivity`. Lost runs have the highest ranks.
+
+        Examples
+        --------
+        >>> from chasles import studies
+        >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=64, rates=[250.0], delays=[0.0])
+        >>> results = study.replace(controllers=study.controllers[2:3]).run()
+        >>> found = results.sensitivities("Mazure's arm", "computed torque").factors
+        >>> max(found, key=lambda name: found[name].total.value)
+        'payload'
+        """
+        return rank_sensitivities(*self._varied, self.of_pair(robot, controller)["rms_error"])
+
+    @property
+    def _varied(self) -> tuple[dict[str, Floats], NDArray[np.intp]]:
+        """Unknowns that vary, and the number of each run's pair of rate and delay."""
         varying = {name: values for name, values in self.runs.unknowns.items() if np.ptp(values) > 0.0}
         _, cell = np.unique(np.stack([self.runs.rate, self.runs.delay]), axis=1, return_inverse=True)
-        return rank_effects(varying, cell.ravel(), self.of_pair(robot, controller)["rms_error"])
+        return varying, cell.ravel()
 
     def cells(self, robot: str, controller: str) -> list[Cell]:
         """Return what a controller did on a robot at each sample rate and delay."""
+        key = self._numbers(robot, controller)
+        if key not in self._cells:
+            self._cells[key] = self._made_cells(robot, controller)
+        return self._cells[key]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[int, int], list[Cell]]:
+        """Cells that were asked for, by the numbers of robot and controller."""
+        return {}
+
+    def _made_cells(self, robot: str, controller: str) -> list[Cell]:
         values = self.of_pair(robot, controller)
         place, number = self._numbers(robot, controller)
         choice, made = self.study.controllers[number], self.study.robots[place]
@@ -324,7 +232,7 @@ class StudyResults:
             chosen = self.runs.at(rate, delay)
             lost = int(np.isfinite(values["lost_at"][chosen]).sum())
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
-            poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate)
+            poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate, delay)
             error = median(values["rms_error"][chosen])
             found.append(Cell(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
         return found

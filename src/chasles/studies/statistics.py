@@ -193,11 +193,11 @@ def rank_effects(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors:
     >>> round(effects["x"].value, 3), abs(effects["y"].value) < 0.01
     (1.0, True)
     """
-    y = _standard_ranks(errors)
+    y = standard_ranks(errors)
     if not factors or y is None:
         return {}
     dummies = np.equal.outer(cells, np.unique(cells)).astype(np.float64)
-    columns = {name: ranked for name, values in factors.items() if (ranked := _standard_ranks(values)) is not None}
+    columns = {name: ranked for name, values in factors.items() if (ranked := standard_ranks(values)) is not None}
     if not columns:
         return {}
     X = np.concatenate([np.stack(list(columns.values()), axis=-1), dummies], axis=-1)
@@ -214,7 +214,7 @@ def rank_effects(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors:
     }
 
 
-def _standard_ranks(values: Floats) -> Floats | None:
+def standard_ranks(values: Floats) -> Floats | None:
     """Return ranks, means for ties, less their mean and over their deviation; None where all are equal."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) < 2:

@@ -11,6 +11,7 @@ from chasles.control.linear_quadratic import (
     TimeVaryingRegulator,
     bryson_weights,
     continuous_riccati,
+    discrete_riccati,
     frequency_weights,
     linear_model,
 )
@@ -79,6 +80,25 @@ def test_the_regulator_of_a_mass_matrix_is_a_spring_and_a_damper(damping: float)
     K = continuous_riccati(A, B, *frequency_weights(M, 20.0, damping)).K
     expected = np.hstack([400.0 * M, 40.0 * damping * M])
     np.testing.assert_allclose(K, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("integral", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("damping", [0.5**0.5, 1.0, 1.5])
+@pytest.mark.parametrize("period", [0.1, 1 / 60, 1e-3])
+def test_the_sampled_regulator_of_a_mass_matrix_has_the_sampled_poles(
+    period: float, damping: float, integral: float
+) -> None:
+    """Every mode: the polynomial of the closed loop is Π (z - exp(s h)) to the power of the number of joints."""
+    arm = ch.load("planar2r")
+    M, zero, one = arm.mass_matrix([0.3, 0.7]), np.zeros((2, 2)), np.eye(2)
+    A = np.block([[one, period * one, zero], [zero, one, zero], [period * one, zero, one]])
+    B = np.vstack([0.5 * period**2 * np.linalg.inv(M), period * np.linalg.inv(M), zero])
+    size = 6 if integral else 4
+    A, B = A[:size, :size], B[:size]
+    K = discrete_riccati(A, B, *frequency_weights(M, 12.0, damping, integral, period)).K
+    s = np.roots(np.polymul([1.0, 24.0 * damping, 144.0], [1.0, 12.0 * integral] if integral else [1.0]))
+    wanted = np.poly(np.repeat(np.exp(s * period), 2)).real
+    np.testing.assert_allclose(np.poly(A - B @ K), wanted, atol=1e-9)
 
 
 def test_an_unknown_payload_lets_vibrations_grow_unless_the_stiffness_is_symmetric() -> None:

@@ -16,7 +16,8 @@ from chasles.cli.options import BrowserOption, JsonOption
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
 from chasles.engine import get_threads
 from chasles.errors import ArgumentError, writing
-from chasles.studies.results import Spread, StudyResults, Summary
+from chasles.studies.results import StudyResults
+from chasles.studies.summaries import Spread, Summary
 
 
 def study(

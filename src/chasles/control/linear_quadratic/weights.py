@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
+from chasles.control.sampled_poles import error_poles, held_weights
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 
@@ -76,7 +77,13 @@ def bryson_weights(
     return Weights(np.diag(np.concatenate([position, velocity]) ** -2.0), np.diag(tau**-2.0))
 
 
-def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float = 1.0, integral: float = 0.0) -> Weights:
+def frequency_weights(
+    mass_matrix: ArrayLike,
+    frequency: float,
+    damping: float = 1.0,
+    integral: float = 0.0,
+    period: float | None = None,
+) -> Weights:
     """Weights under which the regulator of a mass matrix is a spring and a damper: stiffness ω² M, damping 2 ζ ω M.
 
     The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows. Springs
@@ -96,6 +103,10 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
         κ: with integrals of the deviations as states behind positions and velocities, the regulator has a third pole at
         -κ ω beside those of ω and ζ. Its gains are then κ ω³ M of the integral, (1 + 2 ζ κ) ω² M and (2 ζ + κ) ω M.
         Default 0: no integrals.
+    period
+        h, s: weights of regulators whose torques are held between samples, such as `TimeVaryingRegulator`. The poles of
+        their sampled loop are then exp(s h) for each pole s above, where the weights of continuous time, the default,
+        give slower ones. See `chasles.control.sampled_poles.held_weights`.
 
     Returns
     -------
@@ -119,15 +130,26 @@ def frequency_weights(mass_matrix: ArrayLike, frequency: float, damping: float =
     >>> A, B = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.0], [0.5], [0.0]])
     >>> continuous_riccati(A, B, Q, R).K.round(6)  # (s + 10)³ = s³ + 30 s² + 300 s + 1000
     array([[ 600.,   60., 2000.]])
+
+    The poles of the sampled regulator at 20 Hz are exp(-10 / 20), twice:
+
+    >>> from chasles.control.linear_quadratic import discrete_riccati
+    >>> A, B = np.array([[1.0, 0.05], [0.0, 1.0]]), np.array([[0.05**2 / 4.0], [0.05 / 2.0]])
+    >>> K = discrete_riccati(A, B, *frequency_weights([[2.0]], 10.0, period=0.05)).K
+    >>> np.poly(A - B @ K).round(9), np.poly(2 * [np.exp(-0.5)]).round(9)
+    (array([ 1.        , -1.21306132,  0.36787944]), array([ 1.        , -1.21306132,  0.36787944]))
     """
     M = weight_matrix(mass_matrix, len(np.atleast_1d(mass_matrix)), "mass_matrix", definite=True)
     omega, zeta = real(frequency, "frequency", above=0.0), real(damping, "damping", above=0.0)
     if zeta < _LEAST_DAMPING:
         raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
     kappa = real(integral, "integral", at_least=0.0)
-    spread = max(0.0, 4.0 * zeta**2 - 2.0)
-    terms = [(1.0 + spread * kappa**2) * omega**4, (spread + kappa**2) * omega**2]
-    terms += [kappa**2 * omega**6] if kappa else []
+    if period is not None:
+        terms = held_weights(error_poles(omega, zeta, kappa), real(period, "period", above=0.0)).tolist()
+    else:
+        spread = max(0.0, 4.0 * zeta**2 - 2.0)
+        terms = [(1.0 + spread * kappa**2) * omega**4, (spread + kappa**2) * omega**2]
+        terms += [kappa**2 * omega**6] if kappa else []
     Q = np.asarray(np.kron(np.diag(terms), M), dtype=np.float64) / (2.0 * zeta * omega)
     R = np.linalg.solve(2.0 * zeta * omega * M, np.eye(len(M)))
     return Weights(Q, 0.5 * (R + R.T))

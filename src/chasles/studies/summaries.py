@@ -1,0 +1,141 @@
+"""What a study's runs come to: quantiles, shares and curves of each controller on each robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.studies.gains import Attained
+from chasles.studies.statistics import Interval
+
+Floats = NDArray[np.float64]
+
+#: Quantiles of a measure that summaries show: low, middle, high.
+QUANTILES = (0.05, 0.5, 0.95)
+#: Those that curves show: within their band lies half of the runs.
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Results of a study in words.
+
+    Attributes
+    ----------
+    overall
+        Over all robots.
+    robots
+        On each robot, by its title.
+    """
+
+    overall: str
+    robots: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 % unless others are asked for.
+
+    Lost runs count as infinite.
+    """
+
+    low: float
+    median: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats, quantiles: tuple[float, float, float] = QUANTILES) -> Self:
+        """Return the quantiles of the values of some runs, NaN for none."""
+        if not len(values):
+            return cls(np.nan, np.nan, np.nan)
+        return cls(*(float(q) for q in np.quantile(values, quantiles, method="higher")))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One controller on one robot.
+
+    Attributes
+    ----------
+    robot, controller
+        Titles.
+    runs
+        Number of runs.
+    lost
+        Share of lost runs.
+    rms_error, peak_error, final_error
+        Errors of the joints, rad (m for a robot that only slides).
+    rms_tool_error, peak_tool_error
+        m.
+    effort
+        RMS of the torques, relative to the planned motion's.
+    torque_rate
+        RMS of the rate of the torques, relative to the planned motion's.
+    work
+        Integral of the absolute power, J.
+    """
+
+    robot: str
+    controller: str
+    runs: int
+    lost: float
+    rms_error: Spread
+    peak_error: Spread
+    final_error: Spread
+    rms_tool_error: Spread
+    peak_tool_error: Spread
+    effort: Spread
+    torque_rate: Spread
+    work: Spread
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One controller on one robot at one sample rate and delay.
+
+    Attributes
+    ----------
+    rate
+        Sample rate, Hz.
+    delay
+        Delay, in sample periods.
+    runs
+        Number of runs.
+    lost
+        Share of lost runs with its interval.
+    rms_error
+        Median of the RMS joint error with its interval, rad (m); lost runs count as infinite.
+    poles
+        Poles that the controller was designed for; None where it has no rule for them.
+    """
+
+    rate: float
+    delay: float
+    runs: int
+    lost: Interval
+    rms_error: Interval
+    poles: Attained | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure against a factor: `Spread` in each of some classes of runs.
+
+    Attributes
+    ----------
+    x
+        Middle of each class (its median), shape (k,).
+    low, median, high
+        Quartiles of the measure, shape (k,); infinite where that many runs were lost.
+    lost
+        Share of lost runs, shape (k,).
+    """
+
+    x: Floats
+    low: Floats
+    median: Floats
+    high: Floats
+    lost: Floats
