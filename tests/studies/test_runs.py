@@ -173,15 +173,6 @@ def test_every_kind_is_made_with_gains_of_its_rule_or_asks_for_them(kind: str) -
     arm = ch.load("planar2r")
     motion = ch.PointToPoint([0.0, 0.8], [0.6, 0.4], 0.3)
     needed = {
-        "model-reference-adaptive": {"frequency": 20.0, "adaptation": 1.0},
-        "natural-adaptive": {
-            "rate": 20.0,
-            "damping": (20.0, 5.0),
-            "adaptation": 0.1,
-            "bodies": "link2",
-            "initial": (5.0, -0.625, 0.0, 0.0, 0.01, 0.0, 0.0, 0.11, 0.0, 0.11),
-        },
-        "sliding-mode": {"rate": 20.0, "reaching": 20.0, "layer": 0.1},
         "operational-space": {"components": ("x", "y")},
         "resolved-acceleration": {"components": ("x", "y")},
         "impedance": {"stiffness": 500.0, "damping": 60.0, "components": ("x", "y")},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,11 @@ from chasles.arguments import choice, truth
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.integral_action import next_integral, saturated
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class ComputedTorque(RobotController):
@@ -79,6 +80,43 @@ class ComputedTorque(RobotController):
         self.friction = choice(friction, "velocity for the compensation of friction", ("reference", "measured"))
         if feedforward:
             self.name = "computed torque, feed-forward"
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        integral: float = 0.0,
+        **further: Any,
+    ) -> Self:
+        """Return the law for a motion and a sample period: its sampled loop has the designed poles.
+
+        Parameters
+        ----------
+        robot, motion, period
+            Controller's model of the robot, planned motion, and sample period, s.
+        frequency, damping
+            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio.
+        integral
+            Third pole as a share of the frequency; 0 for no integral action.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.ComputedTorque.tuned(arm, motion, period=0.01, integral=1.0)
+        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.01)
+        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.02)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping, integral=integral)
+        return cls(robot, **(design.gains(design.attainable)._asdict() | further))
 
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float

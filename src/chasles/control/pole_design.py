@@ -91,6 +91,13 @@ class PoleDesign:
         inertia: Floats = np.diagonal(self.mass_matrices, axis1=-2, axis2=-1).mean(axis=0)
         return inertia
 
+    @cached_property
+    def peak_torque(self) -> Floats:
+        """Largest torque of each joint in the planned motion, shape (n,); its inertia for a joint that takes none."""
+        planned = self.motion(self.times)
+        peak = np.abs(self.model.inverse_dynamics(planned.q, planned.qd, planned.qdd)).max(axis=0)
+        return np.where(peak > 0.0, peak, self.inertia)
+
     @property
     def attainable(self) -> float:
         """Natural frequency, rad/s, lowered as far as the sample period asks for."""

@@ -39,6 +39,8 @@ FURTHER = {
     "lee-chung": ("reaching",),
     "slotine-li": ("learning",),
     "composite-adaptive": ("learning",),
+    "model-reference-adaptive": ("learning",),
+    "natural-adaptive": ("learning",),
 }
 _NOT_SETTINGS = ("robot", "period", "delay", "supports")
 
@@ -82,9 +84,9 @@ _KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
     "lee-chung": ("LeeChung", gains.perturbation_weights),
     "slotine-li": ("SlotineLi", gains.adaptation),
     "composite-adaptive": ("CompositeAdaptive", gains.composite_adaptation),
-    "model-reference-adaptive": ("ModelReferenceAdaptive", None),
-    "natural-adaptive": ("NaturalAdaptive", None),
-    "sliding-mode": ("SlidingMode", None),
+    "model-reference-adaptive": ("ModelReferenceAdaptive", gains.model_reference),
+    "natural-adaptive": ("NaturalAdaptive", gains.natural_adaptation),
+    "sliding-mode": ("SlidingMode", gains.sliding),
     "operational-space": ("OperationalSpace", gains.frame_error_equation),
     "resolved-acceleration": ("ResolvedAcceleration", gains.frame_error_equation),
     "impedance": ("Impedance", None),

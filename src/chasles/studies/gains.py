@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from chasles.control import PoleDesign
-from chasles.control.adaptive import adaptation_gains, perturbation_gains
+from chasles.control.adaptive import (
+    adaptation_gains,
+    model_reference_gains,
+    natural_gains,
+    perturbation_gains,
+)
 from chasles.control.floating_base import has_motors
-from chasles.control.linear_quadratic import frequency_weights
+from chasles.control.linear_quadratic import filtered_regulator_gains, regulator_gains
+from chasles.control.robust import sliding_gains
 from chasles.studies.sampled_loops import (
     filtered,
     observed,
@@ -58,10 +62,11 @@ class Attained(NamedTuple):
     integral
         Third pole, rad/s; 0 without integral action.
     stiffness
-        Held torque per unit of error and inertia, 1/s²: the same for laws with the same poles. NaN for adaptive laws.
+        Held torque per unit of error and inertia, 1/s²: the same for laws with the same poles. NaN for laws that are
+        not linear.
     sampled
         Poles of the sampled loop on a unit mass, hold and delay included, 1/s, slowest first: log(z)/h for each
-        eigenvalue z. Without delay those above, and those of an observer or filter. Empty for adaptive laws.
+        eigenvalue z. Without delay those above, and those of an observer or filter. Empty for laws that are not linear.
     """
 
     wanted: float
@@ -113,14 +118,14 @@ def attained(rule: Rule, design: LawDesign, delay: float = 0.0, given: Mapping[s
     """
     alone = rule in _OF_SINGLE_JOINTS
     frequency = design.attainable_alone if alone else design.attainable
-    gains, learns = design.gains(frequency), rule in _WITHOUT_STIFFNESS
+    gains, is_nonlinear = design.gains(frequency), rule in _NOT_LINEAR
     return Attained(
         design.frequency,
         frequency,
         design.damping,
         design.integral * frequency,
-        math.nan if learns else gains.kp + design.period * gains.ki,
-        () if learns else _sampled(rule, design, frequency, delay, given or {}),
+        math.nan if is_nonlinear else gains.kp + design.period * gains.ki,
+        () if is_nonlinear else _sampled(rule, design, frequency, delay, given or {}),
     )
 
 
@@ -172,11 +177,8 @@ def double_pole(design: LawDesign) -> dict[str, Any]:
 
 
 def quadratic_weights(design: LawDesign) -> dict[str, Any]:
-    """Weights under which the regulator of the mean mass matrix has the designed poles."""
-    mean = design.mass_matrices.mean(axis=0)
-    damping = max(design.damping, 0.5**0.5)
-    Q, R = frequency_weights(mean, design.attainable, damping, design.integral, design.period)
-    return {"Q": Q, "R": R}
+    """Weights of `chasles.control.TimeVaryingRegulator.tuned`: the regulator of the mean mass matrix has the poles."""
+    return regulator_gains(design)
 
 
 def quadratic_weights_at_each_sample(design: LawDesign) -> dict[str, Any]:
@@ -191,10 +193,8 @@ def quadratic_weights_midway(design: LawDesign) -> dict[str, Any]:
 
 
 def quadratic_weights_and_noise(design: LawDesign) -> dict[str, Any]:
-    """The same weights; unknown torques of a share of each joint's peak torque in the planned motion."""
-    planned = design.motion(design.times)
-    peak = np.abs(design.model.inverse_dynamics(planned.q, planned.qd, planned.qdd)).max(axis=0)
-    return quadratic_weights(design) | {"torque_error": design.disturbance * np.where(peak > 0.0, peak, design.inertia)}
+    """Weights and noise of `chasles.control.linear_quadratic.LinearQuadraticGaussian.tuned`."""
+    return filtered_regulator_gains(design, design.disturbance)
 
 
 def observed_error_equation(design: LawDesign) -> dict[str, Any]:
@@ -218,7 +218,29 @@ def composite_adaptation(design: LawDesign) -> dict[str, Any]:
     return adaptation(design) | {"bandwidth": design.attainable}
 
 
+def model_reference(design: LawDesign) -> dict[str, Any]:
+    """Gains of `chasles.control.ModelReferenceAdaptive.tuned`."""
+    return model_reference_gains(design, design.learning)
+
+
+def natural_adaptation(design: LawDesign) -> dict[str, Any]:
+    """Gains of `chasles.control.NaturalAdaptive.tuned`: the last link is unknown."""
+    return natural_gains(design, design.learning)
+
+
+def sliding(design: LawDesign) -> dict[str, Any]:
+    """Gains of `chasles.control.SlidingMode.tuned`."""
+    return sliding_gains(design)
+
+
 #: Rules that treat each joint as if the others were locked, which leaves less room to the frequency.
-_OF_SINGLE_JOINTS = (stiffness, stiffness_with_integral)
-#: Rules of laws whose poles depend on what they learn.
-_WITHOUT_STIFFNESS = (adaptation, composite_adaptation, perturbation_weights)
+_OF_SINGLE_JOINTS = (stiffness, stiffness_with_integral, model_reference)
+#: Rules of laws whose poles depend on what they learn, or on the size of the error.
+_NOT_LINEAR = (
+    adaptation,
+    composite_adaptation,
+    perturbation_weights,
+    model_reference,
+    natural_adaptation,
+    sliding,
+)

@@ -6,7 +6,12 @@ from chasles.control.adaptive.model_reference import ModelReferenceAdaptive
 from chasles.control.adaptive.natural import NaturalAdaptive
 from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
 from chasles.control.adaptive.slotine_li import SlotineLi
-from chasles.control.adaptive.tuning import adaptation_gains, perturbation_gains
+from chasles.control.adaptive.tuning import (
+    adaptation_gains,
+    model_reference_gains,
+    natural_gains,
+    perturbation_gains,
+)
 
 __all__ = [
     "CompositeAdaptive",
@@ -15,6 +20,8 @@ __all__ = [
     "NaturalAdaptive",
     "SlotineLi",
     "adaptation_gains",
+    "model_reference_gains",
+    "natural_gains",
     "perturbation_gains",
     "recursive_least_squares",
 ]

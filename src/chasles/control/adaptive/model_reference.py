@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import real, reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
+from chasles.control.pole_design import PoleDesign
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
 """Signals whose sum, each times its own gain, is a joint's torque: 1, e, e', q_ref, qd_ref and qdd_ref."""
@@ -90,6 +92,46 @@ class ModelReferenceAdaptive(ContinuousLaw):
             own[gain] = own[gain] * has_motors(robot)
         self._zero = Motion(robot.neutral, np.zeros(n), np.zeros(n))
         super().__init__(robot, own, own["initial"].reshape(-1))
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        learning: float = 1.0,
+        **further: Any,
+    ) -> Self:
+        """Return the law with gains for a motion and a sample period.
+
+        First gains and speed of adaptation follow from a model by `chasles.control.adaptive.model_reference_gains`;
+        the law itself then runs without one.
+
+        Parameters
+        ----------
+        robot, motion, period, frequency, damping, learning
+            As for `SlotineLi.tuned`; the frequency is that of the reference model.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.ModelReferenceAdaptive.tuned(arm, motion, period=0.001)
+        >>> fixed = ch.control.ModelReferenceAdaptive.tuned(arm, motion, period=0.001, adaptation=0.0)
+        >>> loaded = arm.with_payload(5.0)
+        >>> learnt, kept = (
+        ...     abs(ch.simulate(loaded, each, motion, period=0.001)["error"]).max() for each in (law, fixed)
+        ... )
+        >>> bool(learnt < 0.2 * kept)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        return cls(robot, **(model_reference_gains(design, learning) | further))
 
     @property
     def memory_names(self) -> tuple[str, ...]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.tuning import DUALS, natural_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import sliding
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.robot import Robot
-from chasles.trajectories import Motion
-
-_UNITS = np.array([pseudo_inertia_from_inertial_parameters.formula(unit) for unit in np.eye(10)])
-_DUALS = np.linalg.solve(np.einsum("kij,lij->kl", _UNITS, _UNITS), _UNITS.reshape(10, 16))
-"""Symmetric matrices L_k with tr(L_k J) the k-th inertial parameter of the body of pseudo-inertia J, as rows."""
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class NaturalAdaptive(ContinuousLaw):
@@ -85,6 +83,45 @@ class NaturalAdaptive(ContinuousLaw):
         own = gains(robot.n, rate=rate, damping=damping) | gains(len(named), adaptation=adaptation)
         super().__init__(robot, own, start)
 
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        learning: float = 1.0,
+        bodies: str | Sequence[str] | None = None,
+        payload: float | None = None,
+        **further: Any,
+    ) -> Self:
+        """Return the law with gains for a motion and a sample period, by `chasles.control.adaptive.natural_gains`.
+
+        Parameters
+        ----------
+        robot, motion, period, frequency, damping, learning
+            As for `SlotineLi.tuned`.
+        bodies
+            Unknown bodies, as for the class; default the link at the tool, which carries the payload.
+        payload
+            Largest mass expected at the tool, kg; default a fifth of the robot's moved mass.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.NaturalAdaptive.tuned(arm, motion, period=0.001)
+        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
+        >>> bool(abs(run["error"]).max() < 0.06)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        return cls(robot, **(natural_gains(design, learning, bodies, payload) | further))
+
     @property
     def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: the unknown parameters."""
@@ -130,7 +167,7 @@ class NaturalAdaptive(ContinuousLaw):
         return [
             (
                 pseudo_inertia_from_inertial_parameters.formula(estimate[10 * k : 10 * k + 10]),
-                (forces[10 * k : 10 * k + 10] @ _DUALS).reshape(4, 4),
+                (forces[10 * k : 10 * k + 10] @ DUALS).reshape(4, 4),
                 gain,
             )
             for k, gain in enumerate(parameters["adaptation"])

@@ -20,6 +20,7 @@ from chasles.control.linear_quadratic.regulator import LinearQuadraticRegulator
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.riccati_flow import differential_riccati
 from chasles.control.linear_quadratic.time_varying import TimeVaryingRegulator
+from chasles.control.linear_quadratic.tuning import filtered_regulator_gains, regulator_gains
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, frequency_weights
 
 __all__ = [
@@ -41,8 +42,10 @@ __all__ = [
     "discrete_riccati",
     "discretize",
     "encoders",
+    "filtered_regulator_gains",
     "frequency_weights",
     "kalman_gains",
     "linear_model",
+    "regulator_gains",
     "stationary_kalman_gains",
 ]

@@ -2,5 +2,6 @@
 
 from chasles.control.robust.disturbance_observer import DisturbanceObserver
 from chasles.control.robust.sliding_mode import SlidingMode
+from chasles.control.robust.tuning import sliding_gains
 
-__all__ = ["DisturbanceObserver", "SlidingMode"]
+__all__ = ["DisturbanceObserver", "SlidingMode", "sliding_gains"]

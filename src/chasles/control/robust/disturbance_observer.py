@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, as_controller
 from chasles.control.floating_base import has_motors
 from chasles.control.integral_action import saturated
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record, exp, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
+from chasles.trajectories import JointTrajectory
 from chasles.trajectories.motion import Motion, PoseMotion
 
 
@@ -94,6 +97,45 @@ class DisturbanceObserver(RobotController):
     def schedule(self, times: NDArray[np.float64], motion: Motion | PoseMotion) -> Any:
         """Schedule of the inner law."""
         return self.inner.schedule(times, motion)
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        observer: float = 1.0,
+        **further: Any,
+    ) -> Self:
+        """Return computed torque with an observer: the sampled loop has two poles as designed, and the observer's.
+
+        Parameters
+        ----------
+        robot, motion, period
+            Controller's model of the robot, planned motion, and sample period, s.
+        frequency, damping
+            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio of the error.
+        observer
+            Bandwidth of the observer as a multiple of the frequency.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.DisturbanceObserver.tuned(arm, motion, period=0.001, observer=2.0)
+        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.001)
+        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.01)
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        gains = design.gains(design.attainable)
+        inner = ComputedTorque(robot, kp=gains.kp, kd=gains.kd)
+        return cls(inner, **({"bandwidth": observer * design.attainable} | further))
 
     def period_warning(self, period: float) -> str | None:
         """Warning of the inner law."""

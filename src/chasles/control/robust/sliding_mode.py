@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
+from chasles.control.robust.tuning import sliding_gains
 from chasles.control.sliding_variable import sliding
 from chasles.engine import absolute, clip
 from chasles.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 
 class SlidingMode(RobotController):
@@ -77,6 +79,49 @@ class SlidingMode(RobotController):
         own["layer"] = reals(layer, "layer", (robot.n,), broadcast=True, above=0.0)
         own |= gains(len(self.unknowns), uncertainty=uncertainty) | gains(robot.n, disturbance=disturbance)
         super().__init__(robot, own)
+
+    @classmethod
+    def tuned(
+        cls,
+        robot: Robot,
+        motion: JointTrajectory,
+        period: float,
+        *,
+        frequency: float = 20.0,
+        damping: float = 1.0,
+        uncertainty: float = 0.2,
+        disturbance: float = 1.0,
+        uncertain: str | Sequence[str] = "base",
+        **further: Any,
+    ) -> Self:
+        """Return the law for a motion and a sample period: the layer is as narrow as held torques allow.
+
+        Source of the gains: `chasles.control.robust.sliding_gains`.
+
+        Parameters
+        ----------
+        robot, motion, period, frequency, damping
+            As for `SlotineLi.tuned`.
+        uncertainty
+            Relative error of the uncertain parameters.
+        disturbance
+            Bound of the torques that the model lacks, as a share of each joint's peak torque in the planned motion.
+        uncertain
+            Uncertain parameters, as for the class.
+        further
+            Other parameters of the class, which replace those of the rule.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+        >>> law = ch.control.SlidingMode.tuned(arm, motion, period=0.001)
+        >>> run = ch.simulate(arm.with_friction(coulomb=5.0), law, motion, period=0.001)
+        >>> bool((abs(run["error"]).isel(time=-1) < law.parameters["layer"] / law.parameters["rate"]).all())
+        True
+        """
+        design = PoleDesign(robot, motion, period, frequency, damping)
+        return cls(robot, **(sliding_gains(design, uncertainty, disturbance, uncertain) | further))
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

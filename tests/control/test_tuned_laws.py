@@ -1,0 +1,72 @@
+"""Laws with gains for a motion and a sample period."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode
+from chasles.errors import ArgumentError
+
+PERIOD = 1 / 250
+
+
+@pytest.fixture(scope="module")
+def arm() -> ch.Robot:
+    return ch.load("planar2r")
+
+
+@pytest.fixture(scope="module")
+def motion() -> ch.PointToPoint:
+    return ch.PointToPoint([-1.5, 0.0], [0.5, 1.0], 1.0)
+
+
+def errors(arm: ch.Robot, law: Any, motion: ch.PointToPoint) -> np.ndarray:
+    """Return RMS errors without payload and with 2.5 kg, a fifth of the moved mass."""
+    run = ch.simulate(arm, law, motion, period=PERIOD, vary={"payload.mass": [0.0, 2.5]}, progress=False)
+    return np.sqrt((run["error"].values ** 2).mean(axis=(1, 2)))
+
+
+def test_laws_that_learn_err_less_under_an_unknown_payload(arm: ch.Robot, motion: ch.PointToPoint) -> None:
+    fixed = errors(arm, ComputedTorque.tuned(arm, motion, PERIOD), motion)
+    for kind in (NaturalAdaptive, ModelReferenceAdaptive):
+        learnt = errors(arm, kind.tuned(arm, motion, PERIOD), motion)
+        assert learnt[1] < 0.35 * fixed[1], kind
+        assert learnt[0] < 0.1 * fixed[1], kind
+
+
+def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot, motion: ch.PointToPoint) -> None:
+    """One joint alone, a rod without gravity: a q̈ with a its inertia, kp = a ω² for short periods, and nothing else."""
+    rod = ch.Robot.from_dh([{"a": 0.5, "mass": 2.0, "inertia": [0.0, 0.1, 0.1]}], gravity=(0.0, 0.0, 0.0))
+    inertia = rod.mass_matrix([0.0]).item()
+    law = ModelReferenceAdaptive.tuned(rod, ch.PointToPoint([0.0], [1.0], 1.0), 1e-6, frequency=10.0)
+    expected = [0.0, inertia * 100.0, inertia * 20.0, 0.0, 0.0, inertia]
+    np.testing.assert_allclose(law.parameters["initial"][:, 0], expected, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(law.parameters["error_weights"].ravel(), [10.0, 1.0])
+
+
+def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.PointToPoint) -> None:
+    """The slope k / layer is at most ω J, and errors under a torque within the bound end within layer / rate."""
+    law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty=0.0, disturbance=0.5)
+    inertia = ch.control.PoleDesign(arm, motion, PERIOD).inertia
+    k = law.parameters["disturbance"] + law.parameters["reaching"]
+    frequency = ch.control.PoleDesign(arm, motion, PERIOD).attainable_alone
+    np.testing.assert_allclose(k / law.parameters["layer"], frequency * inertia)
+    rubbing = arm.with_friction(coulomb=0.9 * law.parameters["disturbance"])
+    end = ch.simulate(rubbing, law, motion, period=PERIOD, progress=False)["error"].isel(time=-1)
+    assert (np.abs(end.values) < law.parameters["layer"] / law.parameters["rate"]).all()
+
+
+def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(
+    arm: ch.Robot, motion: ch.PointToPoint
+) -> None:
+    law = NaturalAdaptive.tuned(arm, motion, PERIOD, adaptation=0.5)
+    assert law.parameters["adaptation"].tolist() == [0.5]
+    assert law.parameter_names[0] == "link2.m"
+    assert ComputedTorque.tuned(arm, motion, 0.1).parameters["kp"][0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
+    for wrong in ({"payload": -1.0}, {"frequency": 0.0}, {"bodies": "elbow"}):
+        with pytest.raises((ArgumentError, ch.errors.UnknownNameError)):
+            NaturalAdaptive.tuned(arm, motion, PERIOD, **wrong)
