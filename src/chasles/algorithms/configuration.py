@@ -8,11 +8,13 @@ joint just changes by its displacement.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from chasles.algorithms.joint_motion import rotation_from_any_quaternion
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector, rotation_vector_from_quaternion
@@ -210,7 +212,7 @@ def transport_of_displacement(tree: Tree, qd: Array) -> Array:
     return A
 
 
-def _plain(tree: Tree, q: Array, of_joint: Any) -> list[Any]:
+def _plain(tree: Tree, q: Array, of_joint: Callable[[int, int], Real]) -> list[Any]:
     """Numbers for q, those of joints with coordinates by a function of where position and velocity stand."""
     result: list[Any] = [0.0] * tree.nq
     for body in tree.bodies:

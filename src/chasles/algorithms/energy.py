@@ -21,13 +21,14 @@ from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, 
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
 from chasles.comparable import comparable
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
 
-def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
+def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Real:
     """Return the kinetic energy of the links and of the motors' rotors: qdᵀ M(q) qd / 2, armature included.
 
     Parameters
@@ -57,7 +58,7 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
     5.625
     """
     rates = joint_rates(tree, qd)
-    energy: Any = 0.0
+    energy: Real = 0.0
     velocities = body_velocities(tree, poses_in_parent(tree, joint_positions(tree, q)), rates)
     for body, velocity, rate in zip(tree.bodies, velocities, rates, strict=True):
         omega, v = velocity.angular, velocity.linear
@@ -67,7 +68,7 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
     return energy
 
 
-def potential_energy(tree: Tree, q: Array) -> Any:
+def potential_energy(tree: Tree, q: Array) -> Real:
     """Return the potential energy of the moving links' weight, zero at the height of the world's origin.
 
     Parameters
@@ -101,15 +102,15 @@ def potential_energy(tree: Tree, q: Array) -> Any:
 class PowerBalance(NamedTuple):
     """Powers in W: motors + environment = kinetic + potential + friction."""
 
-    motors: Any
+    motors: Real
     """Work of the torques per time."""
-    environment: Any
+    environment: Real
     """Work of the wrenches per time."""
-    kinetic: Any
+    kinetic: Real
     """Rate of change of the kinetic energy of bodies and rotors."""
-    potential: Any
+    potential: Real
     """Rate of change of the potential energy."""
-    friction: Any
+    friction: Real
     """Power that friction turns into heat; never negative."""
 
 
@@ -171,10 +172,10 @@ def powers_of_motion(
     velocities = body_velocities(tree, poses, rates)
     accelerations = body_accelerations(tree, poses, rates, rates_of_change, np.zeros(3))
     external = wrenches_on_bodies(tree, wrenches)
-    environment: Any = 0.0
-    kinetic: Any = 0.0
-    potential: Any = 0.0
-    friction: Any = 0.0
+    environment: Real = 0.0
+    kinetic: Real = 0.0
+    potential: Real = 0.0
+    friction: Real = 0.0
     for i, (body, (R, _)) in enumerate(zip(tree.bodies, body_poses(tree, q), strict=True)):
         environment = environment + external[i].power(velocities[i])
         kinetic = kinetic + inertial_wrench(mass_moments(body), accelerations[i]).power(velocities[i])

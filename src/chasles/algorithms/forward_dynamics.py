@@ -29,6 +29,7 @@ from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, m
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench, is_number_zero
 from chasles.engine.linear_solve import inverse, solve
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, cross, skew
 
@@ -352,7 +353,7 @@ def added(a: ArticulatedInertia, b: ArticulatedInertia) -> ArticulatedInertia:
 
 
 def inertia_beyond_joint(
-    body: Body, inertia: ArticulatedInertia, needed: Wrench, reciprocal: Any
+    body: Body, inertia: ArticulatedInertia, needed: Wrench, reciprocal: Real
 ) -> ArticulatedInertia:
     """Inertia that the parent feels through a joint, which yields along its screw S.
 
@@ -373,7 +374,7 @@ def inertia_beyond_joint(
     return ArticulatedInertia(angular, coupling, linear)
 
 
-def seen_from_parent(body: Body, position: Any, inertia: ArticulatedInertia) -> ArticulatedInertia:
+def seen_from_parent(body: Body, position: Real, inertia: ArticulatedInertia) -> ArticulatedInertia:
     """The inertia about the parent's origin in the parent's axes."""
     (R, angle), shift = turn_in_parent(body, position), skew(origin_in_parent(body, position))
     angular, turned, linear = (R @ turned_matrix(angle, block) @ R.T for block in inertia)

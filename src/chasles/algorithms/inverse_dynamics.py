@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from chasles.algorithms.joint_motion import (
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.spatial import is_number_zero
 from chasles.engine import sign, tanh
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     return vector_of_coordinates(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
 
 
-def joint_friction(body: Body, rate: Any) -> Any:
+def joint_friction(body: Body, rate: Real) -> Real:
     """Friction torque that opposes one joint's rate: viscous + Coulomb.
 
     The Coulomb part is coulomb * sign(rate), or coulomb * tanh(rate / coulomb_velocity) where that velocity is not the
@@ -198,7 +199,7 @@ def joint_friction(body: Body, rate: Any) -> Any:
     return body.viscous_friction * rate + body.coulomb_friction * coulomb_direction(body, rate)
 
 
-def coulomb_direction(body: Body, rate: Any) -> Any:
+def coulomb_direction(body: Body, rate: Real) -> Real:
     """Torque of a Coulomb friction of 1 N·m: sign(rate), or tanh(rate / coulomb_velocity).
 
     Examples
@@ -210,7 +211,7 @@ def coulomb_direction(body: Body, rate: Any) -> Any:
     return sign(rate) if is_number_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
 
 
-def joint_friction_derivative(body: Body, rate: Any) -> Any:
+def joint_friction_derivative(body: Body, rate: Real) -> Real:
     """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
 
     Examples

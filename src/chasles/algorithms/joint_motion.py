@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from chasles.algorithms.spatial import Twist, Wrench
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, rotation_z
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def joint_positions(tree: Tree, q: Array) -> list[Any]:
     return [_position(body, q) for body in tree.bodies]
 
 
-def _position(body: Body, q: Array) -> Any:
+def _position(body: Body, q: Array) -> Real:
     if body.placed == "coordinate":
         return body.ratio * q[body.position] + body.offset
     if body.placed == "nothing":
@@ -70,21 +71,21 @@ def joint_rates(tree: Tree, qd: Array) -> list[Any]:
     return [body.ratio * qd[body.coordinate] for body in tree.bodies]
 
 
-def turn_in_parent(body: Body, position: Any) -> tuple[Array, Any]:
+def turn_in_parent(body: Body, position: Real) -> tuple[Array, Any]:
     """R (3, 3) and an angle about z: R_parent_body is R @ Rz(angle) at a joint position."""
     if isinstance(position, tuple):
         return body.R_parent_body @ position[0], 0.0
     return body.R_parent_body, body.angular * position
 
 
-def rotation_in_parent(body: Body, position: Any) -> Array:
+def rotation_in_parent(body: Body, position: Real) -> Array:
     """R_parent_body (3, 3) at a joint position."""
     R, angle = turn_in_parent(body, position)
     R_parent_body: Array = R @ rotation_z(angle)
     return R_parent_body
 
 
-def origin_in_parent(body: Body, position: Any) -> Array:
+def origin_in_parent(body: Body, position: Real) -> Array:
     """p_parent_body (3,), metres, at a joint position."""
     if isinstance(position, tuple):
         p_parent_body: Array = body.p_parent_body + body.R_parent_body @ position[1]
@@ -106,7 +107,7 @@ def screw(body: Body) -> Twist:
     return Twist(body.angular * Z_AXIS, body.pitch * Z_AXIS)
 
 
-def along_joint(body: Body, wrench: Wrench) -> Any:
+def along_joint(body: Body, wrench: Wrench) -> Real:
     """Joint torque (N·m, or N) of a wrench about the body's origin: its power per unit joint rate."""
     return body.angular * wrench.moment[2] + body.pitch * wrench.force[2]
 

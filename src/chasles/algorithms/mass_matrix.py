@@ -39,6 +39,7 @@ from chasles.algorithms.mass_moments import (
 )
 from chasles.algorithms.spatial import Twist, Wrench
 from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
@@ -206,7 +207,7 @@ def momentum_moments(masses: MassMoments, velocity: Twist) -> MomentumMoments:
     )
 
 
-def momentum_seen_from_parent(body: Body, position: Any, moments: MomentumMoments) -> MomentumMoments:
+def momentum_seen_from_parent(body: Body, position: Real, moments: MomentumMoments) -> MomentumMoments:
     """Moments of momentum about the parent's origin in the parent's axes."""
     (R, angle), p = turn_in_parent(body, position), origin_in_parent(body, position)
     first = R @ turned_vector(angle, moments.first)

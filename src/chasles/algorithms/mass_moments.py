@@ -15,6 +15,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, is_ordinary, origin_in_parent, turn_in_parent
 from chasles.algorithms.spatial import Twist, Wrench
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cosine_sine, cross
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class MassMoments(NamedTuple):
     """Mass (kg), first moment (3,) (kg·m), second moment (3, 3) (kg·m²) about the origin of a frame, in its axes."""
 
-    mass: Any
+    mass: Real
     first: Array
     second: Array
 
@@ -78,7 +79,7 @@ def added(a: MassMoments, b: MassMoments) -> MassMoments:
     return MassMoments(a.mass + b.mass, a.first + b.first, a.second + b.second)
 
 
-def seen_from_parent(body: Body, position: Any, moments: MassMoments) -> MassMoments:
+def seen_from_parent(body: Body, position: Real, moments: MassMoments) -> MassMoments:
     """Moments about the parent's origin in the parent's axes, from those in the body frame."""
     (R, angle), p, mass = turn_in_parent(body, position), origin_in_parent(body, position), moments.mass
     first = R @ turned_vector(angle, moments.first)
@@ -87,13 +88,13 @@ def seen_from_parent(body: Body, position: Any, moments: MassMoments) -> MassMom
     return MassMoments(mass, first + mass * p, second + np.outer(p, middle) + np.outer(middle, p))
 
 
-def turned_vector(angle: Any, a: Array) -> Array:
+def turned_vector(angle: Real, a: Array) -> Array:
     """A vector (3,) turned about z."""
     c, s = cosine_sine(angle)
     return np.array([c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]])
 
 
-def turned_matrix(angle: Any, A: Array) -> Array:
+def turned_matrix(angle: Real, A: Array) -> Array:
     """Rz A Rzᵀ for a turn Rz about z, by way of the two invariants of the xy block."""
     c, s = cosine_sine(angle)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = A

@@ -26,6 +26,7 @@ from chasles.algorithms.joint_motion import (
 from chasles.algorithms.kinematics import placement_of
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments
 from chasles.algorithms.spatial import NO_WRENCH, Wrench, is_number_zero
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def moment_of_acceleration(acceleration: Acceleration, J: Array) -> Array:
     """
     omega, omega_dot, U, _ = acceleration
 
-    def of_diagonal(i: int, j: int, k: int) -> Any:
+    def of_diagonal(i: int, j: int, k: int) -> Real:
         if is_number_zero(J[k, k]):
             return U[k, j] * J[j, j]
         if is_number_zero(J[j, j]):

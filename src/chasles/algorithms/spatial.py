@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
 
@@ -37,11 +38,11 @@ class Wrench:
         """Difference of two wrenches about the same origin."""
         return Wrench(self.moment - other.moment, self.force - other.force)
 
-    def times(self, factor: Any) -> Wrench:
+    def times(self, factor: Real) -> Wrench:
         """The wrench scaled by a number."""
         return Wrench(factor * self.moment, factor * self.force)
 
-    def power(self, twist: Twist) -> Any:
+    def power(self, twist: Twist) -> Real:
         """Power on a twist about the same origin."""
         return self.moment @ twist.angular + self.force @ twist.linear
 

@@ -5,15 +5,17 @@ They get their operators from `chasles.engine.operators`, which fold by the alge
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from chasles.engine.graph import Graph
 from chasles.errors import TraceError
 
-Real = Any  # a number or a Scalar
-Truth = Any  # a truth value or a Condition
+#: A real number of a formula: a float, an array with one for each sample, or a traced Scalar.
+Real: TypeAlias = Any
+#: A truth value of a formula: a bool, an array of them, or a traced Condition.
+Truth: TypeAlias = Any
 
 
 class Traced:

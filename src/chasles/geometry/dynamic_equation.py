@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
+from chasles.engine.scalar import Truth
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -198,7 +199,7 @@ def _units(S: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
+def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> Truth:
     """Whether the difference of the two sides of the equation is of the size of rounding errors."""
     unit, acceleration, action = _units(S), values[..., :6], values[..., 6:]
     difference = np.abs(np.einsum("...ij,...j", S, acceleration) - action)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import cos, sin
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
@@ -48,7 +49,7 @@ def skew(a: Array) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def cosine_sine(angle: Any) -> tuple[Any, Any]:
+def cosine_sine(angle: Real) -> tuple[Any, Any]:
     """Cosine and sine of an angle, exact at multiples of a quarter turn.
 
     The double nearest to pi/2 is not pi/2, so its cosine is 6e-17 instead of 0. Zeros and ones of a robot's geometry
@@ -82,7 +83,7 @@ def cosine_sine(angle: Any) -> tuple[Any, Any]:
     return math.cos(angle), math.sin(angle)
 
 
-def rotation_x(angle: Any) -> NDArray[Any]:
+def rotation_x(angle: Real) -> NDArray[Any]:
     """Rotation about the x axis by `angle` (rad, a number or a traced scalar), shape (3, 3).
 
     Examples
@@ -95,7 +96,7 @@ def rotation_x(angle: Any) -> NDArray[Any]:
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def rotation_y(angle: Any) -> NDArray[Any]:
+def rotation_y(angle: Real) -> NDArray[Any]:
     """Rotation about the y axis by `angle` (rad, a number or a traced scalar), shape (3, 3).
 
     Examples
@@ -108,7 +109,7 @@ def rotation_y(angle: Any) -> NDArray[Any]:
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def rotation_z(angle: Any) -> NDArray[Any]:
+def rotation_z(angle: Real) -> NDArray[Any]:
     """Rotation about the z axis by `angle` (rad, a number or a traced scalar), shape (3, 3).
 
     Examples
@@ -121,7 +122,7 @@ def rotation_z(angle: Any) -> NDArray[Any]:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def rotation_from_roll_pitch_yaw(roll_pitch_yaw: Any) -> NDArray[Any]:
+def rotation_from_roll_pitch_yaw(roll_pitch_yaw: Array) -> NDArray[Any]:
     """Rotation from roll, pitch and yaw about the fixed axes x, y and z, in this order (the convention of URDF).
 
     Parameters

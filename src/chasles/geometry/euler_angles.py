@@ -18,6 +18,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import atan2, generally, sqrt, where
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
@@ -273,5 +274,5 @@ def _other_solution(angles: Array, sequence: str) -> Array:
     return np.array([_half_turn_positive(angle) for angle in turned])
 
 
-def _half_turn_positive(angle: Any) -> Any:
+def _half_turn_positive(angle: Real) -> Real:
     return generally(angle <= -pi, pi, angle)

@@ -16,6 +16,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, maximum, minimum, sqrt, where
+from chasles.engine.scalar import Truth
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -65,7 +66,7 @@ class DynamicData(NamedTuple):
 
     given: Array
     problem: Any
-    physical: Any
+    physical: Truth
 
 
 def examined_data(J: Array, S: Array, W_rate: Array, Phi: Array, unknown: Array) -> DynamicData:
@@ -181,7 +182,7 @@ class HybridSolution(NamedTuple):
     Phi: Array
     rank: Any
     problem: Any
-    physical: Any
+    physical: Truth
 
 
 @batched(J=(4, 4), W_rate=(4, 4), Phi=(4, 4))

@@ -10,12 +10,13 @@ inertia are the elements of the matrix: minus the integral of x y.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
@@ -36,13 +37,13 @@ class MassProperties(NamedTuple):
         About the centre of mass in the axes of the frame, kg·m², shape (..., 3, 3).
     """
 
-    mass: Any
+    mass: Real
     center_of_mass: Array
     rotational_inertia: Array
 
 
 @batched(mass=(), center_of_mass=(3,), rotational_inertia=(3, 3))
-def spatial_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array) -> Array:
+def spatial_inertia(mass: Real, center_of_mass: Array, rotational_inertia: Array) -> Array:
     """Spatial inertia of a body (Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13).
 
     Parameters
@@ -102,7 +103,7 @@ def mass_properties_from_spatial_inertia(inertia: Array) -> MassProperties:
 
 @batched(T_ab=POSE, mass=(), center_of_mass_b=(3,), rotational_inertia_b=(3, 3))
 def transform_mass_properties(
-    T_ab: Array, mass: Any, center_of_mass_b: Array, rotational_inertia_b: Array
+    T_ab: Array, mass: Real, center_of_mass_b: Array, rotational_inertia_b: Array
 ) -> MassProperties:
     """Mass properties in a frame a, from those in a frame b.
 
@@ -164,7 +165,7 @@ def transform_spatial_inertia(T_ab: Array, inertia_b: Array) -> Array:
 
 
 @batched(rotational_inertia=(3, 3), mass=(), offset=(3,))
-def parallel_axes(rotational_inertia: Array, mass: Any, offset: Array) -> Array:
+def parallel_axes(rotational_inertia: Array, mass: Real, offset: Array) -> Array:
     """Rotational inertia about a point, from that about the centre of mass (the Huygens-Steiner theorem).
 
     Parameters
@@ -198,10 +199,10 @@ def parallel_axes(rotational_inertia: Array, mass: Any, offset: Array) -> Array:
     rotational_inertia_2=(3, 3),
 )
 def add_mass_properties(
-    mass_1: Any,
+    mass_1: Real,
     center_of_mass_1: Array,
     rotational_inertia_1: Array,
-    mass_2: Any,
+    mass_2: Real,
     center_of_mass_2: Array,
     rotational_inertia_2: Array,
 ) -> MassProperties:
@@ -235,7 +236,7 @@ def add_mass_properties(
     return MassProperties(mass, center_of_mass_1 + share * between, rotational_inertia)
 
 
-def spatial_inertia_from_moments(mass: Any, first_moment: Array, about_origin: Array) -> Array:
+def spatial_inertia_from_moments(mass: Real, first_moment: Array, about_origin: Array) -> Array:
     """Spatial inertia from the mass, its first moment and the rotational inertia about the origin."""
     coupling = skew(first_moment)
     return np.concatenate(
@@ -248,7 +249,7 @@ def first_moment_of(inertia: Array) -> Array:
     return np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]])
 
 
-def inertia_of_point(mass: Any, offset: Array) -> Array:
+def inertia_of_point(mass: Real, offset: Array) -> Array:
     """Rotational inertia of a mass in one point about another: m (d² 1 - d dᵀ)."""
     x, y, z = offset
     for_unit_mass = [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]]
@@ -256,7 +257,7 @@ def inertia_of_point(mass: Any, offset: Array) -> Array:
     return inertia
 
 
-def reciprocal_of_mass(mass: Any) -> Any:
+def reciprocal_of_mass(mass: Real) -> Real:
     """1 / mass, and 0 for no mass."""
     return where(mass == 0.0, 0.0, 1.0 / where(mass == 0.0, 1.0, mass))
 

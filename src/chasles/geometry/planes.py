@@ -13,6 +13,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, generally, maximum, where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -155,7 +156,7 @@ def plane_through_points(p1: Array, p2: Array, p3: Array, tolerance: float = CAS
 
 
 @batched(p=(3,), plane=(4,))
-def distance_to_plane(p: Array, plane: Array) -> Any:
+def distance_to_plane(p: Array, plane: Array) -> Real:
     """Signed distance of a point from a plane, positive on the side to which the normal points.
 
     Parameters

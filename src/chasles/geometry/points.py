@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from chasles.engine import generally
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -23,7 +22,7 @@ from chasles.geometry.vectors import (
 
 
 @batched(p=(3,), q=(3,))
-def distance_between_points(p: Array, q: Array) -> Any:
+def distance_between_points(p: Array, q: Array) -> Real:
     """Distance of two points, m.
 
     Parameters
@@ -67,7 +66,7 @@ def midpoint(p: Array, q: Array) -> Array:
 
 
 @batched(p=(3,), weight_p=(), q=(3,), weight_q=())
-def weighted_point(p: Array, weight_p: Any, q: Array, weight_q: Any) -> Array:
+def weighted_point(p: Array, weight_p: Real, q: Array, weight_q: Real) -> Array:
     """Point on the line of two points that divides their distance in the ratio of two weights.
 
     Parameters
@@ -93,7 +92,7 @@ def weighted_point(p: Array, weight_p: Any, q: Array, weight_q: Any) -> Array:
 
 
 @batched(p=(3,), vertex=(3,), q=(3,))
-def angle_at_point(p: Array, vertex: Array, q: Array) -> Any:
+def angle_at_point(p: Array, vertex: Array, q: Array) -> Real:
     """Angle in [0, pi] at which two points are seen from a third, rad.
 
     Parameters
@@ -243,7 +242,7 @@ def pose_from_three_points(
     return elementary.pose(rotation_from_three_points(p1, p2, p3, axes, tolerance), p1)
 
 
-def _rotation(v1: Array, v2: Array, axes: str, largest_parallel_sine: Any) -> Array:
+def _rotation(v1: Array, v2: Array, axes: str, largest_parallel_sine: Real) -> Array:
     if axes not in _AXIS_PAIRS:
         raise UnknownNameError("pair of axes", str(axes), _AXIS_PAIRS)
     i, j = ("XYZ".index(letter) for letter in axes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -47,7 +48,7 @@ class PoseMotion(NamedTuple):
 
 
 @batched(T0=POSE, T1=POSE, s=())
-def interpolate_pose(T0: Array, T1: Array, s: Any, path: Path = "screw") -> Array:
+def interpolate_pose(T0: Array, T1: Array, s: Real, path: Path = "screw") -> Array:
     """Pose between two poses.
 
     Parameters
@@ -91,9 +92,9 @@ def interpolate_pose(T0: Array, T1: Array, s: Any, path: Path = "screw") -> Arra
 def interpolate_pose_motion(
     T0: Array,
     T1: Array,
-    s: Any,
-    s_rate: Any,
-    s_acceleration: Any,
+    s: Real,
+    s_rate: Real,
+    s_acceleration: Real,
     path: Path = "screw",
     frame: ReferenceFrame = "body",
 ) -> PoseMotion:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import maximum, sqrt, where
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import boxed
+from chasles.engine.scalar import Real, boxed
 from chasles.engine.symbols import is_symbol, is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import Kind, batched
@@ -54,7 +54,7 @@ def quaternion_multiple(R: Array) -> Array:
     return np.asarray(where(x + y + z > maximum(maximum(x, y), z), of_w, of_vector))
 
 
-def rotation_of_quaternion(q: Any) -> Array:
+def rotation_of_quaternion(q: Array) -> Array:
     """Rotation (3, 3) of a quaternion of any length but zero."""
     w, x, y, z = q
     k = 2.0 / (w * w + x * x + y * y + z * z)
@@ -77,7 +77,7 @@ def nearest_rotation(A: Array) -> Array:
     """Rotation (3, 3) nearest to a matrix (3, 3) in the Frobenius norm; see `chasles.geometry.project_rotation`."""
     if any(map(is_symbol, A.flat)):
         raise ArgumentError("the rotation nearest to a matrix is found step by step: no formula of symbols gives it")
-    largest: Any = 0.0
+    largest: Real = 0.0
     for entry in A.flat:
         largest = maximum(largest, abs(entry))
     is_null = largest <= 0.0
@@ -87,7 +87,7 @@ def nearest_rotation(A: Array) -> Array:
     return rotation_of_quaternion(_eigenvector(K, _largest_eigenvalue(A)))
 
 
-def _largest_eigenvalue(A: Array) -> Any:
+def _largest_eigenvalue(A: Array) -> Real:
     """Largest eigenvalue of K for a matrix of Frobenius norm 1: Newton's method, monotone from an upper bound.
 
     The characteristic polynomial is (λ² - 1)² - 8 λ det A - 4 |adj A|² (Markley, Attitude determination using vector
@@ -111,7 +111,7 @@ def _largest_eigenvalue(A: Array) -> Any:
     return eigenvalue
 
 
-def _eigenvector(K: Array, eigenvalue: Any) -> Array:
+def _eigenvector(K: Array, eigenvalue: Real) -> Array:
     """Eigenvector of the largest eigenvalue by inverse iteration; one of them where there are several.
 
     The eigenvalue may be a little too large, as it is where the gap to the next one is small: Rayleigh's quotient of
@@ -127,7 +127,7 @@ def _eigenvector(K: Array, eigenvalue: Any) -> Array:
     return vector
 
 
-def _start(diagonal: Any) -> Array:
+def _start(diagonal: Array) -> Array:
     """Unit vector of the largest diagonal element, with a little of every other."""
     largest = maximum(maximum(diagonal[0], diagonal[1]), maximum(diagonal[2], diagonal[3]))
     return np.array([where(element >= largest, 1.0, 1e-3 * k) for k, element in enumerate(diagonal, start=1)])
@@ -186,7 +186,7 @@ def project_rotation(A: Array) -> Array:
 
 
 @batched(A=(3, 3))
-def rotation_distance(A: Array) -> Any:
+def rotation_distance(A: Array) -> Real:
     """Distance of a matrix from the nearest rotation: the Frobenius norm of their difference.
 
     Parameters
@@ -238,7 +238,7 @@ def project_pose(A: Array) -> Array:
 
 
 @batched(A=(4, 4))
-def pose_distance(A: Array) -> Any:
+def pose_distance(A: Array) -> Real:
     """Distance of a matrix from the nearest pose, in the Frobenius norm.
 
     Parameters

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import exp, log, sqrt
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -38,7 +39,7 @@ from chasles.geometry.projections import POSE
 
 
 @batched(mass=(), center_of_mass=(3,), rotational_inertia=(3, 3))
-def pseudo_inertia(mass: Any, center_of_mass: Array, rotational_inertia: Array) -> Array:
+def pseudo_inertia(mass: Real, center_of_mass: Array, rotational_inertia: Array) -> Array:
     """Pseudo-inertia of a body.
 
     Parameters
@@ -167,7 +168,7 @@ def transform_pseudo_inertia(T_ab: Array, J_b: Array) -> Array:
     return pseudo_inertia_of_moments(mass, turned + mass * p, mirrored(second_moment))
 
 
-def pseudo_inertia_of_moments(mass: Any, first_moment: Array, second_moment: Array) -> Array:
+def pseudo_inertia_of_moments(mass: Real, first_moment: Array, second_moment: Array) -> Array:
     """Pseudo-inertia (4, 4) from the mass and its first (3,) and second moments (3, 3)."""
     rows = [[*row, first] for row, first in zip(second_moment, first_moment, strict=True)]
     return np.array([*rows, [*first_moment, mass]])

@@ -8,12 +8,13 @@ SIGGRAPH course notes, 1987; E. B. Dam, M. Koch, M. Lillholm, Quaternions, inter
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array, cross
 from chasles.geometry.exponential_jacobians import (
@@ -61,7 +62,7 @@ class QuaternionMotion(NamedTuple):
 
 
 @batched(q0=UNIT_QUATERNION, q1=UNIT_QUATERNION, s=())
-def slerp_quaternion(q0: Array, q1: Array, s: Any, short_way: bool = True) -> Array:
+def slerp_quaternion(q0: Array, q1: Array, s: Real, short_way: bool = True) -> Array:
     """Unit quaternion between two others, turned about a fixed axis in proportion to s: q0 (q0* q1)^s.
 
     It is exact however near the two are, or their opposites.
@@ -94,9 +95,9 @@ def slerp_quaternion(q0: Array, q1: Array, s: Any, short_way: bool = True) -> Ar
 def slerp_quaternion_motion(
     q0: Array,
     q1: Array,
-    s: Any,
-    s_rate: Any,
-    s_acceleration: Any,
+    s: Real,
+    s_rate: Real,
+    s_acceleration: Real,
     short_way: bool = True,
     frame: VelocityFrame = "space",
 ) -> QuaternionMotion:
@@ -137,7 +138,7 @@ def slerp_quaternion_motion(
 
 
 @batched(q0=UNIT_QUATERNION, control0=UNIT_QUATERNION, control1=UNIT_QUATERNION, q1=UNIT_QUATERNION, s=())
-def squad_quaternion(q0: Array, control0: Array, control1: Array, q1: Array, s: Any, short_way: bool = True) -> Array:
+def squad_quaternion(q0: Array, control0: Array, control1: Array, q1: Array, s: Real, short_way: bool = True) -> Array:
     """Unit quaternion on the curve slerp(slerp(q0, q1, s), slerp(control0, control1, s), 2 s (1 - s)).
 
     Parameters
@@ -185,9 +186,9 @@ def squad_quaternion_motion(
     control0: Array,
     control1: Array,
     q1: Array,
-    s: Any,
-    s_rate: Any,
-    s_acceleration: Any,
+    s: Real,
+    s_rate: Real,
+    s_acceleration: Real,
     short_way: bool = True,
     frame: VelocityFrame = "space",
 ) -> QuaternionMotion:
@@ -305,7 +306,7 @@ def _nearer_sign(q: Array, target: Array) -> Array:
     return nearer
 
 
-def _turning_slerp(q0: Array, q1: Array, s: Any) -> _Turning:
+def _turning_slerp(q0: Array, q1: Array, s: Real) -> _Turning:
     turn = _rotation_vector_between(q0, q1, False)
     return _Turning(_turned(q0, s * turn), turn, np.zeros(3))
 
@@ -347,7 +348,7 @@ def _logarithm(turning: _Turning) -> _Moving:
     return _Moving(vector, rate, acceleration)
 
 
-def _motion(by_s: _Turning, s_rate: Any, s_acceleration: Any, frame: VelocityFrame) -> QuaternionMotion:
+def _motion(by_s: _Turning, s_rate: Real, s_acceleration: Real, frame: VelocityFrame) -> QuaternionMotion:
     """Motion in time, from the turning by s."""
     require_velocity_frame(frame)
     q = by_s.quaternion

@@ -6,10 +6,11 @@ coordinates in a and in b of b's angular velocity, taken as quaternions (0, ω).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array
@@ -185,7 +186,7 @@ def angular_acceleration_from_quaternion_acceleration(
 
 
 @batched(q_ab=UNIT_QUATERNION, omega=(3,), duration=())
-def integrate_quaternion(q_ab: Array, omega: Array, duration: Any, frame: VelocityFrame = "space") -> Array:
+def integrate_quaternion(q_ab: Array, omega: Array, duration: Real, frame: VelocityFrame = "space") -> Array:
     """Unit quaternion that a frame reaches when it turns with a constant angular velocity; exact for any duration.
 
     Parameters

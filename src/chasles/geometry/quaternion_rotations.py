@@ -6,11 +6,10 @@ R_ab does; q and -q are the same rotation. The product is Hamilton's, so that q_
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from chasles.engine import atan2, cos, sign, sin, sqrt, where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import UNIT_QUATERNION, UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
@@ -110,7 +109,7 @@ def quaternion_from_rotation(R_ab: Array) -> Array:
 
 
 @batched(axis=UNIT_VECTOR, angle=())
-def quaternion_from_axis_angle(axis: Array, angle: Any) -> Array:
+def quaternion_from_axis_angle(axis: Array, angle: Real) -> Array:
     """Unit quaternion (cos(angle/2), axis sin(angle/2)) of the rotation about an axis.
 
     Parameters
@@ -211,7 +210,7 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
 
 
 @batched(q=UNIT_QUATERNION)
-def quaternion_angle(q: Array) -> Any:
+def quaternion_angle(q: Array) -> Real:
     """Angle in [0, pi] of the rotation of a unit quaternion, rad.
 
     It keeps all digits near 0 and near pi, where the arc cosine of w loses half of them.
@@ -262,7 +261,7 @@ def relative_quaternion(q_ab: Array, q_ac: Array) -> Array:
 
 
 @batched(p=UNIT_QUATERNION, q=UNIT_QUATERNION)
-def angle_between_quaternions(p: Array, q: Array) -> Any:
+def angle_between_quaternions(p: Array, q: Array) -> Real:
     """Angle in [0, pi] of the rotation that takes one unit quaternion to the other, rad.
 
     It keeps all digits near 0 and near pi.

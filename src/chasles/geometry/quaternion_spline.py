@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION
 from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
@@ -178,7 +177,7 @@ def _velocities(slopes: NDArray[np.float64], durations: NDArray[np.float64]) -> 
     return np.concatenate([slopes[:1], inner, slopes[-1:]])
 
 
-def velocity_between(h_before: Any, h_after: Any, before: Any, after: Any) -> NDArray[np.float64]:
+def velocity_between(h_before: Real, h_after: Real, before: Real, after: Real) -> NDArray[np.float64]:
     """Angular velocity where two segments meet, (..., 3), from their durations (..., 1) and mean velocities (..., 3).
 
     It is that of the parabola, or nearer to the longer segment's where a control would lie more than a whole turn away.
@@ -192,5 +191,5 @@ def velocity_between(h_before: Any, h_after: Any, before: Any, after: Any) -> ND
     return np.asarray(longer + (parabola - longer) / np.maximum(excess, 1.0))
 
 
-def _turned(q: Any, rotation_vector: Any) -> Any:
+def _turned(q: NDArray[np.float64], rotation_vector: NDArray[np.float64]) -> NDArray[np.float64]:
     return multiply_quaternions(q, quaternion_from_rotation_vector(rotation_vector))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from chasles.engine import exp, log, maximum, sign, where
+from chasles.engine.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient
@@ -198,7 +198,7 @@ def log_quaternion(q: Array) -> Array:
 
 
 @batched(q=(4,), exponent=())
-def power_quaternion(q: Array, exponent: Any) -> Array:
+def power_quaternion(q: Array, exponent: Real) -> Array:
     """Power exp(exponent log q); of a unit quaternion the rotation about the same axis by the multiple of its angle.
 
     Parameters

@@ -8,10 +8,9 @@ version 2.2.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.rigid_body_matrices import motion_matrix
@@ -45,7 +44,7 @@ def momentum(inertia: Array, twist: Array) -> Array:
 
 
 @batched(inertia=(6, 6), twist=(6,))
-def kinetic_energy(inertia: Array, twist: Array) -> Any:
+def kinetic_energy(inertia: Array, twist: Array) -> Real:
     """Kinetic energy of a body, from its spatial inertia and its twist.
 
     Parameters
@@ -196,7 +195,7 @@ def momentum_matrix_from_velocity(W: Array, J: Array) -> Array:
 
 
 @batched(A=(4, 4), B=(4, 4))
-def pseudo_scalar_product(A: Array, B: Array) -> Any:
+def pseudo_scalar_product(A: Array, B: Array) -> Real:
     """Pseudo-scalar product of two matrices: that of their angular and linear parts, as vectors of six.
 
     Parameters
@@ -221,7 +220,7 @@ def pseudo_scalar_product(A: Array, B: Array) -> Any:
 
 
 @batched(A=(4, 4), J=(4, 4), B=(4, 4))
-def trace_form(A: Array, J: Array, B: Array) -> Any:
+def trace_form(A: Array, J: Array, B: Array) -> Real:
     """Trace of A J Bᵀ: the bilinear form of kinetic energy.
 
     Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import cos, generally, minimum, sin, where
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array, cross, skew
@@ -21,8 +22,8 @@ from chasles.geometry.vectors import norm, normalize
 class AxisAngle(NamedTuple):
     """Axis (..., 3), a unit vector, and angle (...) in rad of a rotation."""
 
-    axis: Any
-    angle: Any
+    axis: Array
+    angle: Real
 
 
 @batched(rotation_vector=(3,))
@@ -84,7 +85,7 @@ def log_rotation(R: Array) -> Array:
 
 
 @batched(angle=())
-def rotation_x(angle: Any) -> Array:
+def rotation_x(angle: Real) -> Array:
     """Rotation about the x axis.
 
     Parameters
@@ -107,7 +108,7 @@ def rotation_x(angle: Any) -> Array:
 
 
 @batched(angle=())
-def rotation_y(angle: Any) -> Array:
+def rotation_y(angle: Real) -> Array:
     """Rotation about the y axis.
 
     Parameters
@@ -130,7 +131,7 @@ def rotation_y(angle: Any) -> Array:
 
 
 @batched(angle=())
-def rotation_z(angle: Any) -> Array:
+def rotation_z(angle: Real) -> Array:
     """Rotation about the z axis.
 
     Parameters
@@ -153,7 +154,7 @@ def rotation_z(angle: Any) -> Array:
 
 
 @batched(axis=UNIT_VECTOR, angle=())
-def rotation_from_axis_angle(axis: Array, angle: Any) -> Array:
+def rotation_from_axis_angle(axis: Array, angle: Real) -> Array:
     """Rotation about an axis through the origin (Lynch & Park, Modern Robotics, equation 3.51).
 
     Parameters
@@ -277,7 +278,7 @@ def rotate(R_ab: Array, p_b: Array) -> Array:
 
 
 @batched(R=ROTATION)
-def rotation_angle(R: Array) -> Any:
+def rotation_angle(R: Array) -> Real:
     """Angle in [0, pi] of a rotation, rad, exact near 0 and near pi.
 
     Parameters
@@ -321,7 +322,7 @@ def relative_rotation(R_ab: Array, R_ac: Array) -> Array:
 
 
 @batched(R_ab=ROTATION, R_ac=ROTATION)
-def angle_between_rotations(R_ab: Array, R_ac: Array) -> Any:
+def angle_between_rotations(R_ab: Array, R_ac: Array) -> Real:
     """Angle in [0, pi] of the rotation that takes one orientation to the other, rad.
 
     Parameters
@@ -342,13 +343,13 @@ def angle_between_rotations(R_ab: Array, R_ac: Array) -> Any:
     return rotation_angle(relative_rotation(R_ab, R_ac))
 
 
-def angle_of_rotation_vector(rotation_vector: Array) -> Any:
+def angle_of_rotation_vector(rotation_vector: Array) -> Real:
     """Return the length of a logarithm, a plain formula: rounding must not take the angle of half a turn beyond pi."""
     angle = norm(rotation_vector)
     return angle if is_symbol(angle) else minimum(angle, math.pi)
 
 
-def skew_polynomial(a: Array, first: Any, second: Any) -> Array:
+def skew_polynomial(a: Array, first: Real, second: Real) -> Array:
     """Return I + first [a] + second [a]², a plain formula; [a] is the skew matrix of a."""
     A = skew(a)
     polynomial: Array = np.eye(3) + first * A + second * (A @ A)

@@ -6,12 +6,13 @@ and Machine Theory, 1996), and the user's manual of SpaceLib in C, version 2.2.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import UNIT_VECTOR, batched
@@ -34,7 +35,7 @@ class MotionMatrices(NamedTuple):
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), pitch=())
-def joint_screw_matrix(axis: Array, point: Array, pitch: Any, joint: ScrewJoint = "revolute") -> Array:
+def joint_screw_matrix(axis: Array, point: Array, pitch: Real, joint: ScrewJoint = "revolute") -> Array:
     """Screw matrix L of a joint: its velocity matrix for a unit rate, W = L dq/dt.
 
     Parameters
@@ -71,7 +72,7 @@ def joint_screw_matrix(axis: Array, point: Array, pitch: Any, joint: ScrewJoint 
 
 
 @batched(L=(4, 4), qd=(), qdd=())
-def joint_motion_matrices(L: Array, qd: Any, qdd: Any) -> MotionMatrices:
+def joint_motion_matrices(L: Array, qd: Real, qdd: Real) -> MotionMatrices:
     """Velocity and acceleration of a joint about a screw axis at rest: W = L q', H = L q'' + L² q'².
 
     Parameters
@@ -126,7 +127,7 @@ def screw_from_velocity_matrix(W: Array, tolerance: float = 0.0) -> Screw:
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), angular_speed=(), sliding_speed=())
-def velocity_matrix_from_screw(axis: Array, point: Array, angular_speed: Any, sliding_speed: Any) -> Array:
+def velocity_matrix_from_screw(axis: Array, point: Array, angular_speed: Real, sliding_speed: Real) -> Array:
     """Velocity matrix W of a body that turns about an axis and slides along it.
 
     Parameters

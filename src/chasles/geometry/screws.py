@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
@@ -115,9 +116,9 @@ class Screw(NamedTuple):
 
     axis: Array
     point: Array
-    pitch: Any
-    angle: Any
-    translation: Any
+    pitch: Real
+    angle: Real
+    translation: Real
 
 
 @batched(twist=(6,))
@@ -162,7 +163,7 @@ def screw_from_twist(twist: Array) -> Screw:
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
-def twist_from_screw(axis: Array, point: Array, angle: Any, translation: Any) -> Array:
+def twist_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -> Array:
     """Twist that turns about an axis and slides along it: the inverse of `screw_from_twist`.
 
     Parameters
@@ -191,7 +192,7 @@ def twist_from_screw(axis: Array, point: Array, angle: Any, translation: Any) ->
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), pitch=())
-def screw_axis(axis: Array, point: Array, pitch: Any) -> Array:
+def screw_axis(axis: Array, point: Array, pitch: Real) -> Array:
     """Screw axis as a twist of unit size (Lynch & Park, Modern Robotics, section 3.3.2).
 
     Parameters
@@ -251,7 +252,7 @@ def screw_from_pose(T: Array) -> Screw:
 
 
 @batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
-def pose_from_screw(axis: Array, point: Array, angle: Any, translation: Any) -> Array:
+def pose_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -> Array:
     """Pose that the identity reaches when it turns about an axis and slides along it: inverse of `screw_from_pose`.
 
     Parameters

@@ -13,10 +13,9 @@ Twists of motions that follow one another add up in one frame: ``twist_02 = twis
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross
@@ -245,7 +244,7 @@ def wrench_from_force(force: Array, point: Array) -> Array:
 
 
 @batched(twist=(6,), wrench=(6,))
-def power(twist: Array, wrench: Array) -> Any:
+def power(twist: Array, wrench: Array) -> Real:
     """Power m . omega + f . v of a wrench on a body that moves with a twist, both in one frame.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, atan2, generally, maximum, sqrt, where
+from chasles.engine.scalar import Real, Truth
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -83,7 +84,7 @@ def vee(A: Array) -> Array:
 
 
 @batched(a=(3,), b=(3,))
-def dot(a: Array, b: Array) -> Any:
+def dot(a: Array, b: Array) -> Real:
     """Scalar product a · b.
 
     Parameters
@@ -105,7 +106,7 @@ def dot(a: Array, b: Array) -> Any:
 
 
 @batched(a=(3,))
-def norm(a: Array) -> Any:
+def norm(a: Array) -> Real:
     """Length of a vector, without overflow or underflow on the way: 1e-300 and 1e300 are lengths like any other.
 
     Parameters
@@ -151,7 +152,7 @@ def normalize(a: Array) -> Array:
 
 
 @batched(a=(3,), b=(3,))
-def angle_between(a: Array, b: Array) -> Any:
+def angle_between(a: Array, b: Array) -> Real:
     """Angle in [0, pi] between two vectors of any length, rad.
 
     It keeps all digits near 0 and near pi, where the arc cosine of the scalar product loses half of them.
@@ -175,7 +176,7 @@ def angle_between(a: Array, b: Array) -> Any:
     return atan2(euclidean_norm(elementary.cross(a, b)), a @ b)
 
 
-def euclidean_norm(components: Array) -> Any:
+def euclidean_norm(components: Array) -> Real:
     """Root of the sum of squares of any number of components: a plain formula; see `norm`."""
     if any(map(is_symbol, components)):
         return sqrt(components @ components)
@@ -190,7 +191,7 @@ def _safe_scale(components: Array) -> tuple[Any, Any]:
     """Power of two that takes components to where their squares neither overflow nor underflow, and its inverse."""
     if any(map(is_symbol, components)):
         return 1.0, 1.0
-    largest: Any = 0.0
+    largest: Real = 0.0
     for component in components:
         largest = maximum(largest, absolute(component))
     tiny, huge = largest < 2.0**-400, largest > 2.0**400
@@ -247,7 +248,7 @@ def cross_of_directions(u1: Array, u2: Array) -> Array:
     return elementary.cross(u1, unit_difference(u1, u2))
 
 
-def same_side(u1: Array, u2: Array) -> Any:
+def same_side(u1: Array, u2: Array) -> Real:
     """1.0 where two vectors make an angle of a quarter turn or less, else -1.0.
 
     >>> import numpy as np
@@ -257,7 +258,7 @@ def same_side(u1: Array, u2: Array) -> Any:
     return generally(u1 @ u2 < 0.0, -1.0, 1.0)
 
 
-def largest_component(*vectors: Array) -> Any:
+def largest_component(*vectors: Array) -> Real:
     """Largest absolute value of the components of all vectors; symbols count as 1, which no formula depends on.
 
     >>> import numpy as np
@@ -267,13 +268,13 @@ def largest_component(*vectors: Array) -> Any:
     components = [component for vector in vectors for component in vector]
     if any(map(is_symbol, components)):
         return 1.0
-    largest: Any = 0.0
+    largest: Real = 0.0
     for component in components:
         largest = maximum(largest, absolute(component))
     return largest
 
 
-def is_parallel(squared_sine: Any, tolerance: float) -> Any:
+def is_parallel(squared_sine: Real, tolerance: float) -> Truth:
     """Whether the squared sine of an angle is that of parallel directions; a formula of symbols if it vanishes.
 
     >>> import sympy
@@ -286,7 +287,7 @@ def is_parallel(squared_sine: Any, tolerance: float) -> Any:
     return squared_sine <= tolerance**2
 
 
-def are_finite(*vectors: Array) -> Any:
+def are_finite(*vectors: Array) -> Truth:
     """Whether all components of all vectors are finite; symbols are, unless they stand with NaN or infinity.
 
     >>> import numpy as np

@@ -16,12 +16,13 @@ arithmetic, Acta Numerica 19 (2010), section 13.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, sqrt, trace
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.parallel.complex_numbers import join, parts
 from chasles.parallel.elimination import solve
@@ -35,11 +36,11 @@ _PARAMETERS = Layout(SHAPES)
 class Bounds(NamedTuple):
     """Newton's step from x (..., 2, 8), real and imaginary parts, and the norms of the proof at x, (...)."""
 
-    next_x: Any
-    residual: Any
-    inverse: Any
-    defect: Any
-    jacobian: Any
+    next_x: Array
+    residual: Array
+    inverse: Array
+    defect: Real
+    jacobian: Array
 
 
 class Proof(NamedTuple):
@@ -103,7 +104,7 @@ def proof(bounds: Bounds, x: NDArray[np.float64], L: NDArray[np.float64]) -> Pro
     return Proof(exists, np.where(exists, radius, np.nan), np.where(exists, unique, np.nan))
 
 
-def _norm(values: Array) -> Any:
+def _norm(values: Array) -> Real:
     """Square root of the sum of squared moduli."""
     re, im = parts(values)
     return sqrt(np.sum(re * re) + np.sum(im * im))

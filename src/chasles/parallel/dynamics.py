@@ -7,11 +7,12 @@ Stewart platform-based machine tool structures, Robotica 21 (2003), with the mom
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from chasles.engine import linear_solve
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
 from chasles.parallel.elimination import solve
@@ -113,12 +114,12 @@ def forward_dynamics(mechanism: Mechanism, T: Array, twist: Array, forces: Array
     return linear_solve.solve(linear_solve.factor(mass_matrix(mechanism, T)), driving)
 
 
-def kinetic_energy(mechanism: Mechanism, T: Array, twist: Array) -> Any:
+def kinetic_energy(mechanism: Mechanism, T: Array, twist: Array) -> Real:
     """Kinetic energy of platform and legs, J."""
     return 0.5 * (twist @ (mass_matrix(mechanism, T) @ twist))
 
 
-def potential_energy(mechanism: Mechanism, T: Array) -> Any:
+def potential_energy(mechanism: Mechanism, T: Array) -> Real:
     """Potential energy of platform and legs in the field of gravity, J; zero at the base's origin."""
     R, p = rotation_of(T), translation_of(T)
     first_moment = mechanism.mass * (p + R @ mechanism.center_of_mass)

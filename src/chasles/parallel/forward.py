@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
 from chasles.engine.arguments import as_array
+from chasles.engine.scalar import Real, Truth
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import nearest_pose as search
 from chasles.parallel.all_poses import FoundPoses, all_poses
@@ -60,14 +61,14 @@ class PoseSolution:
 
     __slots__ = ("T", "iterations", "residual", "status")
 
-    def __init__(self, T: NDArray[np.float64], residual: Any, iterations: Any, status: Any) -> None:
+    def __init__(self, T: NDArray[np.float64], residual: NDArray[np.float64], iterations: Real, status: Any) -> None:
         self.T = T
         self.residual = residual
         self.iterations = iterations
         self.status = status
 
     @property
-    def success(self) -> Any:
+    def success(self) -> Truth:
         """Whether the leg lengths at T are those given, within the tolerance, (...)."""
         return self.status == Status.SOLVED
 

@@ -9,7 +9,7 @@ structures, Robotica 21 (2003); Tsai, Robot Analysis (1999), section 10.4, for l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class LegForces(NamedTuple):
     """Force (3,) of the platform on the leg, perpendicular to the leg."""
     moment: Array
     """Moment (3,) that the universal joint transmits to the leg; zero without one."""
-    axial: Any
+    axial: Array
     """Force along the leg that moves the upper body alone: m (a - g) · n."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import acos, maximum, minimum, sqrt, where
+from chasles.engine.scalar import Real, Truth
 from chasles.geometry.elementary import Array, rotation_of
 from chasles.parallel.kinematics import Geometry, leg_vectors
 
@@ -59,12 +60,12 @@ class Margins(NamedTuple):
         leg would pass through the base or the platform.
     """
 
-    leg: Any
-    base_joint: Any
-    platform_joint: Any
-    clearance: Any
-    base_side: Any
-    platform_side: Any
+    leg: Real
+    base_joint: Real
+    platform_joint: Real
+    clearance: Real
+    base_side: Real
+    platform_side: Real
 
 
 def make_limits(
@@ -120,7 +121,7 @@ def _normal(joints: NDArray[np.float64], directions: NDArray[np.float64]) -> NDA
     return np.asarray(normal if normal @ directions.sum(axis=0) >= 0.0 else -normal)
 
 
-def _least(values: list[Any]) -> Any:
+def _least(values: list[Any]) -> Real:
     """Smallest of some values; infinity of none."""
     least = values[0] if values else np.inf
     for value in values[1:]:
@@ -128,12 +129,12 @@ def _least(values: list[Any]) -> Any:
     return least
 
 
-def _angle(a: Array, b: Array) -> Any:
+def _angle(a: Array, b: Array) -> Real:
     """Angle between two unit vectors."""
     return acos(minimum(maximum(a @ b, -1.0), 1.0))
 
 
-def _segment_distance(p: Array, d: Array, q: Array, e: Array) -> Any:
+def _segment_distance(p: Array, d: Array, q: Array, e: Array) -> Real:
     """Distance between the segments p + s d and q + t e, s and t from 0 to 1.
 
     Source: Ericson, Real-Time Collision Detection (2005), section 5.1.9.
@@ -149,7 +150,7 @@ def _segment_distance(p: Array, d: Array, q: Array, e: Array) -> Any:
     return sqrt(between @ between)
 
 
-def _unit(value: Any) -> Any:
+def _unit(value: Real) -> Real:
     """The number from 0 to 1 that is nearest."""
     return minimum(maximum(value, 0.0), 1.0)
 
@@ -180,7 +181,7 @@ class PoseCheck:
         self.margins = margins
 
     @property
-    def ok(self) -> Any:
+    def ok(self) -> Truth:
         """Whether a pose keeps all limits, (...). NaN breaks them."""
         return np.all([margin >= 0.0 for margin in self.margins], axis=0)[()]
 

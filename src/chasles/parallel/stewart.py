@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
@@ -346,12 +347,12 @@ class StewartPlatform(Sealed):
         return dynamics.forward_dynamics(self.mechanism, T, twist, forces)
 
     @compiled(T=(4, 4), twist=(6,))
-    def kinetic_energy(self, T: Array, twist: Array) -> Any:
+    def kinetic_energy(self, T: Array, twist: Array) -> Real:
         """Kinetic energy of platform and legs (...), J."""
         return dynamics.kinetic_energy(self.mechanism, T, twist)
 
     @compiled(T=(4, 4))
-    def potential_energy(self, T: Array) -> Any:
+    def potential_energy(self, T: Array) -> Real:
         """Potential energy of platform and legs (...), J, zero for mass at the base's origin."""
         return dynamics.potential_energy(self.mechanism, T)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import doubles, real
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.sealed import Sealed
 
@@ -42,17 +43,17 @@ class Trajectory(Sealed, Generic[M]):
     batch: tuple[int, ...] = ()
 
     @property
-    def start_time(self) -> Any:
+    def start_time(self) -> Real:
         """Time at which it starts, s; shape of the batch where its trajectories differ."""
         return self.knots[..., 0]
 
     @property
-    def end_time(self) -> Any:
+    def end_time(self) -> Real:
         """Time at which it ends, s."""
         return self.knots[..., -1]
 
     @property
-    def duration(self) -> Any:
+    def duration(self) -> Real:
         """Time from start to end, s."""
         return self.end_time - self.start_time
 

@@ -323,7 +323,7 @@ def _slowed(course: _Course, knots: Floats, coefficients: Floats, limits: Cartes
 def _accelerations(order: int) -> Function:
     """(time since the knot, coefficients) -> magnitudes of the angular and the linear acceleration."""
 
-    def evaluate(u: Any, coefficients: Array) -> tuple[Any, Any]:
+    def evaluate(u: Array, coefficients: Array) -> tuple[Any, Any]:
         x, rate, second = polynomial(u, coefficients)
         return norm(turning(x[:3], rate[:3], second[:3])[1]), norm(second[3:])
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Function, trace
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
@@ -212,7 +213,7 @@ _CLOSED = 1e-9
 
 @cache
 def _squad_pose() -> Function:
-    def evaluate(u: Any, quaternions: Array, frequency: Any, origins: Array) -> tuple[Array, ...]:
+    def evaluate(u: Array, quaternions: Array, frequency: Real, origins: Array) -> tuple[Array, ...]:
         R, omega, alpha = squad_motion_by_time(u, quaternions, frequency)
         p, velocity, acceleration = polynomial(u, origins)
         return elementary.pose(R, p), np.concatenate([omega, velocity]), np.concatenate([alpha, acceleration])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.engine import Function, Program, trace
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.trajectories.cartesian.limits import CartesianLimits
 from chasles.trajectories.cartesian.paths import HelicalPath, Orientation, arc_path, circle_path, line_path, screw_path
@@ -96,7 +97,7 @@ class PathMotion(CartesianTrajectory):
         """Names and numbers of what the motion depends on."""
         return {**self.path._asdict(), **self.profile._asdict()}
 
-    def motion(self, t: Any, parameters: Mapping[str, Any]) -> PoseMotion:
+    def motion(self, t: Real, parameters: Mapping[str, Any]) -> PoseMotion:
         """Pose, twist and its rate at one time; plain arithmetic that can be traced."""
         return _motion(self.scaling, t, *parameters.values())
 
@@ -276,7 +277,7 @@ class CircularArc(PathMotion):
         super().__init__(arc_path(T_start, p_via, end, orientation), **timing)
 
 
-def _profile(duration: Any, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
+def _profile(duration: Real, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
     time, share, part = checked_durations(duration), reals(ramp, "ramp"), reals(rounding, "rounding")
     if not ((share >= LEAST_SHARES["ramp"]) & (share <= 0.5)).all():
         raise ArgumentError(f"ramp must be a share of the duration from {LEAST_SHARES['ramp']:g} to 1/2, not {ramp!r}")
@@ -285,7 +286,7 @@ def _profile(duration: Any, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
     return Profile(*np.broadcast_arrays(time, share, part))
 
 
-def _motion(scaling: Scaling, t: Any, *parameters: Any) -> PoseMotion:
+def _motion(scaling: Scaling, t: Real, *parameters: Any) -> PoseMotion:
     *path, duration, ramp, rounding = parameters
     progress = time_scaling(t, duration, scaling, ramp=ramp, rounding=rounding)
     return HelicalPath(*path).motion(progress.s, progress.sd, progress.sdd)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
@@ -63,7 +64,7 @@ class HelicalPath(NamedTuple):
         """Length of the origin's second derivative by s, (...), m; it is perpendicular to the first."""
         return np.asarray(np.linalg.norm(np.cross(self.bend, self.velocity), axis=-1))
 
-    def motion(self, s: Any, s_rate: Any, s_acceleration: Any) -> PoseMotion:
+    def motion(self, s: Real, s_rate: Real, s_acceleration: Real) -> PoseMotion:
         """Pose, world-aligned twist and its rate, of one sample, from the progress and its derivatives by time."""
         R = exp_rotation(s * self.turn) @ elementary.rotation_of(self.T_start)
         p = elementary.translation_of(self.T_start) + s * (left_jacobian_rotation(s * self.bend) @ self.velocity)
@@ -182,11 +183,11 @@ def _turn(T_start: Floats, R_end: Floats) -> Floats:
     return _rotated(T_start, log_rotation(relative_rotation(T_start[..., :3, :3], R_end)))
 
 
-def _rotated(T: Floats, v: Any) -> Floats:
+def _rotated(T: Floats, v: Array) -> Floats:
     return _applied(T[..., :3, :3], v)
 
 
-def _applied(A: Any, v: Any) -> Floats:
+def _applied(A: Array, v: Array) -> Floats:
     product: Floats = (np.asarray(A) @ np.asarray(v)[..., None])[..., 0]
     return product
 

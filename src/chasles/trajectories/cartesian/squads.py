@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.geometry.quaternion_interpolation import squad_quaternion_motion
 from chasles.geometry.quaternion_rotations import (
@@ -75,7 +74,7 @@ def roboop_squads(R: Floats) -> Floats:
     return _segments(R, turns, leaving, arriving)
 
 
-def squad_motion_by_time(u: Any, quaternions: Array, frequency: Any) -> tuple[Array, Array, Array]:
+def squad_motion_by_time(u: Array, quaternions: Array, frequency: Real) -> tuple[Array, Array, Array]:
     """Rotation, angular velocity and acceleration in space; a plain formula.
 
     Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from chasles.engine import sqrt
 from chasles.engine.linear_solve import Factor, factor, inverse, solve
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 
 #: Keeps singular matrices invertible: this share of the squared Frobenius norm.
@@ -28,7 +29,7 @@ class SmallInverse:
 
     J: Array
     factored: Factor
-    size: Any
+    size: Real
 
     @classmethod
     def of(cls, J: Array) -> Self:
@@ -48,7 +49,7 @@ class SmallInverse:
         return np.array(solve(self.factored, self.J @ x))
 
     @property
-    def conditioning(self) -> Any:
+    def conditioning(self) -> Real:
         """1 for a matrix that treats all directions alike, 0 for a singular one.
 
         The reciprocal of the condition number by Frobenius norms (Angeles, Fundamentals of Robotic Mechanical

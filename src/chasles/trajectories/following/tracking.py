@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, trace
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step, free_joints, limited_step
 from chasles.inverse_kinematics.frame import RobotFrame
@@ -277,7 +278,7 @@ class Tracker:
             return qd
         return np.asarray(self.robot.configuration_rate(q, qd))
 
-    def _conditioning_formula(self, q: Array) -> Any:
+    def _conditioning_formula(self, q: Array) -> Real:
         pose, J_world = self._kinematics(q)
         return SmallInverse.of(self._seen(pose, J_world)).conditioning
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine.scalar import Real, Truth
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.motion import Floats
 
@@ -90,13 +91,13 @@ class FollowingReport:
         Angle (rad) and distance (m) that were allowed.
     """
 
-    success: Any
-    distance: Any
-    distance_time: Any
-    angle: Any
-    angle_time: Any
-    conditioning: Any
-    conditioning_time: Any
+    success: Truth
+    distance: Real
+    distance_time: Real
+    angle: Real
+    angle_time: Real
+    conditioning: Real
+    conditioning_time: Real
     findings: tuple[Finding, ...]
     samples: int
     tolerance: tuple[float, float]
@@ -136,7 +137,7 @@ class FollowingTrajectory(PiecewisePolynomial):
         self.report = report
 
     @property
-    def success(self) -> Any:
+    def success(self) -> Truth:
         """Whether the whole motion is followed; see `FollowingReport`."""
         return self.report.success
 

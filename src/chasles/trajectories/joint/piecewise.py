@@ -123,7 +123,7 @@ class PiecewisePolynomial(JointTrajectory):
 def _polynomial(order: int, n: int) -> Function:
     """(u, coefficients (order, n)) -> the sum of coefficients[j] u**j and its first three derivatives."""
 
-    def evaluate(u: Any, coefficients: Array) -> tuple[Array, ...]:
+    def evaluate(u: Array, coefficients: Array) -> tuple[Array, ...]:
         rows, results = list(coefficients), []
         for _ in range(_DERIVATIVES):
             value: Any = np.zeros(n)

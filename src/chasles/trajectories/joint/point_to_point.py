@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.engine import Function, Program, trace, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.trajectories.joint.durations import checked_durations
 from chasles.trajectories.joint.profiles import fastest_profile, limit_per_amount, magnitudes
@@ -153,7 +154,7 @@ class PointToPoint(JointTrajectory):
         return int(self.start.shape[-1])
 
     @property
-    def duration(self) -> Any:
+    def duration(self) -> Real:
         """Time from the start to the goal, s; that of the slowest joint if each has its own."""
         longest = self._duration if self.synchronized else self._duration.max(axis=-1)
         return np.broadcast_to(longest, self.batch) if self.batch else float(longest)
@@ -163,7 +164,7 @@ class PointToPoint(JointTrajectory):
         """Start, goal and duration; ramp and rounding where the scaling has them."""
         return {"start": self.start, "goal": self.goal, "duration": self._duration, **self._shape}
 
-    def motion(self, t: Any, parameters: Mapping[str, Any]) -> Motion:
+    def motion(self, t: Real, parameters: Mapping[str, Any]) -> Motion:
         """Motion at one time; it can be traced."""
         return Motion(*_derivatives(t, self.scaling, **parameters)[:3])
 
@@ -232,7 +233,7 @@ class PointToPoint(JointTrajectory):
         return f"PointToPoint({self.start.tolist()} -> {self.goal.tolist()} in {self.duration:g} s, {self.scaling})"
 
 
-def _derivatives(t: Any, scaling: Scaling, start: Any, goal: Any, **shape: Any) -> tuple[Any, Any, Any, Any]:
+def _derivatives(t: Real, scaling: Scaling, start: Real, goal: Real, **shape: Any) -> tuple[Any, Any, Any, Any]:
     """Positions (n,) and their first three derivatives at one time.
 
     The shape is ``duration`` and, where the scaling has them, ``ramp`` and ``rounding``: numbers, or (n,).
@@ -256,7 +257,7 @@ def _compiled(scaling: Scaling, n: int, synchronized: bool) -> Function:
     names = ("start", "goal", "duration", *LAWS[scaling].parameters)
     shapes = {"t": (), "start": (n,), "goal": (n,), "duration": each, **dict.fromkeys(LAWS[scaling].parameters, each)}
 
-    def compute(t: Any, *values: Any) -> tuple[Any, ...]:
+    def compute(t: Real, *values: Any) -> tuple[Any, ...]:
         return _derivatives(t, scaling, **dict(zip(names, values, strict=True)))
 
     return Function(trace(compute, shapes, name="point_to_point", outputs=["q", "qd", "qdd", "qddd"]))

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from chasles.engine import cos, maximum, minimum, sin, where
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 from chasles.geometry.batched import batched
 from chasles.geometry.quotients import third_quotient
@@ -54,15 +55,15 @@ class TimeScaling(NamedTuple):
         1 - s, as accurate near the end as s is near the start.
     """
 
-    s: Any
-    sd: Any
-    sdd: Any
-    sddd: Any
-    remaining: Any
+    s: Real
+    sd: Real
+    sdd: Real
+    sddd: Real
+    remaining: Real
 
 
 def time_scaling(
-    t: Any, duration: Any, scaling: Scaling = "quintic", *, ramp: Any = RAMP, rounding: Any = ROUNDING
+    t: Real, duration: Real, scaling: Scaling = "quintic", *, ramp: Real = RAMP, rounding: Real = ROUNDING
 ) -> TimeScaling:
     """Progress of a motion from rest to rest, with its exact derivatives.
 
@@ -123,7 +124,7 @@ def time_scaling(
 
 
 @batched(t=(), duration=(), ramp=(), rounding=())
-def _time_scaling(t: Any, duration: Any, ramp: Any, rounding: Any, scaling: Scaling) -> TimeScaling:
+def _time_scaling(t: Real, duration: Real, ramp: Real, rounding: Real, scaling: Scaling) -> TimeScaling:
     left = duration - t
     known = (t < 0.0) | (t >= 0.0)
     rate = where(known, 1.0 / maximum(duration, SHORTEST), math.nan)  # a time that is NaN makes everything NaN
@@ -144,32 +145,32 @@ class _Derivatives(NamedTuple):
     """A value and its first three derivatives."""
 
     value: Any
-    first: Any
-    second: Any
-    third: Any
+    first: Real
+    second: Real
+    third: Real
 
 
-def _linear(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _linear(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _Derivatives(x, 1.0, 0.0, 0.0)
 
 
-def _cubic(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _cubic(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _Derivatives(x**2 * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x), 6.0 - 12.0 * x, -12.0)
 
 
-def _quintic(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _quintic(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     y = x * (1.0 - x)
     value = x**3 * (10.0 - x * (15.0 - 6.0 * x))
     return _Derivatives(value, 30.0 * y**2, 60.0 * y * (1.0 - 2.0 * x), 60.0 * (1.0 - 6.0 * y))
 
 
-def _septic(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _septic(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     y = x * (1.0 - x)
     value = x**4 * (35.0 - x * (84.0 - x * (70.0 - 20.0 * x)))
     return _Derivatives(value, 140.0 * y**3, 420.0 * y**2 * (1.0 - 2.0 * x), 840.0 * y * (1.0 - 5.0 * y))
 
 
-def _cycloid(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _cycloid(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     turn = 2.0 * math.pi
     angle = turn * x
     return _Derivatives(
@@ -180,23 +181,23 @@ def _cycloid(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
     )
 
 
-def _thirds(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _thirds(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _ramped(x, 1.0 / 3.0, _constant_rise)
 
 
-def _trapezoid(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _trapezoid(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _ramped(x, ramp, _constant_rise)
 
 
-def _modified_trapezoid(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _modified_trapezoid(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _ramped(x, ramp, _sine_rise)
 
 
-def _s_curve(x: Any, ramp: Any, rounding: Any) -> _Derivatives:
+def _s_curve(x: Real, ramp: Real, rounding: Real) -> _Derivatives:
     return _ramped(x, ramp, lambda r: _linear_rise(r, rounding))
 
 
-def _ramped(x: Any, ramp: Any, rise: Callable[[Any], _Derivatives]) -> _Derivatives:
+def _ramped(x: Real, ramp: Real, rise: Callable[[Any], _Derivatives]) -> _Derivatives:
     """Acceleration up to x = `ramp`, then constant velocity.
 
     In the ramp the velocity rises from 0 to 1 over u from 0 to 1, symmetrically about its middle; `rise` is its first
@@ -214,7 +215,7 @@ def _ramped(x: Any, ramp: Any, rise: Callable[[Any], _Derivatives]) -> _Derivati
     )
 
 
-def _constant_rise(r: Any) -> _Derivatives:
+def _constant_rise(r: Real) -> _Derivatives:
     return _Derivatives(0.5 * r * r, r, 1.0, 0.0)
 
 
@@ -222,7 +223,7 @@ _SINE_RATE = 1.5 * math.pi  # a quarter of a sine in a third of the ramp
 _SINE_HEIGHT = 3.0 / (1.0 + 4.0 / math.pi)
 
 
-def _sine_rise(r: Any) -> _Derivatives:
+def _sine_rise(r: Real) -> _Derivatives:
     a, w, third = _SINE_HEIGHT, _SINE_RATE, 1.0 / 3.0
     rising, after = r < third, r - third
     angle = w * minimum(r, third)
@@ -238,7 +239,7 @@ def _sine_rise(r: Any) -> _Derivatives:
     )
 
 
-def _linear_rise(r: Any, rounding: Any) -> _Derivatives:
+def _linear_rise(r: Real, rounding: Real) -> _Derivatives:
     """Acceleration that rises linearly up to r = `rounding` and stays."""
     height = 1.0 / (1.0 - rounding)
     jerk = height / maximum(rounding, _SHARPEST)
