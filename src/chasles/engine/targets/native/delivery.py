@@ -17,8 +17,8 @@ from chasles.engine.targets.native.writer import Writer, literal
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
 _ROWS, _LINES = "chasles.deliver_rows", "chasles.deliver_lines"
 _INDEX_SIZE = 4  # bytes of an entry of the table
-#: The rows of the next samples are fetched meanwhile, and of longer rows than these also what follows so far ahead.
-_SHORT_ROW, _AHEAD = 1024, 256  # bytes
+#: The rows of the next samples are fetched meanwhile, and of longer samples than these also what follows so far ahead.
+_SHORT, _AHEAD = 512, 256  # bytes
 _NEAREST_TO_WRITE, _NEXT_TO_READ = (1, 3), (0, 2)  # kinds of prefetches: into the nearest cache, and the one behind
 
 
@@ -89,7 +89,7 @@ class Delivery:
         lanes, v = self._module.lanes, self._module.real
         blocks, rest = divmod(size, lanes)
         block = lanes * size * self._module.item_size  # bytes from a row to that of the next samples
-        is_short = size * self._module.item_size <= _SHORT_ROW
+        is_short = len(self._places) * self._module.item_size <= _SHORT
         fetched = [(block, _NEAREST_TO_WRITE)] if is_short else [(_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)]
         begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
         w = Writer(f"internal void @{_LINES}{size}(ptr %base, ptr %places, ptr %address)")
