@@ -8,7 +8,7 @@ from tests.engine.random_programs import random_program, safe_inputs
 
 from chasles.engine import Function, Program, cache, trace
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import functions, machine
+from chasles.engine.targets.native import functions, kernels, machine
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 GUARD = 123.0
@@ -63,6 +63,25 @@ def test_narrower_vectors_deliver_the_same(lanes: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(machine, "lanes", lambda dtype: lanes)
     for result, truth in zip(Function(rows(21))(x), expected, strict=True):
         np.testing.assert_array_equal(result, truth)
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(21, "float64"), (31, "float32")])
+def test_results_past_the_caches_are_the_same(size: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(43, 2)).astype(dtype)
+    expected = Function(rows(size), dtype=dtype)(x)
+    monkeypatch.setattr(cache, "load", lambda key: None)
+    monkeypatch.setattr(cache, "store", lambda key, code: None)
+    monkeypatch.setattr(kernels, "_STREAMED", 0)
+    streaming = Function(rows(size), dtype=dtype)
+    for offset in (0, 1):  # numbers behind an address that streams may begin at
+        memory = [np.full(43 * width + 64, GUARD, dtype) for width in (size, size + 1)]
+        starts = [-m.ctypes.data // m.itemsize % (64 // m.itemsize) + offset for m in memory]
+        cuts = [m[k : k + 43 * width] for m, k, width in zip(memory, starts, (size, size + 1), strict=True)]
+        streaming(x, out=tuple(cut.reshape(43, -1) for cut in cuts))
+        for cut, truth in zip(cuts, expected, strict=True):
+            np.testing.assert_array_equal(cut.reshape(43, -1), truth)
+            cut[:] = GUARD
+        assert all((m == GUARD).all() for m in memory)
 
 
 @pytest.mark.parametrize("registers", [3, 5, 9])

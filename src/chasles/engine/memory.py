@@ -26,14 +26,20 @@ _lock = Lock()
 
 
 def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
-    """Return an array as `numpy.empty` does; a large one may have the memory of an earlier result that is gone."""
+    """Return an array as `numpy.empty` does.
+
+    A large one begins where a line of the cache does, and may have the memory of an earlier result that is gone.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if not SMALLEST <= size <= MOST or not _lock.acquire(blocking=False):
+    if size < SMALLEST:
         return np.empty(shape, dtype)
-    try:
-        block = _taken(size + _ALIGNMENT)
-    finally:
-        _lock.release()
+    if size <= MOST and _lock.acquire(blocking=False):
+        try:
+            block = _taken(size + _ALIGNMENT)
+        finally:
+            _lock.release()
+    else:
+        block = np.empty(size + _ALIGNMENT, np.uint8)
     start = -block.__array_interface__["data"][0] % _ALIGNMENT
     return np.ndarray(shape, dtype, block, start)
 

@@ -149,7 +149,9 @@ def _tasks(call: _Call, batch: tuple[int, ...], threads: int) -> Iterator[Callab
     samples = math.prod(batch)
     pieces = max(threads, math.ceil(work * samples / UNINTERRUPTED_WORK))
     pieces = max(1, min(pieces, batch[axis] // _SMALLEST_PIECE))
-    for start, stop in pairwise(np.linspace(0, batch[axis], pieces + 1).astype(int).tolist()):
+    bounds = np.linspace(0, batch[axis], pieces + 1).astype(int)
+    bounds[1:-1] -= bounds[1:-1] % _SMALLEST_PIECE  # so that pieces begin where lines of the cache do
+    for start, stop in pairwise(bounds.tolist()):
         yield partial(run, call.part(axis, start, stop), samples // pieces)
 
 

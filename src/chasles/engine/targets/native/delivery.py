@@ -15,7 +15,7 @@ from chasles.engine.targets.native.functions import Module
 from chasles.engine.targets.native.writer import Writer, literal
 
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
-_ROWS, _LINES = "chasles.deliver_rows", "chasles.deliver_lines"
+_ROWS, _LINES, _STREAMS = "chasles.deliver_rows", "chasles.deliver_lines", "chasles.stream_lines"
 _INDEX_SIZE = 4  # bytes of an entry of the table
 #: The rows of the next samples are fetched meanwhile, and of longer samples than these also what follows so far ahead.
 _SHORT, _AHEAD = 512, 256  # bytes
@@ -62,7 +62,7 @@ class Delivery:
             f"@{_PLACES} = internal constant [{len(places)} x i32] [{', '.join(places)}]",
             f"@{_CONSTANTS} = internal constant [{len(numbers)} x {module.element}] [{', '.join(numbers)}]",
             *([self._function_of_rows()] if sizes else []),
-            *(self._function_of_lines(size) for size in sorted(sizes)),
+            *(self._function_of_lines(size, streams) for size in sorted(sizes) for streams in (False, True)),
         ]
 
     def _function_of_rows(self) -> str:
@@ -79,12 +79,12 @@ class Delivery:
         w.emit("ret void")
         return w.text()
 
-    def _function_of_lines(self, size: int) -> str:
+    def _function_of_lines(self, size: int, streams: bool) -> str:
         """Write the delivery of an output whose rows follow one another from an address on, in vectors of neighbours.
 
         If the address is a multiple of a vector's size, so are those of all stores: none reaches over two lines of the
         cache, which takes half as long again. A row begins within a vector; those that hold the end of a row and the
-        beginning of the next are written last.
+        beginning of the next are written last. Streams go past the caches.
         """
         lanes, v = self._module.lanes, self._module.real
         blocks, rest = divmod(size, lanes)
@@ -92,7 +92,7 @@ class Delivery:
         is_short = len(self._places) * self._module.item_size <= _SHORT
         fetched = [(block, _NEAREST_TO_WRITE)] if is_short else [(_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)]
         begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
-        w = Writer(f"internal void @{_LINES}{size}(ptr %base, ptr %places, ptr %address)")
+        w = Writer(f"internal void @{_STREAMS if streams else _LINES}{size}(ptr %base, ptr %places, ptr %address)")
 
         def joined(left: str, right: str, start: int) -> str:
             """Numbers of two vectors in a row, from a position on."""
@@ -103,6 +103,9 @@ class Delivery:
             offset = (lane * size + offset) * self._module.item_size
             start = w.address("%address", (column, self._module.item_size))
             address = w.value(f"getelementptr i8, ptr {start}, i64 {offset}")
+            if streams:
+                w.emit(f"store {v} {numbers}, ptr {address}, align {self._module.vector_size}, !nontemporal !{{i32 1}}")
+                return
             w.emit(f"store {v} {numbers}, ptr {address}, align 1")
             for ahead, (is_written, cache) in fetched:
                 place = w.value(f"getelementptr i8, ptr {start}, i64 {offset + ahead}")
@@ -161,8 +164,11 @@ class Delivery:
                 continue
             w.emit(f"call void @{_ROWS}(ptr {base}, ptr {self._entries(w, start)}, i64 {stop - start}, ptr {rows})")
 
-    def deliver_lines(self, w: Writer, base: str, addresses: Sequence[str]) -> None:
-        """Deliver all results from the vectors at a base to rows that follow one another from an address a output."""
+    def deliver_lines(self, w: Writer, base: str, addresses: Sequence[str], streams: str) -> None:
+        """Deliver all results from the vectors at a base to rows that follow one another from an address a output.
+
+        They go past the caches where the i1 ``streams`` holds; the addresses must be multiples of a vector's size then.
+        """
         module = self._module
         for output, ((start, stop), address) in enumerate(zip(self._outputs, addresses, strict=True)):
             size = stop - start
@@ -171,7 +177,8 @@ class Delivery:
                 rows = [w.value(f"getelementptr i8, ptr {address}, i64 {offset}") for offset in offsets]
                 self._deliver_few(w, base, output, rows)
                 continue
-            w.emit(f"call void @{_LINES}{size}(ptr {base}, ptr {self._entries(w, start)}, ptr {address})")
+            function = w.value(f"select i1 {streams}, ptr @{_STREAMS}{size}, ptr @{_LINES}{size}")
+            w.emit(f"call void {function}(ptr {base}, ptr {self._entries(w, start)}, ptr {address})")
 
     def _entries(self, w: Writer, start: int) -> str:
         return w.value(f"getelementptr i8, ptr @{_PLACES}, i64 {_INDEX_SIZE * start}")

@@ -18,6 +18,8 @@ from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.writer import Writer
 
 ENTRY = batches.KERNEL
+#: Bytes of results from which they are written past the caches, which do not hold them until somebody reads them.
+_STREAMED = 1 << 25
 
 
 def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -> list[str]:
@@ -44,7 +46,7 @@ def has_direct_call(kernel: Kernel, width: Width) -> bool:
 
 
 _FLAG_FUNCTIONS = {
-    True: ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"],
+    True: [f"declare void @llvm.x86.sse.{name}" for name in ("stmxcsr(ptr)", "ldmxcsr(ptr)", "sfence()")],
     False: ["declare i32 @feclearexcept(i32)"],
 }
 _DECLARATIONS = [
@@ -258,6 +260,7 @@ class _MapWriter(_KernelWriter):
     def write(self, function: str) -> str:
         """Return the text of the kernel with the function of its program."""
         self._delivery.prepare(self, self.input_buffer)
+        streams = self._are_streams()
         with self.loop(self.count, self.lanes) as first:
             end = self.value(f"add i64 {first}, {self.lanes}")
             is_full = self.value(f"icmp sle i64 {end}, {self.count}")
@@ -275,13 +278,25 @@ class _MapWriter(_KernelWriter):
             self.run(function)
             with self.when(writes_lines):
                 addresses = [self.row(array, first) for array in self.outputs]
-                self._delivery.deliver_lines(self, self.input_buffer, addresses)
+                self._delivery.deliver_lines(self, self.input_buffer, addresses, streams)
             with self.unless(writes_lines):
                 samples = self.lane_samples(first)
                 self._choose_rows(samples)
                 self._delivery.deliver(self, self.input_buffer, self._rows)
                 self._scatter(samples)
+        if is_x86():
+            self.emit("call void @llvm.x86.sse.sfence()")  # before others learn that streams have been written
         return self.finish()
+
+    def _are_streams(self) -> str:
+        """Whether results are more than caches hold and begin at multiples of a vector's size."""
+        size = sum(argument.size for argument in self.kernel.program.outputs) * self.module.item_size
+        result = self.value(f"icmp sge i64 {self.count}, {-(-_STREAMED // max(1, size))}")
+        for array in self.outputs:
+            address = self.value(f"ptrtoint ptr {self.row(array, '0')} to i64")
+            beyond = self.value(f"and i64 {address}, {self.module.vector_size - 1}")
+            result = self.value(f"and i1 {result}, {self.value(f'icmp eq i64 {beyond}, 0')}")
+        return result
 
     def _rows_that_follow(self, address: str, size: int) -> list[str]:
         offsets = [lane * size * self.module.item_size for lane in range(self.lanes)]
