@@ -92,6 +92,7 @@ class _RiccatiWriter(Writer):
         suffix, mask = f"v{self.lanes}f64.p0", f"<{self.lanes} x i1>"
         declared = [
             f"declare {self.real} @llvm.fma.v{self.lanes}f64({self.real}, {self.real}, {self.real})",
+            "declare double @llvm.fma.f64(double, double, double)",
             f"declare {self.real} @llvm.masked.load.{suffix}(ptr, i32, {mask}, {self.real})",
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             f"declare void @llvm.masked.store.{suffix}({self.real}, ptr, i32, {mask})",
@@ -165,11 +166,16 @@ class _RiccatiWriter(Writer):
         """Eliminate the inputs' rows in registers; return them times -1/pivot, and leave both forms of F in memory."""
         nan = literal(float("nan"))
         eliminated: list[list[str]] = []
+        pivot = self._entry(rows[0], 0)
         for p, row in enumerate(rows):
-            pivot = self.value(f"extractelement {self.real} {row[p // self.lanes]}, i32 {p % self.lanes}")
             positive = self.value(f"fcmp ogt double {pivot}, 0.0")
             factor = self.value(f"fdiv double {literal(-1.0)}, {pivot}")
-            factor = self._splat(self.value(f"select i1 {positive}, double {factor}, double {nan}"))
+            factor = self.value(f"select i1 {positive}, double {factor}, double {nan}")
+            if p + 1 < self.m:  # alone and at once: the next division waits for nothing else
+                square = self.value(f"fmul double {self._entry(row, p + 1)}, {self._entry(row, p + 1)}")
+                terms = f"double {square}, double {factor}, double {self._entry(rows[p + 1], p + 1)}"
+                pivot = self.value(f"call double @llvm.fma.f64({terms})")
+            factor = self._splat(factor)
             multiples = [self.value(f"fmul {self.real} {vector}, {factor}") for vector in row]
             for other in rows[p + 1 :]:
                 share = self._lane(row, rows.index(other))
@@ -313,6 +319,10 @@ class _RiccatiWriter(Writer):
     def _lane(self, row: list[str], column: int) -> str:
         """One number of a row of vectors in all lanes."""
         return self._repeated(row[column // self.lanes], column % self.lanes)
+
+    def _entry(self, row: list[str], column: int) -> str:
+        """One number of a row of vectors."""
+        return self.value(f"extractelement {self.real} {row[column // self.lanes]}, i32 {column % self.lanes}")
 
     def _repeated(self, vector: str, lane: int) -> str:
         picks = ", ".join([f"i32 {lane}"] * self.lanes)
