@@ -43,7 +43,7 @@ from chasles.engine.targets.native.objects import (
 from chasles.engine.targets.native.writer import literal
 
 ENTRY, INSTANCE_ENTRY = "chasles_call", "chasles_instance_call"
-_PY_ARRAY_EMPTY, _PY_ARRAY_RETURN = 184, 76
+_PY_ARRAY_EMPTY, _PY_ARRAY_SCALAR = 184, 60
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
@@ -204,9 +204,13 @@ class _CallWriter(ObjectWriter):
             return
         given = []
         for k, (core, place) in enumerate(zip(outputs, places, strict=True)):
-            array = self._new(k)
-            self._fill(self.field("ptr", array, DATA), core, place)
-            given.append(array if core.dims else self.value(f"call ptr {self.table('scalar')}(ptr {array})"))
+            if core.dims:
+                given.append(self._new(k))
+                self._fill(self.field("ptr", given[k], DATA), core, place)
+            else:
+                number = f"call ptr {self.table('scalar')}(ptr {place('0')}, ptr {self.table('dtype')}, ptr null)"
+                given.append(self.value(number))
+                self.require_memory(given[k])
         self.give(given)
 
     def _new(self, output: int) -> str:
@@ -310,7 +314,7 @@ def fill_table(table: int, dtype: str, result: type | None, earlier: list[object
         "general call": place(api.PyObject_Vectorcall),
         "increment": place(api.Py_IncRef),
         "new array": numpy_api[_PY_ARRAY_EMPTY],
-        "scalar": numpy_api[_PY_ARRAY_RETURN],
+        "scalar": numpy_api[_PY_ARRAY_SCALAR],
         "call": place(api.PyObject_CallFunction),
         "large array": id(empty_at),
         "format": ctypes.addressof(FORMAT),
