@@ -201,6 +201,7 @@ def load(
     arguments: Mapping[str, str] | None = None,
     packages: Mapping[str, str | Path] | None = None,
     srdf: str | Path | None = None,
+    group: str = "",
     model: str = "",
 ) -> Robot:
     """Load a robot: one that Chasles ships, by name, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
@@ -221,6 +222,7 @@ def load(
         arguments=arguments,
         packages=packages,
         srdf=srdf,
+        group=group,
         model=model,
     )
     return Robot(description)

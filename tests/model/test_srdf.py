@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.example_robots import example
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import ModelWarning, from_srdf, load, parse_srdf, parse_toml
 
 PUMA = load("puma560")
@@ -104,9 +104,9 @@ def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_p
         for parent, child in (("base", "upper"), ("upper", "lower"), ("lower", "hand"))
     )
     (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{links}{joints}</robot>')
-    (tmp_path / "arm.srdf").write_text('<robot name="arm"><disable_collisions link1="hand" link2="base"/></robot>')
+    (tmp_path / "pairs.srdf").write_text('<robot name="arm"><disable_collisions link1="hand" link2="base"/></robot>')
     plain, arm = (
-        ch.load(tmp_path / "arm.urdf", check=False, **given) for given in ({}, {"srdf": tmp_path / "arm.srdf"})
+        ch.load(tmp_path / "arm.urdf", check=False, **given) for given in ({}, {"srdf": tmp_path / "pairs.srdf"})
     )
     assert set(ch.clearance(plain).pairs) == {("base", "lower"), ("base", "hand"), ("upper", "hand")}
     assert set(ch.clearance(arm).pairs) == {("base", "lower"), ("upper", "hand")}
@@ -117,6 +117,59 @@ def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_p
     assert both == (("base", "hand"), ("second_base", "second_hand"))
     with pytest.raises(ModelError, match="a disabled pair names the link 'wall', which does not exist"):
         plain.description.replace(disabled_pairs=(("wall", "hand"),))
+
+
+#: The shape of MoveIt's files for the Panda: groups by chain, by joints and of groups, an end effector with its parent.
+PANDA = """<robot name="panda">
+<group name="panda_arm"><chain base_link="panda_link0" tip_link="panda_link8"/></group>
+<group name="hand"><link name="panda_hand"/><link name="panda_leftfinger"/><link name="panda_rightfinger"/>
+<joint name="panda_finger_joint1"/><passive_joint name="panda_finger_joint2"/></group>
+<group name="panda_arm_hand"><group name="panda_arm"/><group name="hand"/></group>
+<group name="wrist"><joint name="panda_joint6"/><joint name="panda_joint7"/></group><group name="camera"/>
+<group_state name="ready" group="panda_arm"><joint name="panda_joint4" value="-2.356"/></group_state>
+<end_effector name="hand" parent_link="panda_link8" group="hand" parent_group="panda_arm"/>
+<virtual_joint name="virtual_joint" type="fixed" parent_frame="world" child_link="panda_link0"/>
+<disable_collisions link1="panda_hand" link2="panda_leftfinger" reason="Adjacent"/>
+<disable_collisions link1="panda_link5" link2="panda_link7" reason="Default"/>
+<disable_collisions link1="panda_link7" link2="gone" reason="Never"/></robot>"""
+
+
+def test_a_file_beside_the_robot_is_used_and_its_groups_can_be_chosen(tmp_path: Path) -> None:
+    urdf, other = tmp_path / "panda.urdf", tmp_path / "moveit.srdf"
+    urdf.write_bytes(example("panda_description/urdf/panda.urdf").read_bytes())
+    other.write_text(PANDA)
+    with pytest.raises(ArgumentError, match=r"a group of an SRDF file, but .*panda.srdf does not exist; give srdf="):
+        ch.load(urdf, check=False, group="panda_arm")
+    arm = ch.load(urdf, check=False, srdf=_without_unknown(other), group="panda_arm")
+    assert (arm.n, arm.description.tool) == (7, "panda_link8")
+    other.rename(tmp_path / "panda.srdf")
+    whole = ch.load(
+        urdf, check=False
+    )  # what the file names beyond the robot is no matter of one who did not ask for it
+    assert whole.description.disabled_pairs == (("panda_hand", "panda_leftfinger"), ("panda_link5", "panda_link7"))
+    tips = {"panda_arm_hand": "panda_leftfinger", "hand": "panda_leftfinger", "wrist": "panda_link7"}
+    for group, count in {"panda_arm": 7, "panda_arm_hand": 8, "hand": 1, "wrist": 2}.items():
+        robot = ch.load(urdf, group=group)
+        assert (robot.n, robot.description.tool) == (count, tips.get(group, "panda_link8"))
+        assert robot.description.disabled_pairs == whole.description.disabled_pairs
+    assert ch.load(urdf, group="wrist", tool="panda_hand").description.tool == "panda_hand"
+    with pytest.raises(UnknownNameError, match=r"no group 'arm'.*'?panda_arm"):
+        ch.load(urdf, group="arm")
+    with pytest.raises(ModelError, match="no joint of the group 'camera' moves robot 'panda'"):
+        ch.load(urdf, group="camera")
+    (tmp_path / "panda.srdf").write_text("<robot><group/></robot>")
+    with pytest.warns(ModelWarning, match=r"the SRDF file beside the robot is not used: .*panda.srdf: .*'name'"):
+        assert ch.load(urdf).n == whole.n
+    with pytest.raises(ModelError, match="lacks the attribute 'name'"):
+        ch.load(urdf, group="panda_arm")
+
+
+def _without_unknown(path: Path) -> Path:
+    """A copy of a file without the pair that names a link which the robot does not have."""
+    copy = path.with_name("complete.srdf")
+    lines = path.read_text().splitlines()
+    copy.write_text("".join(line for line in lines if "gone" not in line) + "</robot>")
+    return copy
 
 
 def from_toml_text(text: str) -> list[tuple[str, str]]:

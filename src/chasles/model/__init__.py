@@ -179,6 +179,7 @@ def load(
     arguments: Mapping[str, str] | None = None,
     packages: Mapping[str, str | Path] | None = None,
     srdf: str | Path | None = None,
+    group: str = "",
     model: str = "",
 ) -> Description:
     """Read a robot by the name of a shipped one, or from a file.
@@ -192,8 +193,9 @@ def load(
     check
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
-    trust, arguments, packages, srdf, model
-        As for `read`: of MJCF and of xacro files, a robot's SRDF file, and the model of an SDF file with several.
+    trust, arguments, packages, srdf, group, model
+        As for `read`: of MJCF and of xacro files, a robot's SRDF file and one of its groups, and the model of an SDF
+        file with several.
 
     Raises
     ------
@@ -208,7 +210,7 @@ def load(
     6
     """
     reading: dict[str, Any] = {"tool": tool, "trust": trust, "arguments": arguments, "packages": packages}
-    reading |= {"srdf": srdf, "model": model}
+    reading |= {"srdf": srdf, "group": group, "model": model}
     if name_or_path in shipped():
         return read(shipped_path(str(name_or_path)), check=False, **reading)
     text = str(name_or_path)

@@ -27,6 +27,7 @@ def read(
     arguments: Mapping[str, str] | None = None,
     packages: Mapping[str, str | Path] | None = None,
     srdf: str | Path | None = None,
+    group: str = "",
     model: str = "",
 ) -> Description:
     """Read a robot from a file, its format told by the suffix.
@@ -47,7 +48,10 @@ def read(
     arguments, packages
         Values of a xacro file's arguments, and folders of the ROS packages that it names; see `from_xacro`.
     srdf
-        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out; see `from_srdf`.
+        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out; see `from_srdf`. Default:
+        the file with the robot's file name and the suffix `.srdf`, if there is one.
+    group
+        Group of joints of that file which alone move: the others are locked at home, and the group's tip is the tool.
     model
         Name of the model, of an SDF file that holds several.
 
@@ -56,7 +60,8 @@ def read(
     ModelError
         The file cannot be read or its suffix is not known; the message says which are.
     ArgumentError
-        `arguments` or `packages` are given for a file that is not xacro, or `model` for one that is not SDF.
+        `arguments` or `packages` are given for a file that is not xacro, `model` for one that is not SDF, or a `group`
+        without an SRDF file.
 
     Examples
     --------
@@ -91,14 +96,24 @@ def read(
     else:
         known = ", ".join(sorted([*_READERS, ".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"]))
         raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
-    if srdf is not None:
-        from chasles.model.formats.srdf import from_srdf
+    companion = Path(path).with_suffix(".srdf") if srdf is None else Path(srdf)
+    if srdf is not None or companion.is_file():
+        from chasles.model.formats.srdf import with_semantics
 
-        description = description.replace(disabled_pairs=tuple(from_srdf(srdf, description).disabled_pairs))
+        try:
+            description = with_semantics(description, companion, group=group, tool=tool, complete=srdf is not None)
+        except ModelError as error:
+            if srdf is not None or group:
+                raise
+            warn(f"the SRDF file beside the robot is not used: {error}", ModelWarning)
+    elif group:
+        raise ArgumentError(
+            f"{path}: '{group}' is a group of an SRDF file, but {companion} does not exist; give srdf=…"
+        )
     if tool:
         with naming(str(path)):
             return with_tool_named(description, tool)
-    if check and len(description.possible_tools) > 1:
+    if check and not group and len(description.possible_tools) > 1:
         others = ", ".join(f"'{name}'" for name in description.possible_tools[1:4])
         warn(
             f"robot '{description.name}': of {len(description.possible_tools)} possible tools '{description.tool}' is "

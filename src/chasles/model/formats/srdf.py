@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError, warn
+from chasles.errors import ModelError, UnknownNameError, warn
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.inertia import ModelWarning
+from chasles.model.locking import lock_joints
 from chasles.model.record import Record, naming, shortened
+from chasles.model.tools import with_tool_named
 
 _LISTED = 4
 
@@ -41,6 +43,9 @@ class Semantics(Record):
     ----------
     groups
         Names of the joints of each group, in the order of the robot.
+    tips
+        Link at the end of each group, where the file names one: the tip of its chain, or the parent link of an end
+        effector of which the group is the parent.
     states
         Configurations by name, (nq,) each; joints that a state does not name are at home. Two states of one name in
         different groups are called ``group.state``.
@@ -57,6 +62,46 @@ class Semantics(Record):
     end_effectors: Mapping[str, EndEffector] = field(default_factory=dict)
     disabled_pairs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     passive_joints: tuple[str, ...] = ()
+    tips: Mapping[str, str] = field(default_factory=dict)
+
+
+def with_semantics(
+    description: Description, path: str | Path, *, group: str = "", tool: str = "", complete: bool = True
+) -> Description:
+    """Make a copy that knows what an SRDF file says: its disabled pairs, and one group of its joints alone.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    path
+        The SRDF file.
+    group
+        Name of a group: joints outside it are locked at home, and its tip is the tool.
+    tool
+        Name of the tool, instead of the group's tip.
+    complete
+        Whether names that the robot does not have are told of.
+
+    Raises
+    ------
+    UnknownNameError
+        The file has no such group.
+    ModelError
+        The file cannot be read, or the group moves nothing.
+    """
+    semantics = parse_srdf(read_bytes(path, MAX_BYTES), description, file=str(path), complete=complete)
+    description = description.replace(disabled_pairs=tuple(semantics.disabled_pairs))
+    if not group:
+        return description
+    if group not in semantics.groups:
+        raise UnknownNameError("group", group, semantics.groups)
+    moving = [name for name in description.joint_names if name in semantics.groups[group]]
+    if not moving:
+        raise ModelError(f"{path}: no joint of the group {shortened(group)} moves robot '{description.name}'")
+    own = lock_joints(description, [name for name in description.joint_names if name not in moving])
+    tip = tool or semantics.tips.get(group, "") or own.joint(moving[-1]).child
+    return with_tool_named(own, tip)
 
 
 def from_srdf(path: str | Path, description: Description) -> Semantics:
@@ -82,8 +127,12 @@ def from_srdf(path: str | Path, description: Description) -> Semantics:
     return parse_srdf(read_bytes(path, MAX_BYTES), description, file=str(path))
 
 
-def parse_srdf(text: str | bytes, description: Description, *, file: str = "SRDF text") -> Semantics:
-    """Read the text of an SRDF file of a robot; `file` is its name in messages.
+def parse_srdf(
+    text: str | bytes, description: Description, *, file: str = "SRDF text", complete: bool = True
+) -> Semantics:
+    """Read the text of an SRDF file of a robot.
+
+    `file` is its name in messages; with ``complete=False`` names that the robot does not have are left out silently.
 
     Examples
     --------
@@ -100,7 +149,7 @@ def parse_srdf(text: str | bytes, description: Description, *, file: str = "SRDF
             raise ModelError(f"the root element is {root}, not <robot>")
         reader = _Reader(root, description)
         semantics = reader.semantics()
-    if reader.unknown:
+    if reader.unknown and complete:
         names = ", ".join(map(shortened, list(reader.unknown)[:_LISTED]))
         more = f" and {len(reader.unknown) - _LISTED} more" if len(reader.unknown) > _LISTED else ""
         warn(f"{file} names what robot '{description.name}' does not have: {names}{more}", ModelWarning)
@@ -129,6 +178,7 @@ class _Reader:
             self._end_effectors(groups),
             self._disabled_pairs(),
             tuple(name for e in self.root.all("passive_joint") if self._has(name := e.text("name"), self.joints)),
+            self._tips(groups),
         )
 
     def _has(self, name: str, known: Mapping[str, object]) -> bool:
@@ -204,6 +254,18 @@ class _Reader:
             parent = element.attributes.get("parent_group", "")
             found[element.text("name")] = EndEffector(element.text("group"), link, parent)
         return found
+
+    def _tips(self, groups: Mapping[str, Element]) -> dict[str, str]:
+        known = self.description.frame_names
+        found = {
+            element.attributes.get("parent_group", ""): element.text("parent_link")
+            for element in self.root.all("end_effector")
+        }
+        for name, element in groups.items():
+            chains = element.all("chain")
+            if len(chains) == 1:
+                found[name] = chains[0].text("tip_link")
+        return {name: link for name, link in found.items() if name in groups and link in known}
 
     def _disabled_pairs(self) -> dict[tuple[str, str], str]:
         pairs = {}
