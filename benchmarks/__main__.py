@@ -18,6 +18,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
 SECTIONS = {
     "closed_chains": "closed_chains",
     "control": "control",
+    "drawn-gains": "drawn_gains",
     "dynamics": "dynamics",
     "floating": "floating",
     "geometry": "geometry",
