@@ -54,6 +54,19 @@ def test_fewer_runs() -> None:
     assert not Path("few/study.toml").exists()  # the file's study it is not
 
 
+def test_gains_are_searched_first_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = studies.Tuning(evaluations=8, draws=4)
+    monkeypatch.setattr(studies, "Tuning", lambda: small)
+    Path("mine.toml").write_text(TOML.replace("rates = [100, 200]", "rates = [100]"))
+    result = run("mine.toml", "--tune", "--runs", "4", "--folder", "tuned")
+    assert result.exit_code == 0
+    page = Path("tuned/report.html").read_text(encoding="utf-8")
+    assert "Each controller at its best" in page
+    assert "best of eight candidates on four other draws" in page
+    assert "all from disk" in run("mine.toml", "--tune", "--runs", "4", "--folder", "tuned").stdout
+    assert "all from disk" not in run("mine.toml", "--runs", "4", "--folder", "tuned").stdout  # the file's own gains
+
+
 def test_a_copy_to_edit() -> None:
     result = run("mazure", "--copy", "copy.toml")
     assert "chasles study copy.toml" in result.stdout

@@ -45,8 +45,11 @@ def test_results_are_taken_up_again(tmp_path: Path) -> None:
     assert_same(first, second)
 
 
-def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = 0
+@pytest.mark.parametrize("tuning", [None, studies.Tuning(evaluations=8, draws=4)], ids=["", "tuned"])
+def test_an_interrupted_study_goes_on(
+    tuning: studies.Tuning | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, study = 0, tiny(tuning=tuning)
 
     def interrupted(*arguments: Any) -> Any:
         nonlocal done
@@ -57,11 +60,14 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(workers, "perform", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tiny().run(tmp_path)
+        study.run(tmp_path)
     monkeypatch.undo()
-    results = tiny().run(tmp_path)
+    results, whole = study.run(tmp_path), study.run()
     assert results.computed == 2
-    assert_same(results, tiny().run())
+    assert_same(results, whole)
+    assert len(results.candidates) == (0 if tuning is None else 4)
+    for key, table in results.candidates.items():
+        assert np.array_equal(whole.candidates[key], table, equal_nan=True)
 
 
 @pytest.mark.parametrize(

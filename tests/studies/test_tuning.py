@@ -66,13 +66,24 @@ def test_a_searched_study_goes_on_where_it_was(tuned: tuple[StudyResults, StudyR
 
 
 @pytest.mark.slow
-def test_processes_find_the_same_gains(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
+@pytest.mark.parametrize("where", ["processes", "Dask"])
+def test_other_processes_find_the_same_gains(
+    where: str, tuned: tuple[StudyResults, StudyResults, Path], tmp_path: Path
+) -> None:
     found, _, _ = tuned
-    again = found.study.run(workers=2)
+    if where == "processes":
+        again = found.study.run(workers=2)
+    else:
+        distributed = pytest.importorskip("distributed")
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, local_directory=str(tmp_path)
+        ) as cluster:
+            again = found.study.run(scheduler=cluster.scheduler_address)
     for key, table in found.candidates.items():
         assert np.array_equal(again.candidates[key], table, equal_nan=True)
     for pair, values in found.values.items():
-        assert np.array_equal(again.values[pair]["rms_error"], values["rms_error"])
+        for name, array in values.items():
+            assert np.array_equal(again.values[pair][name], array, equal_nan=True), name
 
 
 def test_no_candidate_beats_one_of_the_front() -> None:

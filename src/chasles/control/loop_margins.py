@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from chasles.arguments import real, whole_number
 from chasles.control.controller import Controller
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
-from chasles.control.traced_law import traced_law
-from chasles.engine import Function
+from chasles.control.traced_law import TracedLaw, traced_law
+from chasles.engine import Function, trace
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 from chasles.trajectories.joint.closed import on_manifold
@@ -29,6 +29,7 @@ _DIFFERENCE = 1e-5  # their half width, relative to values above 1
 _UNFELT = 1e-9  # share of a value that counts as rounding
 _FREQUENCIES = 150  # of the frequency response
 _DECADES = 4.0  # below the Nyquist frequency
+_DIGITS = 8  # of poles, up to which filters have the same
 
 
 class LoopMargins(NamedTuple):
@@ -133,9 +134,12 @@ def loop_margins(
     held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
     loops = closed_loops(law, held.A, held.B_late)
     chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
-    radius = np.abs(np.linalg.eigvals(loops[chosen])).max(axis=-1)
-    disk = np.where(radius <= 1.0 + _MARGINAL, _disk_margins(law, held.A, held.B_late, chosen), 0.0)
-    growth, amplification = _lifted(loops, robot.n, step, every)
+    frozen, left = _merged(LinearLaw(*(part[chosen] for part in law)))
+    A, B_late = held.A[chosen], tuple(B[chosen] for B in held.B_late)
+    radius = np.maximum(np.abs(np.linalg.eigvals(closed_loops(frozen, A, B_late))).max(axis=-1), left)
+    disk = np.where(radius <= 1.0 + _MARGINAL, _disk_margins(frozen, A, B_late), 0.0)
+    alone = law.D.shape[-1] + _alone(law.A)[0]
+    growth, amplification = _lifted(loops, robot.n, step, every, alone)
     return LoopMargins(times[::every][chosen], disk, radius, growth, amplification)
 
 
@@ -153,13 +157,13 @@ def linear_law(
 ) -> LinearLaw:
     """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
     traced = traced_law(controller, times, planned, period)
-    function = Function(traced.program)
+    function, schedule = _function(traced)
     given = (times, planned.q, planned.qd, traced.references)
     memories = np.repeat(traced.initial_memory[None], len(times), axis=0)
     for k in range(len(times) - 1 if traced.initial_memory.size else 0):
-        memories[k + 1] = function(*(part[k] for part in given), memories[k], traced.schedule[k])[1]
-    arguments = tuple(part[::every] for part in (*given, memories, traced.schedule))
-    torques = np.ravel(function(*given, memories, traced.schedule)[0])
+        memories[k + 1] = function(*(part[k] for part in (*given, memories, *schedule)))[1]
+    arguments = tuple(part[::every] for part in (*given, memories, *schedule))
+    torques = np.ravel(function(*given, memories, *schedule)[0])
     sizes = _sizes(memories), float(_sizes(torques[:, None])[0])
     states, size = planned.q.shape[-1] + planned.qd.shape[-1], traced.initial_memory.size
     if size <= _LARGE_MEMORY:
@@ -179,6 +183,24 @@ def linear_law(
         tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
     D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
     return LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
+
+
+def _function(traced: TracedLaw) -> tuple[Function, tuple[Floats, ...]]:
+    """Return a law as a function, and its schedule; one of a large memory without schedule has no argument for it.
+
+    Functions with empty arguments are not compiled. That suits a few batched calls, but not the many that a large
+    memory asks for.
+    """
+    function = Function(traced.program)
+    memory = traced.initial_memory.size
+    if traced.schedule.shape[1] or memory <= _LARGE_MEMORY:
+        return function, (traced.schedule,)
+    shapes = {array.name: array.shape for array in traced.program.inputs if array.name != "schedule"}
+
+    def law(t: Any, q: Any, qd: Any, reference: Any, memory: Any) -> Any:
+        return function(t, q, qd, reference, memory, np.zeros(0))
+
+    return Function(trace(law, shapes, name="law", outputs=["tau", "following"])), ()
 
 
 def _by_displacements(robot: Robot, q: Floats, derivatives: Floats) -> Floats:
@@ -209,7 +231,7 @@ def _felt(by_tau: Floats, by_following: Floats, memory: Floats, torque: float) -
 
 def _differences(function: Function, arguments: tuple[Floats, ...], columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return derivatives of torques and memory by some elements of (q, qd, memory), by central differences."""
-    times, q, qd, references, memories, schedule = arguments
+    times, q, qd, references, memories, *schedule = arguments
     nq, states, found = q.shape[-1], q.shape[-1] + qd.shape[-1], []
     for k in range(len(times)):
         point = np.concatenate([q[k], qd[k], memories[k]])
@@ -217,7 +239,7 @@ def _differences(function: Function, arguments: tuple[Floats, ...], columns: NDA
         moved = np.tile(point, (2, len(columns), 1))
         moved[:, np.arange(len(columns)), columns] += h * np.array([[1.0], [-1.0]])
         parts = moved[..., :nq], moved[..., nq:states], references[k], moved[..., states:]
-        ends = function(times[k], *parts, schedule[k])
+        ends = function(times[k], *parts, *(part[k] for part in schedule))
         found.append([((end[0] - end[1]) / (2.0 * h[:, None])).T for end in ends])
     return np.array([tau for tau, _ in found]), np.array([following for _, following in found])
 
@@ -243,9 +265,9 @@ def closed_loops(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Float
     return loops
 
 
-def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...], chosen: NDArray[np.intp]) -> Floats:
+def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
     """Return 1 / max over frequency of the scaled size of (S - T)/2, of the loops cut open at the torques."""
-    L = open_loop(law, A, B_late, chosen, np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
+    L = open_loop(law, A, B_late, np.arange(len(A)), np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
     n = B_late[0].shape[-1]
     S = np.linalg.inv(np.eye(n) + L)
     sizes = _scaled_size(np.asarray(S - 0.5 * np.eye(n), dtype=np.complex128))  # (S - T)/2 with T = 1 - S
@@ -264,13 +286,44 @@ def open_loop(
 
 def _response(law: LinearLaw, z: Complex) -> Complex:
     """Return the law's transfer matrices D + C (z - A)⁻¹ B; memory that only follows itself, as filters, is divided."""
-    own = np.diagonal(law.A, axis1=-2, axis2=-1)
-    others = np.any(law.A - own[..., None] * np.eye(own.shape[-1]) != 0.0, axis=(0, 2))
-    alone, coupled = np.flatnonzero(~others), np.flatnonzero(others)
-    of_alone = law.B[:, alone] / (z - own[:, alone, None])
+    alone, coupled = _alone(law.A)
+    of_alone = law.B[:, alone] / (z - np.diagonal(law.A, axis1=-2, axis2=-1)[:, alone, None])
     driven = law.B[:, coupled] + law.A[:, coupled[:, None], alone] @ of_alone
     of_coupled = np.linalg.solve(z * np.eye(len(coupled)) - law.A[:, coupled[:, None], coupled], driven)
     return np.asarray(law.D + law.C[..., alone] @ of_alone + law.C[..., coupled] @ of_coupled)
+
+
+def _merged(law: LinearLaw) -> tuple[LinearLaw, Floats]:
+    """Return frozen laws whose filters of one pole are merged, and the largest pole among what is left over.
+
+    Filters m' = p m + B δx of equal poles p, however many, hold what the filters w' = p w + δx hold: m = B w. Initial
+    differences from that decay by themselves.
+    """
+    alone, coupled = _alone(law.A)
+    count, states = law.D.shape[0], law.D.shape[-1]
+    own = np.diagonal(law.A, axis1=-2, axis2=-1)[:, alone]
+    poles, group = np.unique(own.round(_DIGITS), axis=1, return_inverse=True)
+    if poles.shape[1] * states >= len(alone):
+        return law, np.zeros(count)
+    size, kept = poles.shape[1] * states, len(coupled)
+    A, B = np.zeros((count, size + kept, size + kept)), np.zeros((count, size + kept, states))
+    C = np.zeros((*law.C.shape[:-1], size + kept))
+    A[:, size:, size:], B[:, size:] = law.A[:, coupled[:, None], coupled], law.B[:, coupled]
+    C[..., size:] = law.C[..., coupled]
+    for number, pole in enumerate(poles.T):
+        same, place = alone[group.ravel() == number], slice(number * states, (number + 1) * states)
+        A[:, place, place] = pole[:, None, None] * np.eye(states)
+        B[:, place] = np.eye(states)
+        A[:, size:, place] = law.A[:, coupled[:, None], same] @ law.B[:, same]
+        C[..., place] = law.C[..., same] @ law.B[:, same]
+    return LinearLaw(A, B, C, law.D), np.abs(poles).max(axis=1)
+
+
+def _alone(A: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return indices of the memory that follows only itself and the state, and of the rest."""
+    own = np.diagonal(A, axis1=-2, axis2=-1)
+    others = np.any(A - own[..., None] * np.eye(own.shape[-1]) != 0.0, axis=(0, 2))
+    return np.flatnonzero(~others), np.flatnonzero(others)
 
 
 def _scaled_size(M: Complex) -> Floats:
@@ -287,15 +340,23 @@ def _scaled_size(M: Complex) -> Floats:
     return np.asarray(np.linalg.svd(scaled, compute_uv=False)[..., 0])
 
 
-def _lifted(loops: Floats, n: int, period: float, every: int) -> tuple[float, float]:
+def _lifted(loops: Floats, n: int, period: float, every: int, alone: NDArray[np.intp]) -> tuple[float, float]:
     """Return the growth rate of the product of all maps, and the largest later joint error for a unit one at first.
 
-    Each map stands for so many periods in a row.
+    Each map stands for so many periods in a row. The states `alone` follow themselves and the plant's state only.
     """
-    size = loops.shape[-1]
+    size, states = loops.shape[-1], 2 * n
+    rest = np.setdiff1d(np.arange(size), alone)
+    order = np.concatenate([rest, alone])  # the plant's state stays first
+    coupled, filters = slice(0, len(rest)), slice(len(rest), size)
     product, scale, largest = np.eye(size), 0.0, 1.0
-    for loop in loops[:-1]:
-        product = np.linalg.matrix_power(loop, every) @ product
+    for loop in loops[:-1, order[:, None], order]:
+        own, driven = np.diagonal(loop)[filters, None], loop[filters, :states]
+        for _ in range(every):
+            following = loop[coupled] @ product
+            product[filters] *= own
+            product[filters] += driven @ product[:states]
+            product[coupled] = following
         norm = float(np.abs(product).max())
         if not math.isfinite(norm):
             return math.inf, math.inf
