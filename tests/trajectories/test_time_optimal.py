@@ -228,6 +228,19 @@ def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) ->
         time_optimal(path, slider(velocity=1.0), **{"acceleration": 1.0, **options})
 
 
+@pytest.mark.parametrize("speed", [1e-9, 4e-6, 1e-4, 1e-3])
+def test_a_path_that_almost_rests_at_its_ends_is_one_that_rests(speed: float) -> None:
+    """Speeds at the ends that rounding leaves say nothing of the path: the motion is as fast as without them."""
+    times = np.linspace(0.0, 1.0, 9)
+    q = ch.PointToPoint(PANDA.home, PANDA.home + 0.3, 1.0)(times).q
+    rest = time_optimal(CubicSpline(times, q), PANDA, acceleration=10.0, points=50)
+    slow = CubicSpline(times, q, start_velocity=np.full(7, speed), end_velocity=np.full(7, speed))
+    fast = time_optimal(slow, PANDA, acceleration=10.0, points=50)
+    assert fast.duration == pytest.approx(rest.duration, rel=0.01)
+    assert fast.deviation < 1e-4
+    assert fast.report.ok
+
+
 def test_it_pickles() -> None:
     motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=50)
     again = pickle.loads(pickle.dumps(motion))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from chasles.errors import ChaslesError
+from chasles.errors import ArgumentError, ChaslesError
 from chasles.interop.modern_robotics.mobile_manipulation import (
     FeedbackControl,
     NextState,
@@ -114,6 +116,20 @@ def test_the_youbot_picks_and_places(tmp_path: Path) -> None:
     assert max(errors[390:]) < 2e-3
     path = write_animation(tmp_path / "run.csv", states, reference[:-1, 12])
     assert np.loadtxt(path, delimiter=",").shape == (len(states), 13)
+
+
+def test_the_file_has_the_documented_format(tmp_path: Path) -> None:
+    """Lines of 13 numbers, by the scene's description: chassis φ, x, y, J1 … J5, W1 … W4, gripper; no header."""
+    rows = [NextState(np.zeros(12), [*SIDEWAYS, 0.1, 0.2, 0.3, 0.4, 0.5], 0.01), np.arange(12.0) * 1e-7]
+    text = write_animation(tmp_path / "run.csv", rows, [0.0, 1.0]).read_bytes().decode("ascii")
+    assert re.fullmatch(r"(-?\d+(\.\d+)?(e-\d+)?,){12}0\n(-?\d+(\.\d+)?(e-\d+)?,){12}1\n", text)
+    first, second = (list(map(float, line)) for line in csv.reader(text.splitlines()))
+    np.testing.assert_allclose(first[:3], [0.0, 0.0, 0.00475], atol=1e-12)
+    np.testing.assert_allclose(first[3:8], [0.001, 0.002, 0.003, 0.004, 0.005], rtol=1e-8)
+    np.testing.assert_allclose(first[8:12], [-0.1, 0.1, -0.1, 0.1], rtol=1e-8)
+    np.testing.assert_allclose(second[:12], rows[1], rtol=1e-8)
+    with pytest.raises(ArgumentError, match=r"gripper has 0\.5; it must be 1 for closed and 0 for open"):
+        write_animation(tmp_path / "half.csv", rows, 0.5)
 
 
 def test_its_dimensions() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
-from chasles.errors import writing
+from chasles.errors import ArgumentError, writing
 from chasles.geometry import adjoint, inverse_pose, log_pose
 from chasles.interop.modern_robotics.trajectories import CartesianTrajectory
 from chasles.mobile import MobileManipulator, WheeledBase
@@ -224,6 +224,9 @@ def TrajectoryGenerator(
 def write_animation(path: str | PathLike[str], configurations: ArrayLike, gripper: ArrayLike = 0.0) -> Path:
     """Write configurations, and whether the gripper is closed, as the file that the course's simulator plays.
 
+    The file of the scene "CSV Mobile Manipulation youBot": a line each 0.01 s, without a header, of 13 numbers between
+    commas: φ, x and y of the chassis, five joint angles J1 … J5, four wheel angles W1 … W4, and the gripper's state.
+
     Parameters
     ----------
     path
@@ -237,9 +240,18 @@ def write_animation(path: str | PathLike[str], configurations: ArrayLike, grippe
     -------
     pathlib.Path
         The file, absolute.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes do not fit, a number is not finite, a state of the gripper is neither 0 nor 1, or the file cannot be
+        written.
     """
     rows = reals(configurations, "configurations", ("rows", 12))
     states = reals(gripper, "gripper", (len(rows),), broadcast=True)
+    if not np.isin(states, (0.0, 1.0)).all():
+        wrong = states[~np.isin(states, (0.0, 1.0))][0]
+        raise ArgumentError(f"gripper has {wrong:g}; it must be 1 for closed and 0 for open")
     target = Path(path).absolute()
     with writing(target):
         np.savetxt(target, np.column_stack([rows, states]), fmt="%.9g", delimiter=",")

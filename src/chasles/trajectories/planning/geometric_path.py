@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chasles.robot import Robot
 
 _SAMPLES = 2001
-_RESTS = 1e-6  # speed along the path, as a share of the largest, at which it has no tangent
+_RESTS = 1e-2  # speed along the path, as a share of the largest, below which its parameter says little of its tangent
 _MOVES = 1e-3
 _DEVIATION = 1e-7  # of a spline in place of a path that rests, as a share of its length
 _MOST_POINTS = 6400
@@ -37,8 +37,8 @@ class GeometricPath(NamedTuple):
 def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> GeometricPath:
     """Return the path of a trajectory or through waypoints.
 
-    A path that rests at its ends has no tangent there. If it rests nowhere else, a spline through many of its
-    configurations over the length of the way replaces it.
+    A path that rests at its ends, or almost, has no tangent there. If it rests nowhere else, a spline through many of
+    its configurations over the length of the way replaces it.
 
     Raises
     ------
