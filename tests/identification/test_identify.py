@@ -289,6 +289,33 @@ def test_friction_that_warms_up_is_found_in_long_logs() -> None:
     assert np.allclose(found.friction_torque(rates, hours=0.1) - found.friction_torque(rates), [[-1.2, 0.0]], atol=0.1)
 
 
+def test_torques_that_change_along_a_revolution_are_found() -> None:
+    """Dry friction of an eccentric gear at joint 1, a sensor's ripple at joint 2."""
+    _, q, qd, _ = MOTION
+    eccentric = 2.0 * np.sin(q[:, 0] + 0.7) * np.tanh(qd[:, 0] / 0.08)
+    tau = TAU + np.stack([eccentric, 1.5 * np.cos(q[:, 1] - 0.4)], axis=1) + coloured_noise(TAU.shape, 0.2, 0.9, 0)
+    found = ch.identify(ARM, table(MOTION, tau), training=1.0)
+    assert found.unknowns.terms["joint1"] == (*ALWAYS, "position_sine", "position_cosine")
+    assert {"ripple_sine", "ripple_cosine"} <= set(found.unknowns.terms["joint2"])
+    wanted = {"joint1.position": 2.0 * np.array([np.cos(0.7), np.sin(0.7)])}
+    wanted["joint2.ripple"] = 1.5 * np.array([np.sin(0.4), np.cos(0.4)])
+    for name, values in wanted.items():
+        for column, value in zip(("sine", "cosine"), values, strict=True):
+            parameter = found[f"{name}_{column}"]
+            assert abs(parameter.value - value) < 4.0 * parameter.error < 2.0
+    assert np.sqrt(np.mean((found.torque(*MOTION[1:]) - tau) ** 2)) < 0.3
+    assert "joint1: position; joint2: " in found.summary()
+    quarter = found.friction_torque([0.5, 0.5], q=np.eye(2) * np.pi) - found.friction_torque([0.5, 0.5])
+    turned = found.friction_torque([0.5, 0.5], q=-np.eye(2) * np.pi) - found.friction_torque([0.5, 0.5])
+    np.testing.assert_allclose(quarter, turned, atol=1e-12)
+
+
+def test_a_prismatic_joint_has_no_revolution() -> None:
+    rail = ch.Robot.from_dh([{"kind": "prismatic", "mass": 1.0}, {"a": 0.5, "mass": 1.0}])
+    with pytest.raises(ArgumentError, match="'joint1' is prismatic: it has no revolution for 'ripple'"):
+        ch.identify(rail, table(MOTION, TAU), friction=[*ALWAYS, "ripple"])
+
+
 def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     gains, noise = np.array([7.0, -3.0]), coloured_noise(TAU.shape, 0.02, 0.9, 0)
     carrying = (ARM.with_payload(mass, [0.0, 0.1, 0.0]) for mass in (4.0, 0.0))

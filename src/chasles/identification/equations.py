@@ -22,7 +22,7 @@ PRIOR_WIDTH = 3.0
 """A parameter is not expected to cause more than this many times the largest measured effort."""
 
 Terms = Mapping[str, tuple[str, ...]]
-"""Friction terms of each joint, by its name."""
+"""Friction of each joint, by its name: the columns of its terms; see `columns_of`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Unknowns:
     inertial
         Indices of the base parameters that are unknown here: all but those of friction.
     terms
-        Friction terms of each joint.
+        Columns of the friction of each joint.
     """
 
     base: BaseParameters
@@ -45,7 +45,7 @@ class Unknowns:
 
     @property
     def friction(self) -> list[tuple[int, str]]:
-        """Joint and term of each friction unknown, in order."""
+        """Joint and column of each friction unknown, in order."""
         return [(joint, term) for joint, own in enumerate(self.terms.values()) for term in own]
 
     @property
@@ -104,6 +104,7 @@ class Equations:
         self.signals = signals
         self.coupling = coupling
         self.motor_rates = signals.qd @ coupling.T
+        self._angles = signals.q @ coupling.T
         self.kept = signals.kept()
         columns = tuple(unknowns.base.independent[unknowns.inertial].tolist())
         self._raw = np.asarray(robot.torque_regressor(signals.q, signals.qd, signals.qdd, columns=columns))
@@ -126,7 +127,8 @@ class Equations:
             if term == "rotor":
                 raw[:, :, k] = self._coupled_rotor(joint)
             else:
-                column = friction_column(term, self.motor_rates[:, joint], v0[joint], load[:, joint], self.hours)
+                rate, angle = self.motor_rates[:, joint], self._angles[:, joint]
+                column = friction_column(term, rate, v0[joint], load[:, joint], self.hours, angle)
                 raw[:, :, k] = column[:, None] * self.coupling[joint]
         return self.signals.filter(raw)[self.kept]
 
@@ -141,7 +143,8 @@ class Equations:
         raw = np.empty((len(self.signals.time), n, n))
         for joint, own in enumerate(unknowns.terms.values()):
             coefficients = values[unknowns.of_joint(joint)]
-            slope = friction_slope(own, coefficients, self.motor_rates[:, joint], v0[joint], load[:, joint])
+            rate, angle = self.motor_rates[:, joint], self._angles[:, joint]
+            slope = friction_slope(own, coefficients, rate, v0[joint], load[:, joint], angle)
             raw[:, :, joint] = slope[:, None] * self.coupling[joint]
         return self.signals.filter(raw)[self.kept]
 

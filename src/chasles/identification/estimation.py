@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.identification.equations import Equations, Terms, Unknowns, plausible_sizes, unknowns
-from chasles.identification.friction import ALWAYS, LONG, OPTIONAL
+from chasles.identification.friction import ALWAYS, LONG, OPTIONAL, PERIODIC, columns_of, term_of
 from chasles.identification.regression import Fit, Prior, coloured_covariance, weighted_fit
 from chasles.robot import Robot
 
@@ -28,7 +28,7 @@ V0_START, V0_LEAST, V0_MOST = 0.05, 0.002, 0.5
 """Velocity v0 relative to the joint's largest rate."""
 FOLDS = 4
 WORTHWHILE = 0.1
-"""A term is taken if it lessens the squared error on left-out parts by this share of a joint's, and in most parts."""
+"""A term is taken if it lessens the squared error on each left-out part, and in sum by this share of a joint's."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], fr
     always: Terms = {name: (*ALWAYS, "rotor") if coupled[k] else ALWAYS for k, name in enumerate(robot.velocity_names)}
     first = _iterate(robot, equations, measured, friction or always, None)
     if friction is None:
-        chosen = _chosen_terms(equations, measured, first, always)
+        chosen = _chosen_terms(robot, equations, measured, first, always)
         if chosen != always:
             first = _iterate(robot, equations, measured, chosen, first)
     elif any("load" in own for own in friction.values()):
@@ -137,11 +137,19 @@ def _iterate(
     )
 
 
-def _chosen_terms(equations: Equations, measured: NDArray[np.bool_], first: Estimate, always: Terms) -> Terms:
+def _chosen_terms(
+    robot: Robot, equations: Equations, measured: NDArray[np.bool_], first: Estimate, always: Terms
+) -> Terms:
     """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
     joints = list(always)
     candidates = [term for term in OPTIONAL if term != "drift" or 3600.0 * np.ptp(equations.hours) > LONG]
-    everything: Terms = {name: (*own, *candidates) for name, own in always.items()}
+    everything: Terms = {
+        name: (
+            *own,
+            *(column for term in candidates if unit == "rad" or term not in PERIODIC for column in columns_of(term)),
+        )
+        for (name, own), unit in zip(always.items(), robot.coordinate_units, strict=True)
+    }
     own = Unknowns(first.unknowns.base, first.unknowns.inertial, everything)
     load = equations.load(first.values[: len(own.inertial)])
     A = np.concatenate([equations.columns, equations.friction(own, first.v0, load)], axis=2)
@@ -174,26 +182,27 @@ def _chosen_terms(equations: Equations, measured: NDArray[np.bool_], first: Esti
         return np.array(found)
 
     columns = [*range(len(own.inertial))]
-    optional: list[int] = []
-    for place, (joint, term) in enumerate(own.friction, len(own.inertial)):
-        if term not in OPTIONAL:
+    optional: dict[tuple[int, str], list[int]] = {}
+    for place, (joint, column) in enumerate(own.friction, len(own.inertial)):
+        if term_of(column) not in OPTIONAL:
             columns.append(place)
         elif measured[joint]:
-            optional.append(place)
+            optional.setdefault((joint, term_of(column)), []).append(place)
     best = errors(columns)
+    taken: set[tuple[int, str]] = set()
     for _ in range(len(optional)):
-        trials = [(place, errors([*columns, place])) for place in optional if place not in columns]
+        trials = [(term, errors([*columns, *places])) for term, places in optional.items() if term not in taken]
         good = [
-            (float(found.sum()), place, found)
-            for place, found in trials
-            if best.sum() - found.sum() > WORTHWHILE * best.sum() / measured.sum() and np.sum(found < best) > FOLDS // 2
+            (float(found.sum()), term, found)
+            for term, found in trials
+            if (found < best).all() and best.sum() - found.sum() > WORTHWHILE * best.sum() / measured.sum()
         ]
         if not good:
             break
-        _, place, best = min(good, key=lambda trial: trial[0])
-        columns.append(place)
-    taken = {own.friction[place - len(own.inertial)] for place in columns if place in optional}
+        _, added, best = min(good, key=lambda trial: trial[0])
+        columns += optional[added]
+        taken.add(added)
     return {
-        name: (*always[name], *(term for term in OPTIONAL if (joint, term) in taken))
+        name: (*always[name], *(column for term in OPTIONAL if (joint, term) in taken for column in columns_of(term)))
         for joint, name in enumerate(joints)
     }

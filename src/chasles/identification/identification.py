@@ -16,7 +16,7 @@ from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
 from chasles.identification.equations import Unknowns
 from chasles.identification.filtering import Signals
-from chasles.identification.friction import friction_column
+from chasles.identification.friction import PERIODIC, friction_column, term_of
 from chasles.identification.log import Log
 from chasles.robot import Robot
 
@@ -135,7 +135,9 @@ class Identification:
         values = self.model_values[self.unknowns.of_joint(place)]
         return dict(zip(self.unknowns.terms[joint], values.tolist(), strict=True)) | {"v0": float(self.v0[place])}
 
-    def friction_torque(self, qd: ArrayLike, load: ArrayLike = 0.0, hours: float = 0.0) -> FloatArray:
+    def friction_torque(
+        self, qd: ArrayLike, load: ArrayLike = 0.0, hours: float = 0.0, q: ArrayLike | None = None
+    ) -> FloatArray:
         """Friction torques at joint rates, shape (..., n), N·m.
 
         Parameters
@@ -146,13 +148,19 @@ class Identification:
             Torques that the joints transmit without friction, for joints with a ``load`` term.
         hours
             Time after the end of the fitted part of the log, h, for joints with a ``drift`` term.
+        q
+            Joint positions, shape (..., n), for joints with ``position`` or ``ripple`` terms. Default: without these,
+            the mean over a revolution.
         """
         rates = np.asarray(qd, dtype=np.float64) @ self.log.coupling.T
         loads = np.broadcast_to(np.asarray(load, dtype=np.float64), rates.shape)
+        angles = np.zeros_like(rates) if q is None else np.asarray(q, dtype=np.float64) @ self.log.coupling.T
+        rates, loads, angles = np.broadcast_arrays(rates, loads, angles)
         total = np.zeros(rates.shape)
         for k, (joint, term) in enumerate(self.unknowns.friction, len(self.unknowns.inertial)):
-            if term != "rotor":
-                column = friction_column(term, rates[..., joint], float(self.v0[joint]), loads[..., joint], hours)
+            if term != "rotor" and (q is not None or term_of(term) not in PERIODIC):
+                own = (rates[..., joint], float(self.v0[joint]), loads[..., joint], hours, angles[..., joint])
+                column = friction_column(term, *own)
                 total += self.model_values[k] * column[..., None] * self.log.coupling[joint]
         return total
 
@@ -160,7 +168,7 @@ class Identification:
         """Torques of the identified model with all its friction terms, shape (..., n), N·m."""
         bare = self.model.with_friction(viscous=0.0, coulomb=0.0)
         load = np.asarray(bare.inverse_dynamics(q, qd, qdd))
-        return load + self.friction_torque(qd, load)
+        return load + self.friction_torque(qd, load, q=q)
 
     def summary(self) -> str:
         """Text: how well each joint is predicted, what was excited, and remarks."""

@@ -16,7 +16,7 @@ from chasles.identification.drive_gains import DriveGains, gains_from_model
 from chasles.identification.equations import Equations, Terms, Unknowns, unknowns
 from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
-from chasles.identification.friction import ALWAYS, TERMS
+from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
 from chasles.identification.identification import Identification, Parameter
 from chasles.identification.judgement import doubts, reason_to_refuse, remarks_and_warnings
 from chasles.identification.log import Log
@@ -64,8 +64,8 @@ def identify(
         Cut-off frequency of the filters, Hz. Default: chosen from the spectra of the positions.
     friction
         Terms of the friction: ``"auto"`` adds to viscous and Coulomb friction and an offset what predicts left-out
-        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``; in logs beyond 5 min
-        ``"drift"``, with temperature). Or the terms of all joints, or a mapping from joint names to terms.
+        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``, ``"position"``, ``"ripple"``; in logs
+        beyond 5 min ``"drift"``, with temperature). Or the terms of all joints, or a mapping from joint names to terms.
     check
         Whether to refuse a log that does not fit the robot. With False it becomes a warning.
 
@@ -223,7 +223,15 @@ def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: R
         for term in own:
             if term not in TERMS:
                 raise UnknownNameError("friction term", term, TERMS)
-    terms = {name: tuple(dict.fromkeys(by_joint.get(name, ALWAYS))) for name in robot.velocity_names}
+    prismatic = {name for name, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True) if unit != "rad"}
+    for name in prismatic & set(by_joint):
+        periodic = [term for term in by_joint[name] if term in PERIODIC]
+        if periodic:
+            raise ArgumentError(f"joint '{name}' is prismatic: it has no revolution for '{periodic[0]}'")
+    terms = {
+        name: tuple(column for term in dict.fromkeys(by_joint.get(name, ALWAYS)) for column in columns_of(term))
+        for name in robot.velocity_names
+    }
     for name, own in terms.items():
         if not {"viscous", "coulomb"} <= set(own):
             raise ArgumentError(f"friction of joint '{name}' needs 'viscous' and 'coulomb'; others can be added")

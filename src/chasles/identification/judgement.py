@@ -13,7 +13,7 @@ from chasles.identification.drive_gains import DriveGains
 from chasles.identification.equations import Unknowns
 from chasles.identification.estimation import Estimate
 from chasles.identification.filtering import Signals
-from chasles.identification.friction import ALWAYS
+from chasles.identification.friction import ALWAYS, term_of
 from chasles.identification.identification import Parameter
 from chasles.identification.log import Log
 from chasles.robot import Robot
@@ -53,7 +53,10 @@ def remarks_and_warnings(
             f"the motion hardly separates some parameters (condition number {found.condition:.2g}); chasles.excite "
             "plans a motion that does"
         )
-    added = {name: [t for t in own if t not in ALWAYS] for name, own in found.unknowns.terms.items()}
+    added = {
+        name: list(dict.fromkeys(term_of(column) for column in own if column not in ALWAYS))
+        for name, own in found.unknowns.terms.items()
+    }
     if any(added.values()):
         text = "; ".join(f"{name}: {', '.join(own)}" for name, own in added.items() if own)
         remarks.append(f"Friction terms beyond viscous and Coulomb friction and an offset: {text}.")
