@@ -4,7 +4,8 @@ The regressor needs accelerations and sees rigid joints only. Here the whole loo
 plant) is simulated instead and the parameters are changed until positions and torques agree with the log (R. Isermann &
 M. Münchhof, Identification of Dynamic Systems, Springer 2011, chapter 9; A. Janot, P.-O. Vandanjon & M. Gautier, "A
 generic instrumental variable approach for industrial robot identification", IEEE Trans. Control Systems Technology
-22(1), 2014, which compares both). Sensitivities are exact derivatives of the simulated loop.
+22(1), 2014, which compares both). Sensitivities are exact derivatives of the simulated loop if it runs in compiled
+steps of a fixed length.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def refine(
     training
         Share of the log, from its beginning, that is fitted; the rest is predicted.
     **options
-        Further arguments of `chasles.simulate`, such as ``qd0``, ``integrator`` or ``substeps``.
+        Further arguments of `chasles.simulate`, such as ``qd0``, ``integrator`` or ``substeps``. Derivatives are exact
+        in compiled steps of a fixed length; steps that the error controls get central differences, and a warning.
 
     Returns
     -------
@@ -241,6 +243,11 @@ def _result(solution: Solution, costs: Mapping[float, float]) -> Refinement:
     if not determined.all():
         open_ones = ", ".join(p.name for p in parameters if not p.determined)
         remarks.append(f"not determined by this log: {open_ones}; they stay near their first values")
+    if not loop.is_differentiable:
+        remarks.append(
+            "derivatives are central differences, for the loop does not run in compiled steps of a fixed length; give "
+            "substeps=, or an integrator with fixed steps, for exact ones"
+        )
     if len(costs) > 2 and loop.delay in (min(costs), max(costs)):
         remarks.append(f"the best delay, {1e3 * loop.delay:.3g} ms, is the end of those tried")
     return Refinement(
