@@ -66,18 +66,18 @@ async function inflated(text) {
   return new Response(stream).arrayBuffer();
 }
 
-// Vertices (offset in radii, end 0 or 1, normal) of a solid of revolution about z.
+// Vertices (offset in radii, end 0 or 1, normal) and triangles of a solid of revolution about z.
 function solid(profile, segments = 28) {
-  const vertices = [], point = ([r, z, end, nr, nz], a) =>
-    [r * Math.cos(a), r * Math.sin(a), z, end, nr * Math.cos(a), nr * Math.sin(a), nz];
+  const vertices = [], corners = [], rows = profile.length;
   for (let s = 0; s < segments; s++) {
-    const a = 2 * Math.PI * s / segments, b = 2 * Math.PI * (s + 1) / segments;
-    for (let k = 0; k + 1 < profile.length; k++) {
-      const [p, q] = [profile[k], profile[k + 1]];
-      vertices.push(...point(p, a), ...point(p, b), ...point(q, b), ...point(p, a), ...point(q, b), ...point(q, a));
+    const a = 2 * Math.PI * s / segments, next = (s + 1) % segments;
+    for (const [r, z, end, nr, nz] of profile) vertices.push(r * Math.cos(a), r * Math.sin(a), z, end, nr * Math.cos(a), nr * Math.sin(a), nz);
+    for (let k = 0; k + 1 < rows; k++) {
+      const [p, q] = [s * rows + k, next * rows + k];
+      corners.push(p, q, q + 1, p, q + 1, p + 1);
     }
   }
-  return new Float32Array(vertices);
+  return { vertices: new Float32Array(vertices), corners: new Uint16Array(corners) };
 }
 function capsuleProfile(steps = 6) {
   const profile = [];
@@ -155,6 +155,12 @@ const THEMES = {
 const AXES = [[[1, 0, 0], [0.85, 0.2, 0.2]], [[0, 1, 0], [0.15, 0.62, 0.3]], [[0, 0, 1], [0.15, 0.4, 0.9]]];
 const TRACE_COLOR = [0.06, 0.44, 0.71];
 const HOME_VIEW = { azimuth: -0.85, elevation: 0.42 };
+/** Pictures of something that moves: as when it rests, and on slow machines without soft edges, then at half the resolution. */
+const COARSENESS = [{ soft: true, part: 1 }, { soft: false, part: 1 }, { soft: false, part: 0.5 }];
+/** Time between two pictures, ms, that is too long: for graphics cards, which some devices slow down to 30 Hz, and for processors. */
+const LATE = { card: 40, processor: 20 };
+const LATE_PICTURES = 4;  // one after the other, until pictures become coarser
+const PAUSE = 250;  // ms between two pictures of which the first is the last of a movement
 const SHADOW_LIGHT = Vector.unit([0.35, -0.3, 0.9]);
 
 /** What is drawn and from where; where the links are is the business of those who extend it. */
@@ -173,6 +179,9 @@ class RobotScene {
     /** @type {{ array: WebGLVertexArrayObject, count: number, color: number[] }[]} */
     this.otherTraces = [];
     this.frame = 0;
+    /** Index of `COARSENESS` while something moves; a movie keeps the first. */
+    this.coarseness = this.lateness = this.painted = this.resting = 0;
+    this.keepsFine = false;
     this.wheelNeedsFocus = true;  // else the page cannot be scrolled past the view
     /** @type {Tool[]} What a press of the pointer may take hold of, before it turns the view. */
     this.tools = [];
@@ -225,9 +234,16 @@ class RobotScene {
 
   /** Makes what lives on the graphics card, at the start and after the card was lost. */
   prepare() {
-    const gl = this.gl = this.canvas.getContext("webgl2", { antialias: true, stencil: true, alpha: false, preserveDrawingBuffer: false });
+    const gl = this.gl = this.canvas.getContext("webgl2", { antialias: false, stencil: true, preserveDrawingBuffer: false });
     if (!gl) throw new Error("this browser offers no WebGL 2");
-    this.solids = Object.fromEntries(Object.entries(PROFILES).map(([name, profile]) => [name, this.mesh(solid(profile), [3, 1, 3])]));
+    const named = gl.getExtension("WEBGL_debug_renderer_info"), renderer = named ? String(gl.getParameter(named.UNMASKED_RENDERER_WEBGL)) : "";
+    this.late = /swiftshader|llvmpipe|software/i.test(renderer) ? LATE.processor : LATE.card;
+    /** Where soft edges are painted. @type {{ frame: WebGLFramebuffer, width: number, height: number, buffers: WebGLRenderbuffer[] } | null} */
+    this.soft = null;
+    this.solids = Object.fromEntries(Object.entries(PROFILES).map(([name, profile]) => {
+      const { vertices, corners } = solid(profile);
+      return [name, this.mesh(vertices, [3, 1, 3], corners)];
+    }));
     this.square = this.mesh(new Float32Array([-1, -1, 1, -1, 1, 1, -1, -1, 1, 1, -1, 1]), [2]);
     this.programs = {
       solid: this.program(SOLID_VERTEX, SOLID_FRAGMENT),
@@ -304,7 +320,47 @@ class RobotScene {
   draw() {
     if (this.pending) return;
     this.pending = true;
-    requestAnimationFrame(() => { this.pending = false; if (!this.gl.isContextLost()) this.paint(); });
+    requestAnimationFrame(now => {
+      this.pending = false;
+      if (this.gl.isContextLost()) return;
+      this.pace(now);
+      this.paint(this.keepsFine ? 0 : this.coarseness);
+    });
+  }
+
+  /** Makes pictures coarser while they come too late, and fine again when nothing moves any more. @param {number} now */
+  pace(now) {
+    const gap = now - this.painted;
+    this.painted = now;
+    this.lateness = gap > this.late && gap < PAUSE ? this.lateness + 1 : 0;
+    if (this.lateness === LATE_PICTURES && this.coarseness + 1 < COARSENESS.length) { this.coarseness++; this.lateness = 0; }
+    clearTimeout(this.resting);
+    if (this.coarseness) this.resting = setTimeout(() => { if (!this.gl.isContextLost()) this.paint(); }, PAUSE);
+  }
+
+  /** Takes a picture with soft edges, by four samples a pixel. @param {number} width @param {number} height */
+  beginSoft(width, height) {
+    const { gl } = this;
+    if (this.soft?.width !== width || this.soft.height !== height) {
+      this.soft?.buffers.forEach(buffer => gl.deleteRenderbuffer(buffer));
+      this.soft = { frame: this.soft?.frame ?? gl.createFramebuffer(), width, height, buffers: [gl.createRenderbuffer(), gl.createRenderbuffer()] };
+      gl.bindFramebuffer(gl.FRAMEBUFFER, this.soft.frame);
+      for (const [k, [format, attachment]] of [[gl.RGBA8, gl.COLOR_ATTACHMENT0], [gl.DEPTH24_STENCIL8, gl.DEPTH_STENCIL_ATTACHMENT]].entries()) {
+        gl.bindRenderbuffer(gl.RENDERBUFFER, this.soft.buffers[k]);
+        gl.renderbufferStorageMultisample(gl.RENDERBUFFER, Math.min(4, gl.getParameter(gl.MAX_SAMPLES)), format, width, height);
+        gl.framebufferRenderbuffer(gl.FRAMEBUFFER, attachment, gl.RENDERBUFFER, this.soft.buffers[k]);
+      }
+    }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.soft.frame);
+  }
+
+  /** Shows the picture with soft edges. */
+  endSoft() {
+    const { gl } = this, { frame, width, height } = this.soft;
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, frame);
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
   /** Where the viewer stands, and the matrix from the world to the picture. */
@@ -330,20 +386,23 @@ class RobotScene {
     return { eye, direction: Vector.unit(Vector.plus(Vector.plus(forward, right, across), up, above)), forward };
   }
 
-  paint() {
-    const { gl, canvas, scene } = this, ratio = window.devicePixelRatio || 1, theme = THEMES[this.theme];
+  /** @param {number} coarseness Index of `COARSENESS`. */
+  paint(coarseness = 0) {
+    const { soft, part } = COARSENESS[coarseness];
+    const { gl, canvas, scene } = this, ratio = part * (window.devicePixelRatio || 1), theme = THEMES[this.theme];
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
     if (!width || !height) return;
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
     const { eye, view } = this.camera(), d = this.distance;
     const reach = 1.4 * Math.max(scene.extent, scene.size), middle = [scene.middle[0], scene.middle[1], scene.ground];
+    if (soft) this.beginSoft(width, height);
     gl.viewport(0, 0, width, height);
     const [red, green, blue] = theme.background;
     gl.clearColor(red, green, blue, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
-    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);  // the picture stays opaque
     gl.depthMask(false);
     this.use("ground", { view, middle, reach, grid: this.gridSpacing(), plane: theme.plane, ink: theme.ink });
     this.drawMesh(this.square);
@@ -393,6 +452,7 @@ class RobotScene {
       gl.clear(gl.DEPTH_BUFFER_BIT);
       this.drawParts(this.overlay, places, lit);
     }
+    if (soft) this.endSoft();
   }
 
   gridSpacing() {
@@ -411,7 +471,8 @@ class RobotScene {
     }
   }
 
-  mesh(data, sizes) {
+  /** @param {Float32Array} data @param {number[]} sizes @param {Uint16Array | null} corners of triangles, where vertices are shared */
+  mesh(data, sizes, corners = null) {
     const { gl } = this, array = gl.createVertexArray(), stride = sizes.reduce((a, b) => a + b);
     gl.bindVertexArray(array);
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
@@ -422,7 +483,12 @@ class RobotScene {
       gl.vertexAttribPointer(k, size, gl.FLOAT, false, 4 * stride, 4 * offset);
       offset += size;
     });
-    return { array, count: data.length / stride };
+    if (corners) {
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, corners, gl.STATIC_DRAW);
+    }
+    gl.bindVertexArray(null);
+    return { array, count: corners ? corners.length : data.length / stride, shared: Boolean(corners) };
   }
 
   /** An image that repeats beyond its edges. @param {TexImageSource} image */
@@ -438,7 +504,8 @@ class RobotScene {
   /** @param {any} mesh @param {number} mode */
   drawMesh(mesh, mode = this.gl.TRIANGLES) {
     this.gl.bindVertexArray(mesh.array);
-    this.gl.drawArrays(mode, 0, mesh.count);
+    if (mesh.shared) this.gl.drawElements(mode, mesh.count, this.gl.UNSIGNED_SHORT, 0);
+    else this.gl.drawArrays(mode, 0, mesh.count);
   }
 
   program(vertex, fragment) {

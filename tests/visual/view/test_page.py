@@ -306,3 +306,17 @@ def test_several_robots_stand_in_one_scene(opened: Any, panda: ch.Robot) -> None
     assert min(np.abs(p - expected).max() for p in shown) < 1e-6
     assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 100
     assert tab.complaints() == []
+
+
+def test_pictures_become_coarser_while_they_come_too_late_and_fine_again(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    fine = tab.ask("page.scene.paint(), page.scene.canvas.width")
+    tab.ask("for (let t = 0; t < 20; t++) page.scene.pace(1e6 + 100 * t); page.scene.paint(page.scene.coarseness)")
+    assert tab.ask("[page.scene.coarseness, page.scene.canvas.width]") == [2, round(fine / 2)]
+    tab.ask("new Promise(done => setTimeout(done, 400))")
+    assert tab.ask("page.scene.canvas.width") == fine
+    assert (
+        tab.ask("page.scene.coarseness = 0, page.scene.pace(2e6), page.scene.pace(2e6 + 16), page.scene.coarseness")
+        == 0
+    )
+    assert tab.complaints() == []

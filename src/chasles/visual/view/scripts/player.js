@@ -117,11 +117,12 @@ class Player {
     const recorder = new MediaRecorder(canvas.captureStream(30)), /** @type {Blob[]} */ pieces = [];
     recorder.ondataavailable = event => { pieces.push(event.data); };
     gizmo.shown = false;
+    this.page.scene.keepsFine = true;
     this.seek(this.times[0]);
     recorder.start();
     this.play();
     return new Promise(done => {
-      recorder.onstop = () => { gizmo.shown = shown; this.page.refresh(); done(new Blob(pieces, { type: recorder.mimeType })); };
+      recorder.onstop = () => { gizmo.shown = shown; this.page.scene.keepsFine = false; this.page.refresh(); done(new Blob(pieces, { type: recorder.mimeType })); };
       const wait = () => { if (this.playing) requestAnimationFrame(wait); else recorder.stop(); };
       wait();
     });

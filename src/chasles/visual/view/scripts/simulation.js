@@ -119,6 +119,7 @@ class SimulationPanel {
       make("div", { class: "buttons" }, ...this.buttons),
       choice("Controller", laws, law => { this.law = /** @type {Law} */ (law); if (this.loop) this.restart(); }),
       this.bandwidth.element, page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
+      page.data.velocities.some(({ free }) => free) ? make("p", { class: "quiet" }, "Nothing carries the free base: it falls.") : "",
       make("div", { class: "checks" }, checkbox("effort limits", true, on => { this.limited = on; if (this.loop) this.loop.limited = on; })),
       this.status);
   }

@@ -55,9 +55,9 @@ class LiveScene extends RobotScene {
   triad(link = this.scene.tool, length = 0.06 * this.scene.size) { return super.triad(link, length); }
 
   /** Handles keep their size while the camera moves, so they are made for each picture. */
-  paint() {
+  paint(coarseness = 0) {
     this.overlay = this.handles();
-    super.paint();
+    super.paint(coarseness);
   }
 
   rootPlace() { return this.root; }
