@@ -26,6 +26,8 @@ Theme = Literal["light", "dark"]
 AZIMUTH, ELEVATION = -0.85, 0.42
 TANGENT = np.tan(0.3)
 """Half of the picture's height at distance 1, as in the pages."""
+ROOM = 1.35
+"""Height of the picture in that of the scene."""
 SHADOW_LIGHT = np.array([0.35, -0.3, 0.9]) / np.linalg.norm([0.35, -0.3, 0.9])
 COLORS = {
     "link": (0.93, 0.935, 0.94),
@@ -112,12 +114,20 @@ class Camera:
             self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture))
         self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
         self.middle = np.array(data["middle"])
-        distance = 1.35 * max(data["extent"], 0.6 * data["size"]) + 0.35 * data["size"]
         level = np.cos(ELEVATION)
         forward = -np.array([level * np.cos(AZIMUTH), level * np.sin(AZIMUTH), np.sin(ELEVATION)])
         right = np.cross(forward, [0.0, 0.0, 1.0]) / level
         self.axes = np.stack([right, np.cross(right, forward), forward])
-        self.eye = self.middle - distance * forward
+        self.eye = self.middle - self._fitting() * forward
+
+    def _fitting(self) -> float:
+        """Distance at which the box around the scene fits into the picture, with some room, as in the pages."""
+        half = np.array(self.data["half"])
+        signs = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+        right, up, forward = self.axes @ (signs * half).T
+        aspect = self.size[0] / self.size[1]
+        needed = np.maximum(np.abs(right) / aspect, np.abs(up)) * ROOM / TANGENT - forward
+        return max(float(needed.max()), float(self.data["size"]))
 
     def image(self, q: Floats) -> NDArray[np.uint8]:
         """Return the picture of a configuration, (height, width, 3), sRGB."""

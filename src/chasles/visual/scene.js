@@ -312,9 +312,19 @@ class RobotScene {
   }
 
   resetCamera() {
-    Object.assign(this, HOME_VIEW);
+    Object.assign(this, HOME_VIEW, { azimuth: this.scene.azimuth ?? HOME_VIEW.azimuth });
     this.target = [...this.scene.middle];
-    this.distance = 1.35 * Math.max(this.scene.extent, 0.6 * this.scene.size) + 0.35 * this.scene.size;
+    this.distance = this.fitting();
+  }
+
+  /** Distance at which the box around the scene fits into the picture, with some room for what moves. */
+  fitting() {
+    const { half, size } = this.scene, room = Math.tan(0.3) / 1.35, aspect = this.canvas.clientWidth / this.canvas.clientHeight || 1;
+    const [ca, sa, ce, se] = [Math.cos(this.azimuth), Math.sin(this.azimuth), Math.cos(this.elevation), Math.sin(this.elevation)];
+    const [back, right, up] = [[ce * ca, ce * sa, se], [-sa, ca, 0], [-se * ca, -se * sa, ce]];
+    const needed = [0, 1, 2, 3, 4, 5, 6, 7].map(k => half.map((h, j) => k >> j & 1 ? h : -h)).map(p =>
+      Vector.dot(p, back) + Math.max(Math.abs(Vector.dot(p, right)) / aspect, Math.abs(Vector.dot(p, up))) / room);
+    return Math.max(...needed, size);
   }
 
   draw() {

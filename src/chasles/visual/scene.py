@@ -38,8 +38,8 @@ def scene_data(
     -------
     dict
         Shapes with the index of their link, and whether the robot stands on its root; times (frames,) and poses
-        (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, middle and extent of
-        the scene, in m; sentences about bodies that cannot be shown.
+        (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, middle, half
+        edges and diagonal of the box around the scene, in m; sentences about bodies that cannot be shown.
     """
     drawn = skeleton(robot.description)
     bodies = robot_bodies(robot.description)
@@ -146,6 +146,7 @@ def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link:
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
         "middle": (0.5 * (low + high)).tolist(),
+        "half": (0.5 * (high - low)).tolist(),
         "extent": float(np.linalg.norm(high - low)),
     }
 

@@ -45,12 +45,6 @@ class LiveScene extends RobotScene {
 
   posesNow() { return this.places; }
 
-  /** Room for the handles, and for the whole robot on narrow screens. */
-  resetCamera() {
-    super.resetCamera();
-    this.distance *= Math.max(1.12, 1.25 * this.canvas.clientHeight / (this.canvas.clientWidth || 1));
-  }
-
   /** @param {number} link */
   triad(link = this.scene.tool, length = 0.06 * this.scene.size) { return super.triad(link, length); }
 
