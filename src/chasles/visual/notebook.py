@@ -19,6 +19,8 @@ from chasles.visual.picture import svg_picture
 from chasles.visual.tables import table
 
 _MOST_ROWS = 40
+#: Some notebooks (marimo) take away the space around cells.
+_SPACE = "<style>.chasles-table td, .chasles-table th { padding: 2px 8px; }</style>"
 
 
 @verbs.to_html.register(Mechanics)
@@ -142,4 +144,4 @@ def _cut(head: Sequence[str], body: Sequence[Sequence[str]], count: int | None =
     """Return a table of the first rows, and the number of all rows."""
     total = len(body) if count is None else count
     rest = f"<p>… {total - _MOST_ROWS} more</p>" if total > _MOST_ROWS else ""
-    return table(head, body[:_MOST_ROWS]) + rest
+    return f'<div class="chasles-table">{_SPACE}{table(head, body[:_MOST_ROWS])}</div>{rest}'

@@ -18,7 +18,8 @@ _WIDGET = """
 function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.srcdoc = model.get("page");
-  frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 1px solid #8884; border-radius: 8px;`;
+  frame.style.cssText = "width: 100%; box-sizing: border-box; border: 1px solid #8884; border-radius: 8px;";
+  frame.style.height = `${model.get("height")}px`;
   frame.title = "robot";
   el.append(frame);
   const hear = event => {
@@ -62,7 +63,7 @@ def framed(page: str) -> str:
     >>> framed("<p>a</p>").split(" style")[0]
     '<iframe title="robot" srcdoc="&lt;p&gt;a&lt;/p&gt;"'
     """
-    style = f"width:100%;height:{HEIGHT}px;border:1px solid #8884;border-radius:8px"
+    style = f"width:100%;height:{HEIGHT}px;box-sizing:border-box;border:1px solid #8884;border-radius:8px"
     return f'<iframe title="robot" srcdoc="{html.escape(page, quote=True)}" style="{style}"></iframe>'
 
 

@@ -156,7 +156,7 @@ class JointPanel {
       const value = control.get(q), { low, high } = control.limits;
       const finite = Number.isFinite(value);
       if (finite) range.value = String(value * control.scale);
-      if (document.activeElement !== number) number.value = finite ? (value * control.scale).toFixed(control.decimals) : "";
+      if (document.activeElement !== number) number.value = finite ? fixedNumber(value * control.scale, control.decimals).replace("−", "-") : "";
       element.classList.toggle("at-limit", value <= low + 1e-9 || value >= high - 1e-9);
     }
   }
