@@ -220,3 +220,11 @@ def test_sections_come_back_as_they_are() -> None:
     for bad in ({"a]": {}}, {"": {}}, {"a": {"k:": "1"}}, {"a": {"k": "1 # 2"}}, {"a": {"k": "1\n2"}}):
         with pytest.raises(ModelError, match="cannot be written to a configuration file"):
             configuration_text(bad)
+
+
+def test_comments_in_the_letters_of_1997_are_read(tmp_path: Path) -> None:
+    text, file = to_roboop(load("puma560")), tmp_path / "puma560.conf"
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    marked = load(file, check=False)
+    file.write_bytes(b"# \xc9cole Polytechnique de Montr\xe9al\n" + text.encode())
+    assert load(file, check=False) == marked

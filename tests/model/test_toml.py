@@ -28,6 +28,7 @@ from chasles.model import (
     parse_toml,
     shipped,
     to_toml,
+    to_urdf,
 )
 
 TREE = """
@@ -285,3 +286,12 @@ def test_bad_short_forms_are_refused(text: str, message: str) -> None:
 def test_text_that_is_not_utf8_is_refused(write: Callable[[str, str | bytes], Path]) -> None:
     with pytest.raises(ModelError, match=r"bad.toml: not UTF-8 text: .* at byte 0"):
         load(write("bad.toml", b"\xff\xfe\x00"))
+
+
+@pytest.mark.parametrize("suffix", ["toml", "urdf"])
+def test_the_mark_and_line_ends_of_other_editors_are_read(
+    suffix: str, write: Callable[[str, str | bytes], Path]
+) -> None:
+    text = (to_toml if suffix == "toml" else to_urdf)(load("planar2r"))
+    marked = load(write(f"arm.{suffix}", b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()))
+    assert marked == load(write(f"arm.{suffix}", text))

@@ -35,7 +35,7 @@ def read_study(cls: type[S], path: Path) -> S:
     if len(data) > MAX_BYTES:
         raise ArgumentError(f"the study {path} has more than {MAX_BYTES} bytes")
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ArgumentError(f"the study {path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     with placed(str(path)):

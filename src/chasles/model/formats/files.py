@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from dataclasses import dataclass
@@ -51,7 +52,10 @@ class Folder:
 
 
 def read_bytes(path: str | Path, limit: int) -> bytes:
-    """Return the bytes of a regular file; a ModelError names it when it is none, or has more than `limit` bytes."""
+    """Return the bytes of a regular file, without the byte order mark that some editors put before UTF-8 text.
+
+    A ModelError names the file when it is no regular one, or has more than `limit` bytes.
+    """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             data = file.read(limit + 1)
@@ -59,7 +63,7 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > limit:
         raise ModelError(f"{path}: the file has more than {limit} bytes")
-    return data
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

@@ -177,10 +177,11 @@ def from_roboop(path: str | Path, name: str = "", *, check: bool = True) -> Desc
 
 def read_roboop_table(path: str | Path, name: str = "") -> RoboopTable:
     """Read a configuration file as it is; `from_roboop` makes a `Description` of it."""
+    data = read_bytes(path, MAX_BYTES)
     try:
-        text = read_bytes(path, MAX_BYTES).decode()
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+        text = data.decode()
+    except UnicodeDecodeError:  # ROBOOP is older than UTF-8
+        text = data.decode("latin-1")
     return parse_roboop_table(text, name, file=str(path))
 
 
