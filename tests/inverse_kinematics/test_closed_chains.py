@@ -7,6 +7,7 @@ import pytest
 from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
+from chasles.errors import ArgumentError
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("four-bar", "palletiser", "Delta", "Stewart by pose")]
 
@@ -28,3 +29,18 @@ def test_what_is_out_of_reach_is_not_called_a_solution() -> None:
     goal[0, 3] += 3.0
     found = robot.inverse_kinematics(goal, q0=robot.home)
     assert not found.success
+
+
+def test_a_search_starts_closed_and_ends_closed_where_nothing_is_found() -> None:
+    """Without a guess it starts at home, since the middle of the limits closes no loops; a guess must close them."""
+    stewart = ch.load("stewart")
+    moved = stewart.integrate(stewart.home, 0.03 * np.random.default_rng(0).normal(size=(6, 6)))
+    targets = stewart.forward_kinematics(moved)
+    targets[-1, :3, 3] += 30.0
+    solution = stewart.inverse_kinematics(targets, max_iterations=100)
+    assert solution.success.tolist() == [True] * 5 + [False]
+    assert np.isfinite(solution.q).all()
+    np.testing.assert_allclose(stewart.normalize(solution.q), solution.q, atol=1e-9)
+    np.testing.assert_allclose(stewart.forward_kinematics(solution.q)[:5], targets[:5], atol=3e-6)
+    with pytest.raises(ArgumentError, match=r"the loops of robot 'stewart' cannot be closed at q0\[1\]; robot\.close"):
+        stewart.inverse_kinematics(targets[:2], [moved[0], np.r_[moved[1][:7], 30.0 + moved[1][7:]]])

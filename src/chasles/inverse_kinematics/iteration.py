@@ -56,23 +56,33 @@ class Steps:
         None where configurations are vectors.
     integrate
         Configuration after a step from another one; None where it is their sum.
+    closes
+        Whether it closes loops, or gives NaN where they cannot be closed.
     """
 
     n: int
     nq: int
     places: NDArray[np.intp] | None = None
     integrate: Callable[[Array, Array], Array] | None = None
+    closes: bool = False
 
     @classmethod
     def of(cls, robot: Mechanics) -> Steps:
         """Steps of a robot."""
         if robot.nq == robot.n:
             return cls(robot.n, robot.n)
-        return cls(robot.n, robot.nq, joint_limits(robot).places, robot.integrate.specialize())
+        return cls(
+            robot.n, robot.nq, joint_limits(robot).places, robot.integrate.specialize(), bool(robot.description.loops)
+        )
 
-    def after(self, q: Array, step: Array) -> Array:
-        """Configuration after a step."""
-        return q + step if self.integrate is None else np.asarray(self.integrate(q, step))
+    def within(self, q: Array, step: Array, lower: Array, upper: Array) -> Array:
+        """Configuration after a step, with coordinates that would pass their limits at them."""
+        if not self.closes or self.places is None or self.integrate is None:
+            return clamped(q + step if self.integrate is None else np.asarray(self.integrate(q, step)), lower, upper)
+        own, at = self.places >= 0, self.places[self.places >= 0]  # the others follow, and may not be moved alone
+        step = np.array(step, dtype=object)
+        step[own] = clamped(q[at] + step[own], lower[at], upper[at]) - q[at]
+        return np.asarray(self.integrate(q, step))
 
 
 Objective = Callable[[Array, dict[str, Array]], Array]
@@ -189,6 +199,9 @@ def search(
         closer = cost < state.smallest
         damping = DAMPING * cost + LEAST_DAMPING
         within = (error.angle <= tolerance[0]) & (error.distance <= tolerance[1])
+        if steps.closes:  # a start at random leaves the loops open: the first step, of no length, closes them
+            opened = (state.steps < 0.5) & (state.restarts > 0.5)
+            closer, within = closer & ~opened, within & ~opened
         worn_out = state.steps >= LONGEST_START
         idle = (state.steps >= PATIENCE) & (cost > PROGRESS * state.before)
         if objective is None:
@@ -200,10 +213,13 @@ def search(
             dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, secondary, steps.places)
             done = within & (worn_out | (dq @ dq <= SETTLED**2))
             stuck = (state.steps >= LONGEST_START + LAST_STEPS) | (idle & (cost > NEAR))
+        if steps.closes:
+            dq = np.array([where(opened, 0.0, part) for part in dq])
+            stuck = stuck | ~(cost < _FAR)  # the loops could not be closed
         give_up = stuck & ~within
         start = (state.restarts + 1.0) * direction + shift
         fresh = first + span * (start - floor(start))
-        q_next = where(give_up, fresh, clamped(steps.after(q, dq), lower, upper))
+        q_next = where(give_up, fresh, steps.within(q, dq, lower, upper))
         following = SearchState(
             where(done, q, q_next),
             where(closer, q, state.closest),
@@ -239,7 +255,7 @@ def descent(kinematics: Kinematics, task: Task, steps: Steps, length: float) -> 
         q, damping = layout.split(packed)
         error = task.error(goal, kinematics(q), length)
         dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, steps.places)
-        trial = clamped(steps.after(q, dq), lower, upper)
+        trial = steps.within(q, dq, lower, upper)
         new_error = task.error(goal, kinematics(trial), length)
         better = new_error.twist @ new_error.twist < error.twist @ error.twist
         moved = trial - q

@@ -107,6 +107,8 @@ class Ranges:
         with loops the independent ones.
     identity
         1 for the first number of a quaternion, else 0, (nq,).
+    closed
+        A configuration in which the loops are closed, (nq,), at which searches start; None without loops.
     """
 
     lower: NDArray[np.float64]
@@ -116,6 +118,7 @@ class Ranges:
     turning: NDArray[np.bool_]
     moving: NDArray[np.bool_]
     identity: NDArray[np.float64] | float = 0.0
+    closed: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, robot: Mechanics, target: str, limits: bool, length: float) -> Ranges:
@@ -151,21 +154,27 @@ class Ranges:
                 width[_numbers_of(body)] = 2.0  # numbers of quaternions, which become unit ones
         first, span = _starting(lower, upper, width)
         identity = robot.neutral if robot.nq > robot.n else 0.0
-        return cls(lower, upper, first, span, turning, moving, identity)
+        return cls(lower, upper, first, span, turning, moving, identity, robot.home if tree.loops else None)
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:
-        """Middle of the range in which searches start, (nq,), with quaternions of no rotation."""
+        """Middle of the range in which searches start, (nq,), with quaternions of no rotation; with loops, closed."""
+        if self.closed is not None:
+            return self.closed
         return self.first + 0.5 * self.span + self.identity
 
     def inside(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Configurations moved to the nearest limits where they are outside."""
-        return np.minimum(np.maximum(q, self.lower), self.upper)
+        """Configurations moved to the nearest limits where they are outside; with loops as they are, and so closed."""
+        return q if self.closed is not None else np.minimum(np.maximum(q, self.lower), self.upper)
 
     def starting(self, q0: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """First and span for searches that begin at q0 (..., n) and leave joints alone that do not move the frame."""
         if self._all_move:
             return self.first, self.span
+        if self.closed is not None:  # loops close near a closed configuration, if anywhere
+            unlimited = self.moving & np.isinf(self.upper - self.lower)
+            first = np.where(unlimited, np.maximum(q0 - 0.5 * self.span, self.lower), self.first)
+            return np.where(self.moving, first, q0), np.where(self.moving, self.span, 0.0)
         return np.where(self.moving, self.first, q0), np.where(self.moving, self.span, 0.0)
 
     @cached_property

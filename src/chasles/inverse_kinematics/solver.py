@@ -161,7 +161,7 @@ class InverseKinematics(Sealed):
         options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
         request = self._request(options)
         goals, nq = targets(T_world_target, not request.task.rotations), self._robot.nq
-        near = None if q0 is None else configurations(q0, nq, "q0", goals)
+        near = None if q0 is None else self._closed(configurations(q0, nq, "q0", goals))
         if posture is not None:
             if objective != "posture":
                 raise ArgumentError("a posture is followed only with objective='posture'")
@@ -173,6 +173,19 @@ class InverseKinematics(Sealed):
         if solution is not None and (final or all_true(solution.success)):
             return solution
         return self._searched(request, goals, near, posture, solution)
+
+    def _closed(self, q0: Floats) -> Floats:
+        """First guesses with the robot's loops closed."""
+        if not self._robot.description.loops:
+            return q0
+        closed = np.asarray(self._robot.normalize(q0))
+        if not np.isfinite(closed).all():
+            where = "".join(f"[{k}]" for k in np.argwhere(~np.isfinite(closed).all(axis=-1))[0])
+            raise ArgumentError(
+                f"the loops of robot '{self._robot.name}' cannot be closed at q0{where}; "
+                "robot.close finds configurations"
+            )
+        return closed
 
     def _request(self, options: tuple[Any, ...]) -> Request:
         """Return the checked options; the same plain options are checked once."""

@@ -37,16 +37,22 @@ class Verification:
     def __init__(self, frame: RobotFrame, task: Task) -> None:
         self.forward_kinematics, self.ranges, self.task = frame.pose, frame.ranges, task
         self.centre, self.radius = frame.reach
+        self.closes = bool(frame.robot.description.loops)
         self.normalize = frame.robot.normalize.specialize() if frame.nq > frame.n else None
 
     def __call__(self, q: Array, T_world_goal: Array, tolerance: Array, near: Array) -> Verdict:
         """Verdict on q (nq,), after whole turns that bring it into the limits and near to a configuration."""
+        closed: Any = True
         if self.normalize is not None:
-            q = np.asarray(self.normalize(q))
+            normal = np.asarray(self.normalize(q))
+            if self.closes:  # near a singularity, what a search found may not be found again
+                closed = abs(normal @ normal) < np.inf
+                normal = np.array([where(closed, new, old) for new, old in zip(normal, q, strict=True)])
+            q = normal
         q = self.ranges.nearest_turn(q, near)
         angle, distance = self.task.remaining(T_world_goal, self.forward_kinematics(q))
         margin = self.ranges.margin(q)
-        success = (angle <= tolerance[0]) & (distance <= tolerance[1]) & (margin >= 0.0)
+        success = (angle <= tolerance[0]) & (distance <= tolerance[1]) & (margin >= 0.0) & closed
         failure = where(self.out_of_reach(T_world_goal), float(Status.OUT_OF_REACH), float(Status.NOT_FOUND))
         status = where(success, float(Status.SOLVED), failure)
         valid = self.is_pose(T_world_goal)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.engine import Function, trace
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
-from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step, free_joints, limited_step
+from chasles.inverse_kinematics.damped_step import DAMPING, damped_step, free_joints, limited_step
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
@@ -227,7 +227,7 @@ class Tracker:
         error = self.task.error(goal, self._kinematics(q), self.length)
         damping = DAMPING * (error.twist @ error.twist) + _LEAST_DAMPING
         step = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, self._configurations.places)
-        return clamped(self._configurations.after(q, step), lower, upper), error.angle, error.distance
+        return self._configurations.within(q, step, lower, upper), error.angle, error.distance
 
     def _damped_rates(self, q: Array, goal: Array, twist: Array, lower: Array, upper: Array) -> Array:
         """Formula of the rates of q at the smallest velocities for a twist, which lead no joint beyond its limits."""
