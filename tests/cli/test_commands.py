@@ -216,11 +216,20 @@ def test_info_counts_shapes_and_names_missing_meshes(tmp_path):
     )
     text = run("info", str(path)).stdout
     assert "Shapes: 1 visuals, 1 collisions, 1 files of meshes" in text
-    assert "1 meshes are missing, the first: mesh 'package://r_description/a.stl' is not there; say where" in text
+    missing = "1 meshes are missing, the first: mesh 'package://r_description/a.stl' is not there; say where"
+    assert missing in " ".join(text.split())
     assert json.loads(run("info", str(path), "--json").stdout)["shapes"]["meshes"] == 1
     (tmp_path / "r_description").mkdir()
     (tmp_path / "r_description" / "a.stl").touch()
     assert "missing" not in run("info", str(path)).stdout
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560"])
+def test_what_is_piped_has_eighty_columns(name):
+    """Sentences are wrapped, tables are narrow; friction and rotor inertia have a table where there are any."""
+    text = run("info", name).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert ("Coulomb" in text) == (name == "puma560")
 
 
 def test_info_of_a_file_with_names_like_markup(tmp_path):
@@ -574,7 +583,7 @@ def test_tables_keep_names_where_columns_do_not_fit() -> None:
     made = table("Errors", "robot", ">RMS error", ">peak error")
     add_row(made, "[red]panda", "0.418 mrad", "1.2 mrad")
     for width, expected in (
-        (60, ["Errors", "robot", "RMS error", "[red]panda   0.418 mrad"]),
+        (60, ["Errors", "robot", "RMS error", "[red]panda  0.418 mrad"]),
         (24, ["Errors\n[red]panda\n  RMS error: 0.418 mrad\n  peak error: 1.2 mrad\n"]),
     ):
         console = Console(width=width, file=StringIO())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +17,8 @@ from rich.text import Text
 from chasles.errors import ArgumentError
 
 _UNBOUNDED_WIDTH = 10_000  # columns; wider than any table
-_PIPED_WIDTH = 160  # columns without a terminal; wide enough to cut nothing
+_PIPED_WIDTH = 160  # columns of tables without a terminal; wide enough to cut nothing
+_PROSE_WIDTH = 80  # columns of sentences without a terminal
 
 errors = Console(stderr=True)
 
@@ -31,6 +33,16 @@ def say(text: str) -> None:
     results().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def say_wrapped(text: str) -> None:
+    """Print a sentence or a list in lines that fit; names and paths are not broken."""
+    console = results()
+    say(_wrapped(text, console.width if console.is_terminal else _PROSE_WIDTH))
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -39,8 +51,9 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning as one plain line."""
-    errors.print(f"Warning: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    """Show a warning as a plain paragraph."""
+    text = _wrapped(f"Warning: {message}", errors.width if errors.is_terminal else _PROSE_WIDTH)
+    errors.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def require_writable(path: Path | None) -> None:
@@ -66,16 +79,18 @@ class StackingTable(Table):
             return
         if self.title:
             yield self.title
+        width = options.max_width if console.is_terminal else min(options.max_width, _PROSE_WIDTH)
         for names, *others in zip(*(column.cells for column in self.columns), strict=True):
             yield Text.assemble((str(names), "bold"))
             for column, cell in zip(self.columns[1:], others, strict=True):
-                yield Text.assemble("  ", (f"{column.header}: ", "dim"), str(cell))
+                head = f"  {column.header}: "
+                yield Text.assemble((head, "dim"), _wrapped(head + str(cell), width).removeprefix(head))
 
 
 def table(title: str, *columns: str) -> Table:
     """Return an empty table; a leading ">" marks a column of numbers, aligned to the right."""
     made = StackingTable(
-        title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0)
+        title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
     for column in columns:
         numeric = column.startswith(">")

@@ -11,7 +11,7 @@ import typer
 
 from chasles import verbs
 from chasles.cli.options import JsonOption
-from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
 from chasles.cli.values import numbers
 from chasles.errors import ArgumentError, writing
 from chasles.identification import Identification, Log, identify
@@ -150,9 +150,9 @@ def _show(result: Identification) -> None:
         )
     results().print(rows)
     for text in result.remarks:
-        say(text)
+        say_wrapped(text)
     for text in result.warnings:
-        say(f"Warning: {text}")
+        say_wrapped(f"Warning: {text}")
 
 
 def _facts(result: Identification) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from chasles.cli.options import JsonOption, RobotArgument
-from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
 from chasles.errors import ArgumentError, ModelError
 from chasles.model import Description, Joint, Mesh, missing_meshes
 from chasles.robot import Robot, load
@@ -78,6 +78,10 @@ def describe(robot: Robot) -> dict[str, Any]:
     }
 
 
+#: Names of what resists the motion of a joint, in the facts.
+_RESISTANCES = ("viscous_friction", "coulomb_friction", "armature")
+
+
 def _shapes(description: Description) -> dict[str, Any]:
     """Numbers of shapes, and the files of meshes that are not there, with reasons."""
     drawn = [shape for link in description.links for shape in link.visuals]
@@ -131,7 +135,7 @@ def _show(facts: dict[str, Any], console: Console) -> None:
     freedom = "" if facts["velocities"] == count else f" with {facts['velocities']} degrees of freedom"
     say(f"{facts['name']}: {count} joints{freedom}, {len(facts['links'])} links, {number(facts['mass'])} kg")
     if facts["source"]:
-        say(facts["source"])
+        say_wrapped(facts["source"])
     say("")
     _show_joints(facts, console)
     say("")
@@ -147,15 +151,15 @@ def _show(facts: dict[str, Any], console: Console) -> None:
         say(f"Shapes: {counts}, {shapes['meshes']} files of meshes")
     if shapes["missing_meshes"]:
         first = next(iter(shapes["missing_meshes"].values()))
-        say(f"{len(shapes['missing_meshes'])} meshes are missing, the first: {first}")
+        say_wrapped(f"{len(shapes['missing_meshes'])} meshes are missing, the first: {first}")
     driven = [joint for joint in facts["joints"] if joint["kind"] != "fixed" and np.min(joint["effort"]) < np.inf]
     if driven and facts["mass"] and not any(joint["armature"] for joint in driven):
         say("Rotor inertia: none in the file; simulate takes it by --motor-inertia")
     if facts["frames"]:
-        say("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
+        say_wrapped("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
     position = ", ".join(f"{x:.4f}" for x in facts["tool_at_home"]["position"])
     angles = ", ".join(f"{x:.2f}" for x in np.degrees(facts["tool_at_home"]["roll_pitch_yaw"]))
-    say(f"Tool at home: frame {facts['tool']} at ({position}) m, roll, pitch, yaw ({angles})°")
+    say_wrapped(f"Tool at home: frame {facts['tool']} at ({position}) m, roll, pitch, yaw ({angles})°")
     say("")
     programs = table("Programs", "computation", ">scalar operations")
     for name, count in facts["operations"].items():
@@ -174,9 +178,10 @@ def _pose(joint: str, home: dict[str, float]) -> str:
 
 def _show_joints(facts: dict[str, Any], console: Console) -> None:
     moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
+    resisted = any(joint[name] for joint in moving for name in _RESISTANCES)
     joints = table(
-        "Moving joints (°, °/s, N·m, N·m·s/rad, kg·m²; prismatic joints m, m/s, N, N·s/m, kg)",
-        *("joint", "type", ">from", ">to", ">home", ">speed", ">effort", ">viscous", ">Coulomb", ">armature"),
+        "Moving joints (°, °/s, N·m or m, m/s, N)",
+        *("joint", "type", ">from", ">to", ">home", ">speed", ">effort"),
     )
     for joint in moving:
         kind = f"follows {joint['mimic']}" if joint["mimic"] else joint["kind"]
@@ -191,14 +196,20 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
                 number(scale * facts["home"].get(freedom["coordinate"], np.nan)),
                 number(scale * freedom["velocity"]),
                 number(freedom["effort"]),
-                number(joint["viscous_friction"]),
-                number(joint["coulomb_friction"]),
-                number(joint["armature"]),
             )
     console.print(joints)
+    if resisted:
+        say("")
+        friction = table(
+            "Friction, rotor inertia (SI units)",
+            *("joint", ">viscous", ">Coulomb", ">armature"),
+        )
+        for joint in moving:
+            add_row(friction, joint["name"], *(number(joint[name]) for name in _RESISTANCES))
+        console.print(friction)
     for joint in moving:
         if joint["kind"] in ("spherical", "free"):
             say(f"{joint['name']} at home: {_pose(joint['name'], facts['home'])}")
     fixed = [joint["name"] for joint in facts["joints"] if joint["kind"] == "fixed"]
     if fixed:
-        say("Fixed joints: " + ", ".join(fixed))
+        say_wrapped("Fixed joints: " + ", ".join(fixed))
