@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
+from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.pose_reference import pose_reference
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskMotion, TaskSpace
@@ -117,6 +118,47 @@ class CartesianController(RobotController):
         """Displacement (n,) from q to the posture."""
         robot, posture = self.robot, parameters["posture"]
         return posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
+
+
+class AcceleratedFrame(CartesianController):
+    """Base of laws that give the frame the acceleration with which the error of its pose decays.
+
+    Parameters
+    ----------
+    robot
+        Controller's model of the robot.
+    kp, kd
+        Gains of position and velocity: numbers or (3,), 1/s² and 1/s.
+    kp_orientation, kd_orientation
+        Gains of the orientation; default those of the position.
+    orientation_error
+        ``"quaternion"`` or ``"logarithm"``; see `ResolvedAcceleration`.
+    **task
+        See `CartesianController`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        kp_orientation: ArrayLike | None = None,
+        kd_orientation: ArrayLike | None = None,
+        orientation_error: OrientationError = "quaternion",
+        **task: Unpack[TaskOptions],
+    ) -> None:
+        require_orientation_error(orientation_error)
+        self.orientation_error = orientation_error
+        super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
+
+    def frame_acceleration(
+        self, q: Any, qd: Any, reference: Motion | PoseMotion, parameters: Mapping[str, Any]
+    ) -> tuple[TaskMotion, Any]:
+        """Motion of the frame, and the acceleration (6,) that it shall have, angular part first."""
+        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
+        kp, kd = parameters["kp"], parameters["kd"]
+        return frame, acceleration_feedback(frame.pose, frame.twist, wanted, kp, kd, self.orientation_error)
 
 
 def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:

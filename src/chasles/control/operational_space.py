@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from chasles.cached import cached_property
-from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
+from chasles.control.cartesian_controller import AcceleratedFrame
 from chasles.control.floating_base import ReducedDynamics, is_floating
-from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.task_dynamics import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
-from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
 
-class OperationalSpace(CartesianController):
+class OperationalSpace(AcceleratedFrame):
     """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0, a the acceleration of the frame with which its error decays.
 
     Λ = (J M⁻¹ Jᵀ)⁻¹ is the inertia felt at the frame, μ and p are the Coriolis forces and the weight seen there, and
@@ -59,21 +55,6 @@ class OperationalSpace(CartesianController):
 
     name = "operational space"
 
-    def __init__(
-        self,
-        robot: Robot,
-        *,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        kp_orientation: ArrayLike | None = None,
-        kd_orientation: ArrayLike | None = None,
-        orientation_error: OrientationError = "quaternion",
-        **task: Unpack[TaskOptions],
-    ) -> None:
-        require_orientation_error(orientation_error)
-        self.orientation_error = orientation_error
-        super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
-
     def law(
         self,
         t: Any,
@@ -88,10 +69,7 @@ class OperationalSpace(CartesianController):
 
         Written as M z + bias + Jᵀ Λ (a - J' qd - J z) with the idle accelerations z, it is the same with less work.
         """
-        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
-        a = acceleration_feedback(
-            frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
-        )
+        frame, a = self.frame_acceleration(q, qd, reference, parameters)
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
         if is_floating(self.robot):
             reduced = ReducedDynamics.at(self.robot, q, qd)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
-from numpy.typing import ArrayLike
-
-from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
-from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.robot import Robot
+from chasles.control.cartesian_controller import AcceleratedFrame
 from chasles.trajectories.motion import Motion, PoseMotion
 
 
-class ResolvedAcceleration(CartesianController):
+class ResolvedAcceleration(AcceleratedFrame):
     """tau = ID(q, qd, J⁺ (a - J' qd)), a the acceleration of the frame with which its error decays.
 
     With an exact model the position's error obeys e'' + kd e' + kp e = 0. For the orientation there are two laws.
@@ -53,21 +49,6 @@ class ResolvedAcceleration(CartesianController):
 
     name = "resolved acceleration"
 
-    def __init__(
-        self,
-        robot: Robot,
-        *,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        kp_orientation: ArrayLike | None = None,
-        kd_orientation: ArrayLike | None = None,
-        orientation_error: OrientationError = "quaternion",
-        **task: Unpack[TaskOptions],
-    ) -> None:
-        require_orientation_error(orientation_error)
-        self.orientation_error = orientation_error
-        super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
-
     def law(
         self,
         t: Any,
@@ -79,8 +60,5 @@ class ResolvedAcceleration(CartesianController):
         period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
-        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
-        a = acceleration_feedback(
-            frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
-        )
+        frame, a = self.frame_acceleration(q, qd, reference, parameters)
         return self.accelerating(q, qd, frame, a, self.idle(q, qd, parameters)), state
