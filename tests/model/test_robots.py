@@ -19,6 +19,7 @@ import chasles as ch
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
+    InertiaWarning,
     ModelWarning,
     build_tree,
     load,
@@ -60,7 +61,7 @@ def test_loading_gives_no_warning(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(shipped()) - {"puma560", "puma560_modified", "stewart", "xarm6"}))
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("ignore:.*no joint has rotor inertia:chasles.model.ModelWarning")
 def test_their_inertias_are_physical(name: str) -> None:
     load(shipped_path(name))
 
@@ -70,8 +71,9 @@ def test_the_published_puma_is_not_quite_physical() -> None:
         load(shipped_path("puma560"))
 
 
+@pytest.mark.filterwarnings("ignore:.*no joint has rotor inertia:chasles.model.ModelWarning")
 def test_the_makers_xarm6_is_not_quite_physical() -> None:
-    with pytest.warns(UserWarning, match=r"link2.*triangle.*link3.*triangle"):
+    with pytest.warns(InertiaWarning, match=r"link2.*triangle.*link3.*triangle"):
         load(shipped_path("xarm6"))
 
 
@@ -223,6 +225,40 @@ def test_the_tool_of_several_ends_is_said(write: Callable[[str, str | bytes], Pa
         assert load(path).possible_tools == ("left", "right")
     assert load(path, tool="right").possible_tools == ("right",)
     assert load(path, check=False).tool == "left"
+
+
+LIGHT = """<robot name="light"><link name="base"/>{links}<link name="hook"/>
+<joint name="m" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>{limit}</joint>
+<joint name="n" type="revolute"><parent link="upper"/><child link="wrist"/><axis xyz="0 0 1"/>{limit}</joint>
+<joint name="h" type="fixed"><parent link="upper"/><child link="hook"/></joint></robot>"""
+
+
+def light_arm(effort: float) -> str:
+    """URDF text of two bodies of 1e-4 kg·m² under motors."""
+    moments = '<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/>'
+    links = [f'<link name="{n}"><inertial><mass value="1"/>{moments}</inertial></link>' for n in ("upper", "wrist")]
+    return LIGHT.format(links="".join(links), limit=f'<limit lower="-3" upper="3" effort="{effort}" velocity="3"/>')
+
+
+def test_missing_rotors_and_tools_are_said_in_one_line_where_the_file_is_loaded(
+    write: Callable[[str, str | bytes], Path],
+) -> None:
+    path = write("light.urdf", light_arm(20.0))
+    motors = r"no joint has rotor inertia, and 'n' moves 0.0001 kg·m² with up to 20 N·m.*robot.with_motor_inertia"
+    with pytest.warns(ModelWarning, match=rf"^robot 'light': of 2 possible tools .*; {motors}") as caught:
+        ch.load(path)
+    called = next(
+        k for k, text in enumerate(Path(__file__).read_text("utf-8").splitlines(), 1) if "ch.load(path)" in text
+    )
+    assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, called)]
+    arm = ch.load(path, check=False).with_motor_inertia({"n": 1e-5}, gear_ratio=50.0)
+    np.testing.assert_allclose(arm.mass_matrix([0.0, 0.0])[1, 1], 1e-4 + 2500 * 1e-5)
+    np.testing.assert_allclose(arm.with_motor_inertia([0.1, 0.2]).mass_matrix([0.0, 0.0]).diagonal(), [0.1002, 0.2001])
+    load(write("weak.urdf", light_arm(5.0)), tool="wrist")
+    with pytest.raises(ArgumentError, match="with_motor_inertia: motor_inertia must be one number or 2 numbers"):
+        arm.with_motor_inertia([1.0, 2.0, 3.0])
+    with pytest.raises(UnknownNameError, match="elbow"):
+        arm.with_motor_inertia({"elbow": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,17 @@ class Copies(Described):
         """Copy with other joint friction; see `chasles.model.with_friction`."""
         return type(self)(model.with_friction(self.description, **friction))
 
+    def with_motor_inertia(self, motor_inertia: Mapping[str, float] | ArrayLike, **gear: Any) -> Self:
+        """Copy whose joints feel rotors; see `chasles.model.with_motor_inertia`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> ch.load("planar2r").with_motor_inertia(0.1).mass_matrix([0.0, 1.5]).diagonal().round(3)
+        array([2.332, 0.204])
+        """
+        return type(self)(model.with_motor_inertia(self.description, motor_inertia, **gear))
+
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """Copy under another acceleration of gravity, shape (3,), m/s², in the world frame."""
         return type(self)(self.description.with_gravity(gravity))

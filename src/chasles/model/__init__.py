@@ -25,7 +25,14 @@ from chasles.model.inertial_parameters import (
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.locking import lock_joints, simplified
 from chasles.model.loop import Loop, LoopKind
-from chasles.model.parameters import parameter_shapes, parameter_value, with_friction, with_payload, with_values
+from chasles.model.parameters import (
+    parameter_shapes,
+    parameter_value,
+    with_friction,
+    with_motor_inertia,
+    with_payload,
+    with_values,
+)
 from chasles.model.perturbation import perturbed_values
 from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
@@ -132,6 +139,7 @@ __all__ = [
     "with_friction",
     "with_inertial_parameters",
     "with_loop",
+    "with_motor_inertia",
     "with_payload",
     "with_tool",
     "with_values",

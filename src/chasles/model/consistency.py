@@ -96,6 +96,8 @@ def has_masses(description: Description) -> bool:
 
 
 _MOST_SENTENCES = 3
+#: rad/s², beyond what a motor with its gear gives a joint.
+_FASTEST = 1e5
 
 
 def check_description(description: Description) -> Description:
@@ -139,6 +141,45 @@ def check_description(description: Description) -> Description:
     if sentences:
         warn(f"robot '{description.name}': {_in_one(sentences)}", category)
     return description
+
+
+def several_tools(description: Description) -> tuple[str, ...]:
+    """A sentence about the tool of a tree with several ends, where nobody chose it."""
+    possible = description.possible_tools
+    if len(possible) < 2:
+        return ()
+    others = ", ".join(f"'{name}'" for name in possible[1:4])
+    return (
+        f"of {len(possible)} possible tools '{description.tool}' is the one that calls without target=… mean "
+        f"(others: {others}); choose one with load(…, tool=…)",
+    )
+
+
+def missing_rotors(description: Description) -> tuple[str, ...]:
+    """A sentence about joints so light that their motor's rotor must be missing, of a robot without any rotor inertia.
+
+    Such joints are the last ones of their branches. Behind a gear the rotor is often most of the inertia that a joint
+    feels; without it the effort limit would accelerate the joint as no motor does.
+    """
+    tree = build_tree(description)
+    if description.loops or any(body.armature for body in tree.bodies):
+        return ()
+    inner = {body.parent for body in tree.bodies}
+    turned = {joint.name: joint for joint in description.coordinates if joint.kind in ("revolute", "continuous")}
+    found = []
+    for index, body in enumerate(tree.bodies):
+        if index in inner or body.joint not in turned or not body.mass > 0.0:
+            continue
+        moved, effort = float(body.inertia[2, 2]), float(np.max(turned[body.joint].limits.effort))
+        if moved > 0.0 and _FASTEST * moved < effort < np.inf:
+            found.append((effort / moved, body.joint, moved, effort))
+    if not found:
+        return ()
+    _, joint, moved, effort = max(found)
+    return (
+        f"no joint has rotor inertia, and '{joint}' moves {moved:.2g} kg·m² with up to {effort:g} N·m; simulations "
+        "need the motors' inertia: give it with robot.with_motor_inertia(…)",
+    )
 
 
 def _in_one(sentences: Sequence[str]) -> str:

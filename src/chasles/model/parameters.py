@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,20 +187,65 @@ def with_friction(
     >>> with_friction(load("planar2r"), viscous={"joint2": 0.5}).joint("joint2").viscous_friction
     0.5
     """
-    changes: dict[str, dict[str, float]] = {}
     given = {"viscous_friction": viscous, "coulomb_friction": coulomb, "coulomb_velocity": coulomb_velocity}
-    names = description.joint_names
+    return _with_joint_parameters(description, "with_friction", given, description.joint_names)
+
+
+def with_motor_inertia(
+    description: Description,
+    motor_inertia: Mapping[str, float] | ArrayLike,
+    *,
+    gear_ratio: Mapping[str, float] | ArrayLike = 1.0,
+) -> Description:
+    """Make a copy with rotors; files rarely give them, though behind a gear they are often most of what a joint feels.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    motor_inertia
+        Rotor inertia, kg·m² (prismatic joints: kg): a mapping from joint names to values (the others keep theirs), one
+        number for all joints but spherical and free ones, or one for each.
+    gear_ratio
+        Turns of the motor for one of the joint, as numbers or a mapping in the same way: joints feel ``gear_ratio² *
+        motor_inertia``. Default 1: the inertia is that seen at the joint.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError, ModelError
+        A wrong number of values, an unknown joint, or a negative inertia.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> with_motor_inertia(load("planar2r"), [2e-5, 1e-5], gear_ratio=100.0).joint("joint2").motor_inertia
+    1e-05
+    """
+    names = [joint.name for joint in description.coordinates if not joint.has_quaternion]
+    if isinstance(motor_inertia, Mapping) and not isinstance(gear_ratio, Mapping) and np.ndim(gear_ratio) == 0:
+        gear_ratio = dict.fromkeys(motor_inertia, float(np.asarray(gear_ratio)))
+    given = {"motor_inertia": motor_inertia, "gear_ratio": gear_ratio}
+    return _with_joint_parameters(description, "with_motor_inertia", given, names)
+
+
+def _with_joint_parameters(
+    description: Description,
+    what: str,
+    given: Mapping[str, Mapping[str, float] | ArrayLike | None],
+    names: Sequence[str],
+) -> Description:
+    """Make a copy with other numbers of joints, given by joint name, as one for all of those named, or one for each."""
+    changes: dict[str, dict[str, float]] = {}
     for parameter, values in given.items():
         if values is None:
             continue
         if not isinstance(values, Mapping):
-            given_values = np.asarray(as_array(values, "with_friction", parameter), dtype=np.float64)
+            given_values = np.asarray(as_array(values, what, parameter), dtype=np.float64)
             try:
                 array = np.broadcast_to(given_values, (len(names),))
             except ValueError:
                 raise ArgumentError(
-                    f"with_friction: {parameter} must be one number or {len(names)} numbers, "
-                    f"not shape {np.shape(values)}"
+                    f"{what}: {parameter} must be one number or {len(names)} numbers, not shape {np.shape(values)}"
                 ) from None
             values = dict(zip(names, array.tolist(), strict=True))
         for name, value in values.items():

@@ -99,6 +99,8 @@ def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str,
         return None
     unit = "kg" if robot.description.velocity_units[joint] == "m/s" else "kg·m²"
     moves = f"{robot.velocity_names[joint]} moves {own.inertia[joint]:.2g} {unit}"
+    if not any(part.motor_inertia for part in robot.description.joints) and loop.plant.motors is None:
+        moves += " without rotor inertia (robot.with_motor_inertia gives it)"
     if damping[joint] < -1.0:
         gain = -damping[joint]
         return f"{moves}, and its velocity is fed back with positive sign, gain {gain:.2g}: compensate less friction"

@@ -288,18 +288,11 @@ def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
     """Return the robot with this rotor inertia at each joint, seen behind its gear."""
     if text is None:
         return model
-    inertia, description = (
-        not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia"),
-        model.description,
+    inertia = not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia")
+    places = {joint.name: model.description.velocity_places(joint.name) for joint in model.description.coordinates}
+    return model.with_motor_inertia(
+        {name: float(inertia[place.start]) for name, place in places.items() if place.stop - place.start == 1}
     )
-    turned = {joint.name for joint in description.coordinates if len(joint.velocity_names) == 1}
-    joints = (
-        joint.replace(motor_inertia=inertia[description.velocity_places(joint.name)].item(), gear_ratio=1.0)
-        if joint.name in turned
-        else joint
-        for joint in description.joints
-    )
-    return Robot(description.replace(joints=tuple(joints)))
 
 
 def _times(

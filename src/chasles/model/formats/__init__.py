@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from chasles.errors import ArgumentError, ModelError, warn
+from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.urdf import from_urdf
@@ -112,14 +113,11 @@ def read(
         )
     if tool:
         with naming(str(path)):
-            return with_tool_named(description, tool)
-    if check and not group and len(description.possible_tools) > 1:
-        others = ", ".join(f"'{name}'" for name in description.possible_tools[1:4])
-        warn(
-            f"robot '{description.name}': of {len(description.possible_tools)} possible tools '{description.tool}' is "
-            f"the one that calls without target=… mean (others: {others}); choose one with load(…, tool=…)",
-            ModelWarning,
-        )
+            description = with_tool_named(description, tool)
+    if check:
+        sentences = (() if group or tool else several_tools(description)) + missing_rotors(description)
+        if sentences:
+            warn(f"robot '{description.name}': {'; '.join(sentences)}", ModelWarning)
     return description
 
 
