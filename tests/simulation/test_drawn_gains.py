@@ -14,7 +14,6 @@ import chasles as ch
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::chasles.model.ModelWarning")
 @pytest.mark.parametrize("velocity", [0.05, 0.0], ids=["smooth", "stiction"])
 @pytest.mark.parametrize("name", ARMS)
 def test_no_run_diverges_that_a_much_finer_one_does_not(name: str, velocity: float) -> None:
@@ -27,7 +26,6 @@ def test_no_run_diverges_that_a_much_finer_one_does_not(name: str, velocity: flo
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::chasles.model.ModelWarning")
 @pytest.mark.parametrize("name", ARMS)
 def test_radau_at_tight_tolerance_and_mujocos_implicit_integrators_agree(name: str) -> None:
     """Light wrists with viscous friction that acts at up to 1e4 1/s, falling under their own weight."""
