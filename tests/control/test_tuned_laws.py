@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode
+from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode, SlotineLi
 from chasles.errors import ArgumentError
 
 PERIOD = 1 / 250
@@ -58,6 +58,15 @@ def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.P
     rubbing = arm.with_friction(coulomb=0.9 * law.parameters["disturbance"])
     end = ch.simulate(rubbing, law, motion, period=PERIOD, progress=False)["error"].isel(time=-1)
     assert (np.abs(end.values) < law.parameters["layer"] / law.parameters["rate"]).all()
+
+
+@pytest.mark.parametrize("kind", [SlotineLi, SlidingMode])
+def test_friction_of_the_model_is_no_positive_feedback(kind: Any, arm: ch.Robot, motion: ch.PointToPoint) -> None:
+    """Viscous friction whose feedback gain D h / M is 14 at the second joint: at the measured speed it would shake."""
+    rubbing = arm.with_friction(viscous=[40.0, 400.0])
+    assert 400.0 * PERIOD / arm.mass_matrix([0.0, 0.0])[1, 1] > 10.0
+    run = ch.simulate(rubbing, kind.tuned(rubbing, motion, PERIOD), motion, period=PERIOD, progress=False)
+    assert np.abs(run["error"].values).max() < 5e-3
 
 
 def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(

@@ -125,10 +125,10 @@ def test_sampled_law_beats_a_fixed_model() -> None:
 
 
 def test_sampled_estimates_approach_those_in_continuous_time() -> None:
-    """Euler's rule and held torques err in proportion to the period."""
+    """Euler's rule and held torques err in proportion to the period; friction of a model acts elsewhere if sampled."""
     from tests.control.sampled_loop import simulate
 
-    law = controller()
+    law = controller(ch.load("planar2r"))
     exact = follow(LOADED, law, MOTION, 1.0, samples=2).memory[-1]
     errors = []
     for period in (2e-3, 1e-3):

@@ -14,7 +14,7 @@ from chasles.control.adaptive.recursive_least_squares import recursive_least_squ
 from chasles.control.adaptive.slotine_li import SlotineLi
 from chasles.control.adaptive.triangles import packed, unpacked
 from chasles.control.pole_design import PoleDesign
-from chasles.control.sliding_variable import sliding
+from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import Record, exp, sqrt, where
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -167,6 +167,8 @@ class CompositeAdaptive(SlotineLi):
         the filters begin with signals that have been constant.
         """
         tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
+        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
+        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
         a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
         decay = exp(-a * period)
         mean = (1.0 - decay) / (a * period)

@@ -15,7 +15,7 @@ from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
-from chasles.control.sliding_variable import sliding
+from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
@@ -149,6 +149,8 @@ class NaturalAdaptive(ContinuousLaw):
         so large that it would make an inertia indefinite.
         """
         tau, forces = self._track(q, qd, reference, state, parameters)
+        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
+        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
         following = []
         for J, L, gain in self._bodies(state, forces, parameters):
             E = np.eye(4) - (0.5 * period * gain) * (J @ L)

@@ -15,7 +15,7 @@ from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
-from chasles.control.sliding_variable import sliding
+from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -27,6 +27,9 @@ class SlotineLi(ContinuousLaw):
     estimate theta has them. The energy-like V = sᵀ M s / 2 + (theta - true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows,
     V' = -sᵀ Kd s, so the tracking error goes to zero whatever the true parameters are. The estimates stay bounded; they
     become true if the motion excites all of them.
+
+    Sampled, the model's own friction acts at the reference velocity qd_r instead of the measured one, where its
+    compensation would be a positive feedback: that takes further energy away.
 
     Source: Slotine and Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research 6(3), 1987. It
     needs to know the robot's geometry and gravity; inertias and friction it learns.
@@ -156,9 +159,10 @@ class SlotineLi(ContinuousLaw):
     def law(
         self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
     ) -> tuple[Any, Any]:
-        """Torques of the law, and the estimates one period later."""
+        """Torques of the law, with the model's friction at the reference velocity, and the estimates a period later."""
         tau, following = super().law(t, q, qd, reference, state, parameters, period)
-        return tau, projected(following, parameters)
+        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
+        return tau + friction_moved(self.robot, q, qd, qd_reference), projected(following, parameters)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns)} unknown parameters)"

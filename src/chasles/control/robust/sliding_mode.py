@@ -13,7 +13,7 @@ from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.robust.tuning import sliding_gains
-from chasles.control.sliding_variable import sliding
+from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import absolute, clip
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -134,6 +134,7 @@ class SlidingMode(RobotController):
         """Torques of the law; there is no memory."""
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, self.unknowns.values)
+        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
         k = absolute(Y) @ parameters["uncertainty"] + parameters["disturbance"] + parameters["reaching"]
         return tau - k * clip(s / parameters["layer"], -1.0, 1.0), state
 
