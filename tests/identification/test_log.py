@@ -139,6 +139,23 @@ def test_columns_of_common_recorders_are_found() -> None:
     assert find_columns([*named, *efforts], joints, {}).names["q"] == tuple(reversed(named))
 
 
+def test_units_in_brackets_tell_what_words_do_not() -> None:
+    kuka = [
+        "Zeit [ms]",
+        "Achse 1 Ist [°]",
+        "Achse 2 Ist [°]",
+        "Achse 1 (deg/s)",
+        "Achse 2 (deg/s)",
+        "A1 [Nm]",
+        "A2 [Nm]",
+    ]
+    found = find_columns(kuka, ["joint1", "joint2"], {})
+    assert found.names == {"time": ("Zeit [ms]",), "q": (*kuka[1:3],), "qd": (*kuka[3:5],), "effort": (*kuka[5:],)}
+    assert found.units == {"time": "ms", "q": "deg", "qd": "deg"}
+    assert not found.currents  # A1 is an axis, not amperes
+    assert find_columns(["q1", "q2", "drive 1 [A]", "drive 2 [A]"], ["joint1", "joint2"], {}).currents
+
+
 def test_corrections_of_columns() -> None:
     names = ["clock", "a", "b", "x 1", "x 2"]
     data = dict(zip(names, np.column_stack([MOTION.t, MOTION.q, TAU]).T, strict=True))

@@ -27,6 +27,13 @@ _UNITS = {
     "deg": ("q", "deg"), "degree": ("q", "deg"), "degrees": ("q", "deg"), "mm": ("q", "mm"),
     "ms": ("time", "ms"), "us": ("time", "us"), "ns": ("time", "ns"), "nanosec": ("time", "ns"), "ma": ("effort", "mA"),
 }  # fmt: skip
+_BY_UNIT = {
+    **dict.fromkeys(("deg", "°", "rad", "mm", "m"), "q"),
+    **dict.fromkeys(("deg/s", "°/s", "rad/s", "mm/s", "m/s"), "qd"),
+    **dict.fromkeys(("nm", "n·m", "n*m", "n m", "n", "a", "ma"), "effort"),
+    **dict.fromkeys(("s", "ms", "us", "ns"), "time"),
+}
+"""Quantities that units in brackets tell, where no word does."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,8 @@ def find_columns(
         if quantity not in names:
             raise ArgumentError(
                 f"no columns for the joints' {what} among: {', '.join(table[:40])}; name them with columns="
-                f"{{'{quantity}': [...]}}, {len(joints)} names in the order of the joints ({', '.join(joints)})"
+                f"{{'{quantity}': [...]}} (--columns {quantity}=NAME,NAME,…), {len(joints)} names in the order of the "
+                f"joints ({', '.join(joints)})"
             )
     taken = {name for group in names.values() for name in group}
     units: dict[str, str] = {}
@@ -155,6 +163,7 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
             joint, rest = candidate, name[: match.start()] + " " + name[match.end() :]
             break
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", rest)
+    spaced = re.sub(r"(?<![A-Za-z])[aA](?=\d)", " ", spaced)  # axis A1, not amperes
     tokens = [token.lower() for token in re.findall(r"[A-Za-z]+|\d+", spaced)]
     ordered = [token for token in tokens if not token.isdigit()]
     joined = [
@@ -166,6 +175,11 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
     quantity = "qd" if "qdot" in words else None
     for word in ordered:
         quantity = quantity or next((key for key, known in _WORDS.items() if word in known), None)
+    unit = re.search(r"[\[(]\s*([^\])]+?)\s*[\])]\s*$", name)
+    if unit and quantity is None:
+        quantity = _BY_UNIT.get(unit[1].lower())
+    if unit and unit[1].startswith("°"):
+        words |= {"deg"}
     if quantity == "effort" and "i" in words:
         words |= {"current"}
     stem = " ".join(
