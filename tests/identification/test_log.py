@@ -276,3 +276,11 @@ def test_wrong_sources() -> None:
     for source in (3, None, [], "nowhere.csv", "log.xlsx"):
         with pytest.raises(ArgumentError):
             ch.Log(source, ARM)
+
+
+def test_robots_with_loops_are_refused_in_a_sentence() -> None:
+    delta = ch.load("delta")
+    table = {"t": np.arange(0.0, 1.0, 0.01), "q": np.zeros((100, delta.nq)), "tau": np.zeros((100, delta.n))}
+    for attempt in (lambda: ch.Log(table, delta), lambda: ch.identify(delta, table), lambda: ch.excite(delta)):
+        with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
+            attempt()
