@@ -113,7 +113,7 @@ def _errors(result: Identification) -> str:
                 quantity(float(model.rms("resting")[k]), unit),
             ]
         )
-    return table(head, body)
+    return f'<div class="table">{table(head, body)}</div>'
 
 
 def _parameters(result: Identification) -> str:
@@ -128,11 +128,11 @@ def _parameters(result: Identification) -> str:
         ]
         for parameter in result.parameters
     ]
-    return table(head, body)
+    return f'<div class="table">{table(head, body)}</div>'
 
 
 def _figure(figure: dict[str, Any]) -> str:
-    place = '<div class="plots"><div class="identification-plot"></div>'
+    place = '<div class="plots wide"><div class="identification-plot"></div>'
     return f'{place}<script type="application/json">{embedded_json(figure)}</script></div>'
 
 
