@@ -22,6 +22,7 @@ from chasles.mechanics.computation import Computation
 from chasles.mechanics.other_names import translation
 
 if TYPE_CHECKING:
+    from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
 
 __all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_coordinates"]
@@ -145,6 +146,7 @@ class Robot(Mechanics):
         packages: Mapping[str, str | PathLike[str]] | None = None,
         notebook: str = "",
         beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        obstacles: Sequence[Body | HalfSpace] = (),
     ) -> Any:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
@@ -165,6 +167,8 @@ class Robot(Mechanics):
             ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
         beside
             Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
+        obstacles
+            Bodies in the world (with frame None) and half-spaces, as of `chasles.clearance`, to be shown.
 
         Returns
         -------
@@ -179,9 +183,8 @@ class Robot(Mechanics):
         ...     page.stat().st_size < 200_000
         True
         """
-        return verbs.view(
-            self, q, path=path, title=title, browser=browser, packages=packages, notebook=notebook, beside=beside
-        )
+        options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
+        return verbs.view(self, q, path=path, beside=beside, obstacles=obstacles, **options)
 
     def plot(self, kind: str = "workspace", **options: Any) -> Any:
         """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""

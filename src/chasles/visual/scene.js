@@ -153,6 +153,7 @@ const THEMES = {
   dark: { background: [0.075, 0.09, 0.105], plane: [0.1, 0.118, 0.136], ink: [0.26, 0.3, 0.34], shade: [0.0, 0.0, 0.0, 0.34] },
 };
 const AXES = [[[1, 0, 0], [0.85, 0.2, 0.2]], [[0, 1, 0], [0.15, 0.62, 0.3]], [[0, 0, 1], [0.15, 0.4, 0.9]]];
+const OBSTACLE = [0.86, 0.56, 0.2];
 const TRACE_COLOR = [0.06, 0.44, 0.71];
 const HOME_VIEW = { azimuth: -0.85, elevation: 0.42 };
 /** Pictures of something that moves: as when it rests, and on slow machines without soft edges, then at half the resolution. */
@@ -285,7 +286,11 @@ class RobotScene {
     this.carried = solid;
     /** Bodies that let light through. */
     this.clear = clear;
-    this.parts = [...solid, ...(own ? [] : this.base()), ...this.triad()];
+    const obstacles = (this.scene.obstacles ?? []).map(({ form, start, end, radius, alpha }) =>
+      ({ ...this.part(-1, form, OBSTACLE, start, end, radius), alpha: alpha ?? undefined }));
+    /** Planes of half-spaces, which have no shadow. */
+    this.planes = obstacles.filter(part => part.alpha !== undefined);
+    this.parts = [...solid, ...(own ? [] : this.base()), ...this.triad(), ...obstacles.filter(part => part.alpha === undefined)];
   }
 
   part(link, form, color, start, end, radius) {
@@ -446,7 +451,7 @@ class RobotScene {
     gl.disable(gl.POLYGON_OFFSET_FILL);
     gl.depthMask(false);
     gl.enable(gl.CULL_FACE);
-    this.drawParts(this.clear, places, lit);
+    this.drawParts([...this.clear, ...this.planes], places, lit);
     this.drawParts(this.marks.filter(part => part.alpha !== undefined), places, lit);
     gl.disable(gl.CULL_FACE);
     if (this.trace) {

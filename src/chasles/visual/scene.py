@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from chasles.distances.bodies import Body, HalfSpace
+from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.visual.bodies import Bodies, Kind, Packages, packed, robot_bodies
 from chasles.visual.encoding import typed_array
@@ -77,6 +79,38 @@ def still_scene(robot: Robot, q: NDArray[np.float64], bodies: Bodies) -> dict[st
     drawn = skeleton(robot.description)
     links = _links(drawn, bodies, [link.name for link in robot.description.links if link.collisions])
     return _shapes(drawn, bodies, links, _link_poses(robot, links, q[None]))
+
+
+def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) -> None:
+    """Add obstacles in the world to a scene, whose box grows to contain those of finite size.
+
+    Raises
+    ------
+    ArgumentError
+        An obstacle is neither a body in the world nor a half-space.
+    """
+    low, high = (np.array(scene["middle"]) + sign * np.array(scene["half"]) for sign in (-1.0, 1.0))
+    for obstacle in obstacles:
+        if not isinstance(obstacle, (Body, HalfSpace)) or obstacle.frame is not None:
+            raise ArgumentError(f"obstacles must be bodies in the world (frame None) or half-spaces, not {obstacle!r}")
+        if isinstance(obstacle, Body):
+            ends = np.stack([obstacle.start, obstacle.end])
+            low = np.minimum(low, ends.min(axis=0) - obstacle.radius)
+            high = np.maximum(high, ends.max(axis=0) + obstacle.radius)
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    scene |= {"middle": middle.tolist(), "half": half.tolist(), "extent": float(2.0 * np.linalg.norm(half))}
+    reach = max(scene["extent"], scene["size"])
+    scene["obstacles"] = []
+    for obstacle in obstacles:
+        if isinstance(obstacle, HalfSpace):
+            foot = middle - ((middle - obstacle.point) @ obstacle.normal) * obstacle.normal
+            ends = np.stack([foot - 2e-3 * reach * obstacle.normal, foot])
+            form, radius, alpha = "cylinder", 0.8 * reach, 0.35
+        else:
+            ends = np.stack([obstacle.start, obstacle.end + obstacle.is_sphere * np.array([0.0, 0.0, 1e-9])])
+            form, radius, alpha = "capsule", obstacle.radius, None
+        start, end = ends.tolist()
+        scene["obstacles"].append({"form": form, "start": start, "end": end, "radius": radius, "alpha": alpha})
 
 
 def bodies_data(

@@ -20,6 +20,7 @@ from tests.visual.browser import Browser, Tab
 from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
+from chasles.distances import Body, HalfSpace
 from chasles.errors import ArgumentError, ArgumentTypeError
 from chasles.visual.view import live
 from chasles.visual.view.live import LiveView
@@ -186,3 +187,23 @@ def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Pat
             assert serving.wait(60.0) == 0
         finally:
             serving.kill()
+
+
+def test_obstacles_are_drawn_and_framed(opened: Any) -> None:
+    arm = ch.load("planar2r")
+    wall = HalfSpace([0.0, -0.3, 0.0], [0.0, 2.0, 0.0])
+    rod, ball = Body(None, [0.5, 0.5, 0.0], [0.5, 0.5, 1.0], radius=0.05), Body(None, [3.0, 0.0, 0.2], radius=0.2)
+    tab = opened(arm, obstacles=[wall, rod, ball])
+    found = tab.ask("page.scene.parts.filter(part => part.color[0] === 0.86).map(part => [part.radius, part.length])")
+    np.testing.assert_allclose(found, [[0.05, 1.0], [0.2, 0.0]], atol=1e-6)
+    assert tab.ask("page.scene.planes.map(part => [part.placed[9], part.placed[13]])")[0] == pytest.approx(
+        [1.0, -0.3], abs=0.02
+    )
+    assert tab.ask("page.scene.project([3, 0, 0.2])[0] < page.scene.canvas.clientWidth")
+    amber = (
+        "{const p = painted(); let n = 0; for (let k = 0; k < p.length; k += 4) n += p[k] > 110 && p[k + 2] < 70; n}"
+    )
+    assert tab.ask(amber) > 500
+    assert tab.complaints() == []
+    with pytest.raises(ArgumentError, match="obstacles must be bodies in the world"):
+        arm.view(path="unwritten.html", obstacles=[Body("link1", radius=0.1)])

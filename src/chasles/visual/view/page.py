@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from chasles import model
 from chasles._version import __version__
+from chasles.distances.bodies import Body, HalfSpace
 from chasles.engine.targets.wasm import program_script
 from chasles.robot import Robot
 from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import asset, document
-from chasles.visual.scene import bodies_data, still_scene
+from chasles.visual.scene import add_obstacles, bodies_data, still_scene
 from chasles.visual.view.beside import Beside, add_beside
 from chasles.visual.view.mechanism import mechanism_data
 
@@ -43,6 +44,7 @@ def view_page(
     framed: bool = False,
     packages: Packages | None = None,
     beside: Sequence[Beside] = (),
+    obstacles: Sequence[Body | HalfSpace] = (),
 ) -> str:
     """Return the text of the page.
 
@@ -68,6 +70,8 @@ def view_page(
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
     beside
         Further robots in the scene, each with its configuration or with those at the times of the recording.
+    obstacles
+        Bodies in the world and half-spaces.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
@@ -75,6 +79,7 @@ def view_page(
     bodies = robot_bodies(robot.description, packages=packages)
     scene = still_scene(robot, np.array(shown), bodies)
     scene["bodies"] = bodies_data(robot, bodies, scene["links"], ("visual", "collision"), packages)
+    add_obstacles(scene, obstacles)
     data = {
         "title": title,
         "name": robot.name,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import verbs
 from chasles.arguments import choice, reals
+from chasles.distances.bodies import Body, HalfSpace
 from chasles.errors import ArgumentError, writing
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot import Robot
@@ -43,12 +44,13 @@ def robot_view(
     packages: Packages | None = None,
     notebook: Notebook = "",
     beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+    obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
     pairs = [other if isinstance(other, tuple) else (other, other.home) for other in beside]
     others = [(other, reals(at, f"beside[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
-    return shown(robot, start, path, title, browser, notebook, packages=packages, beside=others)
+    return shown(robot, start, path, title, browser, notebook, packages=packages, beside=others, obstacles=obstacles)
 
 
 @verbs.view.register(Solution)
@@ -92,6 +94,7 @@ def motion_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
+    obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Play a motion of joints; see `JointTrajectory.view`."""
     if trajectory.n != robot.nq:
@@ -104,8 +107,9 @@ def motion_view(
     moving = times.reshape(-1, *(1,) * len(trajectory.batch))
     q = np.moveaxis(np.asarray(trajectory(moving).q), 0, -2).reshape(batch, len(times), robot.nq)
     runs = {f"motion {k + 1}": part for k, part in enumerate(q[shown_runs(batch)])}
+    recording = {"times": times, "runs": runs}
     return shown(
-        robot, q[0, 0], path, title, browser, notebook, packages=packages, recording={"times": times, "runs": runs}
+        robot, q[0, 0], path, title, browser, notebook, packages=packages, obstacles=obstacles, recording=recording
     )
 
 
