@@ -93,6 +93,7 @@ const PROFILES = {
   cylinder: [[0, 0, 0, 0, -1], [0.9, 0, 0, 0, -1], [0.9, 0, 0, 0.5, -0.8], [1, 0.1, 0, 0.9, -0.4], [1, 0.1, 0, 1, 0],
     [1, -0.1, 1, 1, 0], [1, -0.1, 1, 0.9, 0.4], [0.9, 0, 1, 0.5, 0.8], [0.9, 0, 1, 0, 1], [0, 0, 1, 0, 1]],
   sphere: [...Array(33).keys()].map(k => -Math.PI / 2 + Math.PI * k / 32).map(a => [Math.cos(a), Math.sin(a), 0, Math.cos(a), Math.sin(a)]),
+  disc: [[0, 0, 0, 0, 1], [1, 0, 0, 0, 1]],
   cone: [[0, 0, 0, 0, -1], [1, 0, 0, 0, -1], [1, 0, 0, 0.95, 0.3], [0, 0, 1, 0.95, 0.3]],
 };
 
@@ -451,9 +452,10 @@ class RobotScene {
     gl.disable(gl.POLYGON_OFFSET_FILL);
     gl.depthMask(false);
     gl.enable(gl.CULL_FACE);
-    this.drawParts([...this.clear, ...this.planes], places, lit);
+    this.drawParts(this.clear, places, lit);
     this.drawParts(this.marks.filter(part => part.alpha !== undefined), places, lit);
     gl.disable(gl.CULL_FACE);
+    this.drawParts(this.planes, places, lit);
     if (this.trace) {
       this.use("trace", { view, size: 3.2 * ratio, now: this.frame, color: TRACE_COLOR });
       this.drawMesh(this.trace, gl.POINTS);

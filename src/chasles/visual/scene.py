@@ -104,8 +104,8 @@ def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) 
     for obstacle in obstacles:
         if isinstance(obstacle, HalfSpace):
             foot = middle - ((middle - obstacle.point) @ obstacle.normal) * obstacle.normal
-            ends = np.stack([foot - 2e-3 * reach * obstacle.normal, foot])
-            form, radius, alpha = "cylinder", 0.8 * reach, 0.35
+            ends = np.stack([foot, foot + obstacle.normal])
+            form, radius, alpha = "disc", 0.6 * reach, 0.18
         else:
             ends = np.stack([obstacle.start, obstacle.end + obstacle.is_sphere * np.array([0.0, 0.0, 1e-9])])
             form, radius, alpha = "capsule", obstacle.radius, None
