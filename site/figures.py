@@ -63,6 +63,6 @@ def _written(thing: Any, target: Path) -> tuple[str, int]:
     if thing.layout.height is None:  # else its maker has laid it out
         thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=HEIGHT)
     height = int(thing.layout.height)
-    page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displaylogo": False})
+    page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displayModeBar": False})
     target.write_text(page.replace("<body>", '<body style="margin:0;overflow:hidden">'), encoding="utf-8")
     return str(thing.layout.title.text or "figure"), height

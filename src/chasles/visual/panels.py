@@ -222,9 +222,12 @@ def panel_layout(
             "domain": [bottom, top],
             "anchor": axis_name("x", number),
             "exponentformat": "power",
-            "title": {"text": f"[{panel.unit}]", "standoff": 6},
         }
         text = f"<b>{panel.title}</b>" + (f" ({panel.note})" if panel.note else "")
+        if columns > 1:  # between narrow panels an axis has no room for its title
+            text += f" [{panel.unit}]"
+        else:
+            layout["yaxis" + axis_name("y", number)[1:]]["title"] = {"text": f"[{panel.unit}]", "standoff": 6}
         layout["annotations"].append(title_above(text, left, top))
     return layout
 

@@ -53,8 +53,8 @@ def plot_matrices(
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> figure = plot_matrices(arm, ch.PointToPoint([-1.57, 0.0], [0.79, 1.57], 1.0))
-    >>> [note.text for note in figure.layout.annotations]
-    ['<b>A, positions</b>', '<b>A, velocities</b>', '<b>B</b>', '<b>K, positions</b>', '<b>K, velocities</b>']
+    >>> [note.text for note in figure.layout.annotations][:3]
+    ['<b>A, positions</b> [1/s²]', '<b>A, velocities</b> [1/s]', '<b>B</b> [1/(kg·m²)]']
     """
     step = real(period, "period", above=0.0)
     times = step * np.arange(round(motion.duration / step) + 1)
