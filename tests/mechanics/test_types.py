@@ -37,6 +37,12 @@ reveal_type(arm.linearize(q, qd, tau).A)
 reveal_type(arm.inverse_dynamics_derivatives(q, qd, qdd))
 reveal_type(arm.power_balance(q, qd, tau))
 reveal_type(arm.mass_matrix.program)
+
+from chasles.model import Description, Frame, Inertia, Joint, Link
+
+rod = Link("rod", Inertia(2.0, [0.0, 0.0, 0.1], [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.02]]))
+hinge = Joint("hinge", "revolute", "wall", "rod", axis=[0, 1, 0])
+door = ch.Robot(Description("door", [Link("wall"), rod], [hinge], [Frame("tip", "rod", np.eye(4))], home=[0.5]))
 """
 WRONG = """
 import chasles as ch

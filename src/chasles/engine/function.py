@@ -60,12 +60,13 @@ class Function(DirectlyCalled):
     np.float64(1.0)
     """
 
-    # The call is an attribute of the instance, so that it can be machine code.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
     if TYPE_CHECKING:
 
         def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
             """Compute the outputs for each sample."""
+
+    else:  # The call is an attribute of the instance, so that it can be machine code.
+        __slots__ = ("__call__", "__dict__", "__weakref__")
 
     __signature__ = _OfInstances()
 

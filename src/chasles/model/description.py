@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,6 +93,26 @@ class Description(Record):
     actuated: tuple[str, ...] = ()
     independent: tuple[str, ...] = ()
     disabled_pairs: tuple[tuple[str, str], ...] = ()
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(
+            self,
+            name: str,
+            links: Iterable[Link],
+            joints: Iterable[Joint] = (),
+            frames: Iterable[Frame] = (),
+            gravity: ArrayLike = STANDARD_GRAVITY,
+            T_world_base: ArrayLike = ...,
+            tool: str = "",
+            home: ArrayLike | None = None,
+            payload: Inertia = ...,
+            source: str = "",
+            loops: Iterable[Loop] = (),
+            actuated: Iterable[str] = (),
+            independent: Iterable[str] = (),
+            disabled_pairs: Iterable[tuple[str, str]] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._set(links=tuple(self.links), joints=tuple(self.joints), frames=tuple(self.frames))

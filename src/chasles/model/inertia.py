@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
 from chasles.model.numbers import frozen_array, number
@@ -58,6 +59,16 @@ class Inertia(Record):
     center_of_mass: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     matrix: NDArray[np.float64] = field(default_factory=lambda: np.zeros((3, 3)))
     first_moment: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(
+            self,
+            mass: float = 0.0,
+            center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+            matrix: ArrayLike = ...,
+            first_moment: ArrayLike = (0.0, 0.0, 0.0),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._set(

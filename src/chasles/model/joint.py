@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.cached import cached_property
 from chasles.errors import ModelError
@@ -170,6 +171,28 @@ class Joint(Record):
     motor_inertia: float = 0.0
     gear_ratio: float = 1.0
     mimic: Mimic | None = None
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(
+            self,
+            name: str,
+            kind: JointKind,
+            parent: str,
+            child: str,
+            T_parent_joint: ArrayLike = ...,
+            T_joint_child: ArrayLike = ...,
+            axis: ArrayLike = (0.0, 0.0, 1.0),
+            pitch: float = 0.0,
+            second_axis: ArrayLike = Y_AXIS,
+            limits: Limits = ...,
+            viscous_friction: float = 0.0,
+            coulomb_friction: float = 0.0,
+            coulomb_velocity: float = 0.0,
+            motor_inertia: float = 0.0,
+            gear_ratio: float = 1.0,
+            mimic: Mimic | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         of_joint = f"of joint {shortened(self.name)}"

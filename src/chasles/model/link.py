@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.model.inertia import Inertia
 from chasles.model.placement import frozen_placement
@@ -43,6 +44,10 @@ class Frame(Record):
     name: str
     link: str
     T_link_frame: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+
+    if TYPE_CHECKING:  # what is given becomes an array
+
+        def __init__(self, name: str, link: str, T_link_frame: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
         self._set(T_link_frame=frozen_placement(self.T_link_frame, f"T_link_frame of frame {shortened(self.name)}"))

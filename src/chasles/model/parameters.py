@@ -143,7 +143,7 @@ def with_payload(
     where = description.frame(description.tool if frame is None else frame).name
     owner = "payload" if where == description.tool else f"payload at frame '{where}'"
     with naming(owner):
-        body = _possible(Inertia(mass, center_of_mass, matrix))  # type: ignore[arg-type]
+        body = _possible(Inertia(mass, center_of_mass, matrix))
     if where == description.tool:
         return description.replace(payload=body)
     return carrying(description, where, body, f"{where}_payload")

@@ -118,7 +118,7 @@ def from_dh(
         payload=payload or Inertia(),
         tool=tool if isinstance(tool, str) else "tool",
         T_world_base=np.eye(4) if base is None else np.asarray(base),
-        home=home,  # type: ignore[arg-type]
+        home=home,
         source=source,
     )
     return check_description(description) if check else description

@@ -135,7 +135,7 @@ def from_screws(
         tool=tool,
         payload=payload or Inertia(),
         gravity=np.asarray(gravity),
-        home=home,  # type: ignore[arg-type]
+        home=home,
         source=source,
     )
     return check_description(description) if check else description
