@@ -52,4 +52,6 @@ def test_shown_runs_have_the_first_and_the_last(count):
 
 
 def test_numbers_beyond_single_precision_become_infinite_quietly():
-    assert typed_array([1e300]) == typed_array([np.inf])
+    with np.errstate(all="raise"):
+        assert typed_array([1e300]) == typed_array([np.inf])
+        assert typed_array([1e-300]) == typed_array([0.0])

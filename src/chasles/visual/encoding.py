@@ -25,7 +25,7 @@ def typed_array(values: ArrayLike) -> dict[str, str]:
     >>> typed_array([1.0, 2.0])
     {'dtype': 'f4', 'bdata': 'AACAPwAAAEA='}
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         array = np.ascontiguousarray(values, dtype="<f4")
     encoded = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
     return encoded | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})

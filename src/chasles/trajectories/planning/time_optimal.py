@@ -193,7 +193,9 @@ class _Problem(NamedTuple):
     @classmethod
     def along(cls, moved: MovedJoints, grid: Floats) -> _Problem:
         robot = moved.robot
-        at, before = (moved.along(s) for s in (grid, np.maximum(np.nextafter(grid, -np.inf), grid[0])))
+        with np.errstate(under="ignore"):  # before 0 comes a denormal number
+            earlier = np.maximum(np.nextafter(grid, -np.inf), grid[0])
+        at, before = (moved.along(s) for s in (grid, earlier))
         mass, rates = robot.mass_matrix(at.q), at.rates
         bend = np.stack([at.rates_of_rates, before.rates_of_rates])
         return cls(
