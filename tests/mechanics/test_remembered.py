@@ -121,6 +121,23 @@ def test_a_record_of_another_program_is_found_out() -> None:
         _ = program().instructions
 
 
+@pytest.mark.parametrize("first", ["chasles.interop.spacelib", "chasles.parallel", "chasles.trajectories"])
+def test_what_is_imported_first_does_not_matter(first: str) -> None:
+    """A file that another package imported before robots came is watched all the same."""
+
+    def watched(module: str) -> set[str]:
+        code = (
+            f"import {module}, chasles as ch; ch.load('planar2r')\n"
+            "from chasles.engine import sources; print(*sources._watched)"
+        )
+        names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split()
+        return {name for name in names if name.count(".") > 1}  # no trace runs the files beside the packages
+
+    robots = watched("chasles.model")
+    assert "chasles.geometry.rotations" in robots
+    assert robots <= watched(first)
+
+
 def test_every_function_that_a_trace_runs_is_watched() -> None:
     """Nothing that decides a program escapes the comparison."""
     files = {getattr(sys.modules[name], "__file__", "") for name in sources._watched}

@@ -1,5 +1,6 @@
 """The engine: graph, program, derivatives, targets. It knows no robots."""
 
+from chasles.engine import linear_solve
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.function import Function, function
 from chasles.engine.functions import (
@@ -59,6 +60,7 @@ __all__ = [
     "hessian_vector",
     "jacobian",
     "jvp",
+    "linear_solve",
     "log",
     "maximum",
     "minimum",

@@ -9,12 +9,18 @@ their angular part first; quaternions are (w, x, y, z). Leading axes of argument
 array([[0. , 0. , 0.5, 1. , 0. , 0. ],
        [0. , 0. , 0. , 1. , 2. , 3. ]])
 
-The names are imported together when the first of them is used: robots need only a few of these files.
+The names are imported together when the first of them is used: robots need only the few files that are imported here.
 """
 
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from chasles.engine.sources import watch
+from chasles.geometry import euler_angles as euler_angles
+from chasles.geometry import exponential_jacobians as exponential_jacobians
+from chasles.geometry import pseudo_inertias as pseudo_inertias
+from chasles.geometry import quaternion_rotations as quaternion_rotations
 
 if TYPE_CHECKING:
     from chasles.geometry.names import *  # noqa: F403
@@ -35,3 +41,6 @@ else:
     def __dir__() -> list[str]:
         """Names for users."""
         return sorted(import_module(f"{__name__}.names").__all__)
+
+
+watch(__name__)
