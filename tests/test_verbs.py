@@ -34,7 +34,7 @@ def test_runs_are_plotted_and_reported_even_as_plain_datasets(tmp_path: Path) ->
     run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), MOTION, audit=True)
     plain = xarray.Dataset(run.data_vars, run.coords, run.attrs)
     assert ch.plot(plain).to_json() == run.plot().to_json()
-    assert ch.plot(run.energy_audit()).layout.annotations[0].text == "<b>Work done on the plant</b>"
+    assert ch.plot(run.energy_audit()).layout.annotations[0].text == "<b>Work done on the plant</b> [J]"
     pages = ch.report(plain, tmp_path / "a.html"), run.report(tmp_path / "b.html")
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert ch.report({"one": run, "two": plain}, tmp_path / "c.html").read_text().count("<h2>") == 2

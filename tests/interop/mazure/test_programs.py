@@ -130,7 +130,7 @@ def test_the_figure_holds_the_linear_model() -> None:
     robot = ch.load("planar2r")
     motion = ch.PointToPoint([-1.57, 0.0], [0.79, 1.57], 1.0)
     figure = mazure.plot_matrices(robot, motion, 0.1, ch.control.TimeVaryingRegulator(robot, integral_error=0.01))
-    assert figure.layout.annotations[-1].text == "<b>K, integrals</b>"
+    assert figure.layout.annotations[-1].text == "<b>K, integrals</b> [N·m/(rad·s)]"
     assert len(figure.data) == 6 * 4
     A, _ = robot.linearize(*motion(0.0)[:2], robot.inverse_dynamics(*motion(0.0)))
     drawn = np.frombuffer(base64.b64decode(figure.data[0].y["bdata"]), dtype="<f4")
