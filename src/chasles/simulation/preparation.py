@@ -73,7 +73,7 @@ def prepare(
     atol: float | None = None,
 ) -> Prepared:  # fmt: skip
     """Join plant, controller and reference into a loop, choose its steps and compile it; see `simulate`."""
-    plant, controller = as_plant(plant), as_controller(_no_torque if controller is None else controller)
+    plant, controller = as_plant(plant), as_controller(no_controller if controller is None else controller)
     if reference is None:
         reference = setup.rest(plant.robot, q0, duration)
     if plant.robot.description.loops and isinstance(reference, JointTrajectory):
@@ -125,7 +125,7 @@ def prepare(
     return Prepared(loop, _traced(loop), reference, times, given, values, state, tolerances)
 
 
-def _no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+def no_controller(t: Any, q: Any, qd: Any, reference: Any) -> Any:
     """Law of an uncontrolled robot: zero torques."""
     return 0.0 * qd
 

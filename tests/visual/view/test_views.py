@@ -67,6 +67,17 @@ def test_runs_play_and_can_be_chosen(shown: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(tab.ask("[...page.q]"), expected, atol=1e-3)
 
 
+def test_runs_play_beside_each_other(tmp_path: Path) -> None:
+    arm = ch.load("planar2r")
+    law, motion = ch.ComputedTorque(arm, kp=400.0, kd=40.0), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.2)
+    short, long = (ch.simulate(arm, law, motion, duration=duration) for duration in (0.2, 0.4))
+    page = short.view(path=tmp_path / "run.html", beside=[long])
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
+    (other,) = data["beside"]
+    expected = long["q"].interp(time=np.ravel(data["recording"]["times"])).values
+    np.testing.assert_allclose(np.reshape(other["q"], (-1, 2)), expected, atol=1e-3)
+
+
 def test_what_does_not_fit_is_said(panda: ch.Robot, tmp_path: Path) -> None:
     two = ch.load("planar2r")
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)

@@ -10,6 +10,7 @@ import xarray
 from numpy.typing import NDArray
 
 from chasles import verbs
+from chasles.distances.bodies import Body, HalfSpace
 from chasles.simulation.metrics import run_robot
 from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
@@ -29,6 +30,7 @@ def run_view(
     packages: Packages | None = None,
     notebook: Notebook = "",
     beside: Sequence[xarray.Dataset] = (),
+    obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Play a simulation; see `Run.view`."""
     require_run(run)
@@ -48,6 +50,8 @@ def run_view(
         browser,
         notebook,
         packages=packages,
+        beside=[_sampled(other, times[frames]) for other in beside],
+        obstacles=obstacles,
         recording={"times": times[frames], "runs": runs},
     )
 

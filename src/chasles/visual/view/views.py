@@ -63,6 +63,7 @@ def solution_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
+    obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Show the first configuration of a solution and up to 16 others as ghosts; see `Solution.view`."""
     rows = np.asarray(solution.q, dtype=np.float64).reshape(-1, solution.q.shape[-1])
@@ -80,7 +81,16 @@ def solution_view(
 
     ghosts = {f"{n + 2}: {label(k)}": rows[k] for n, k in enumerate(others)}
     return shown(
-        robot, rows[first], path, title, browser, notebook, packages=packages, ghosts=ghosts, first=f"1: {label(first)}"
+        robot,
+        rows[first],
+        path,
+        title,
+        browser,
+        notebook,
+        packages=packages,
+        obstacles=obstacles,
+        ghosts=ghosts,
+        first=f"1: {label(first)}",
     )
 
 
