@@ -154,7 +154,9 @@ def _show(facts: dict[str, Any], console: Console) -> None:
         say_wrapped(f"{len(shapes['missing_meshes'])} meshes are missing, the first: {first}")
     driven = [joint for joint in facts["joints"] if joint["kind"] != "fixed" and np.min(joint["effort"]) < np.inf]
     if driven and facts["mass"] and not any(joint["armature"] for joint in driven):
-        say_wrapped("Rotor inertia: none in the file; simulate takes it by --motor-inertia, Python by robot.with_motor_inertia")
+        say_wrapped(
+            "Rotor inertia: none in the file; simulate takes it by --motor-inertia, Python by robot.with_motor_inertia"
+        )
     if facts["frames"]:
         say_wrapped("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
     position = ", ".join(f"{x:.4f}" for x in facts["tool_at_home"]["position"])
