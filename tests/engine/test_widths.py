@@ -139,6 +139,7 @@ def test_wide_code_is_compiled_when_there_is_work_for_it(monkeypatch: pytest.Mon
     assert widths(function) == ["few", "many"]
 
 
+@pytest.mark.slow
 def test_code_of_both_widths_is_freed() -> None:
     function = Function(ch.load("planar2r").gravity_torque.program)
     q = np.zeros((COUNT, 2))

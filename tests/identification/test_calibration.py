@@ -71,6 +71,7 @@ def test_exact_measurements_give_the_exact_robot(kind: str) -> None:
     assert np.abs(measurements(kind, model) - truth).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_errors_reach_the_cramer_rao_bound_and_intervals_cover() -> None:
     """Errors divided by the bound have a mean square of 1; 95 % of the intervals hold the truth."""
     arm, rng = ch.load("puma560"), np.random.default_rng(3)

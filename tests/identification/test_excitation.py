@@ -87,6 +87,7 @@ def test_parameters_that_matter_are_measured_better() -> None:
         ch.excite(ARM, criterion="parameters")
 
 
+@pytest.mark.slow
 def test_panda_is_excited_three_times_better_than_at_random() -> None:
     arm = ch.load("panda")
     own = ExcitationProblem(arm, 10.0, 5, None, None, (), ())

@@ -136,7 +136,7 @@ def test_friction_beyond_coulomb_and_viscous_is_found() -> None:
     assert np.abs(found.friction_torque(rates)[:, 0] - wanted).max() < 0.25
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.9])
+@pytest.mark.parametrize("memory", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_intervals_cover(memory: float) -> None:
     """Of 95 % intervals of 13 parameters in 25 logs with white or coloured noise, most hold the truth."""
     share, _ = coverage(ARM, REAL, 25, memory)

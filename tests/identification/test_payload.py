@@ -76,6 +76,7 @@ def test_payload_from_poses() -> None:
         payload_from_poses(ARM, poses[:2], both[0][:2])
 
 
+@pytest.mark.slow
 def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:
     online = RecursivePayload(ARM, deviation=1e4)
     rows = slice(0, 400, 10)

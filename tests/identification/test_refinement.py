@@ -52,6 +52,7 @@ def log(arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity) -> dict[
     return {"t": run["time"].values, "q": q, "tau": run["tau"].values + 0.05 * rng.normal(size=q.shape)}
 
 
+@pytest.mark.slow
 def test_springs_play_friction_and_delay_are_found(
     arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
 ) -> None:

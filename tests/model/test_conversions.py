@@ -212,6 +212,7 @@ def test_arms_of_the_example_robots(path: str) -> None:
     assert_same(robot, other)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.integers(0, 10**9), st.integers(1, 5))
 @hypothesis.example(622092495, 4)  # the first axis passes the origin, but for rounding

@@ -49,7 +49,8 @@ def test_rates_and_accelerations_agree_with_exact_derivatives(sequence: str) -> 
     np.testing.assert_allclose(coordinates.leg_accelerations(x, xd, xdd), accelerations, atol=1e-11)
 
 
-@pytest.mark.parametrize("architecture", [pytest.param("UPS", marks=pytest.mark.slow), "SPU"])
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["UPS", "SPU"])
 def test_equations_of_motion_are_lagranges(architecture: str) -> None:
     """d/dt (dL/dẋ) - dL/dx = τ, with exact derivatives of the energies."""
     stewart = roboop(architecture=architecture)

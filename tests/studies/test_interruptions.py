@@ -93,7 +93,7 @@ def wait_until(true: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, tmp_path: Path) -> None:
     study, results = tiny(runs=400, chunk=1), tmp_path / "results"
     with started(tmp_path, STUDY, str(results), str(workers), "400") as process:

@@ -294,6 +294,7 @@ def test_a_law_that_counts_its_calls_is_not_stored(tmp_path: Path) -> None:
         study.run(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_worker_that_makes_another_controller_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It imports the module anew and finds the value there, not the one that was set since."""
     study = tiny(controllers=(studies.StudyController("own", pd_of_a_variable),), chunk=1, runs=4)

@@ -179,6 +179,7 @@ def test_a_greeting_that_is_garbled_is_waited_for_again() -> None:
         workers._connected("tcp://somewhere", lambda address, **options: (_ for _ in ()).throw(AssertionError))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # the cluster's own, about the worker that is killed
 def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")

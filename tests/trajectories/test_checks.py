@@ -186,6 +186,7 @@ def test_motions_that_use_a_limit_to_the_full_keep_it() -> None:
     assert not fast.check(slider(velocity=1.0 - 1e-6)).ok
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 @example(seed=6408)  # a torque that is largest just after a knot

@@ -205,6 +205,7 @@ def test_any_orientations_have_a_smooth_spline(seed: int, count: int) -> None:
     np.testing.assert_allclose(before.acceleration, after.acceleration, atol=1e-11 * size)
 
 
+@pytest.mark.slow
 def test_half_turns_at_every_waypoint_are_smooth_or_refused() -> None:
     own, refused = np.random.default_rng(0), 0
     for _ in range(400):

@@ -75,6 +75,7 @@ def test_the_plots_are_drawn(tab: Tab) -> None:
         assert plot["long"] > 0
 
 
+@pytest.mark.slow
 def test_the_plots_of_a_study_are_drawn(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
     tab = in_a_tab(tiny().run().report(tmp_path / "study.html"))
     (plot,) = tab.ask(PLOTS)

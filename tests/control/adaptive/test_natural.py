@@ -52,7 +52,9 @@ def true_payload() -> np.ndarray:
     return NaturalAdaptive(LOADED, rate=RATE, damping=DAMPING, adaptation=1.0, bodies="payload").initial_state
 
 
-@pytest.mark.parametrize("gain", [0.3, 3.0, 30.0])
+@pytest.mark.parametrize(
+    "gain", [pytest.param(0.3, marks=pytest.mark.slow), pytest.param(3.0, marks=pytest.mark.slow), 30.0]
+)
 def test_lyapunov_function_never_grows(gain: float) -> None:
     course = follow(LOADED, controller(adaptation=gain), MOTION, 6.0, samples=36001 if gain > 10.0 else 12001)
     V = kinetic_part(LOADED, course.q, sliding(course)) + divergence(course.memory, true_payload()) / gain
@@ -61,6 +63,7 @@ def test_lyapunov_function_never_grows(gain: float) -> None:
     assert smallest_eigenvalue(course.memory) > 1e-6
 
 
+@pytest.mark.slow
 def test_all_bodies_of_six_joints() -> None:
     wrong = SIX.perturbed(0.2, seed=3, consistent=True)
     links = [name.removesuffix(".m") for name in SIX.inertial_parameter_names if name.endswith(".m")]

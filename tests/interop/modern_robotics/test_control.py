@@ -19,6 +19,7 @@ MODELS = [random_robot(30, 1, "helical"), random_robot(31, 2), random_robot(32, 
 G, G_TILDE = np.array([1.0, -2.0, -9.81]), np.array([0.0, 0.5, -9.0])
 
 
+@pytest.mark.slow
 def test_random_torques() -> None:
     rng = np.random.default_rng(0)
     for call in range(1000):

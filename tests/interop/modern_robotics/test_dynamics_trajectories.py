@@ -21,6 +21,7 @@ def test_random_euler_steps() -> None:
         assert close(mr.EulerStep(*(np.asarray(a).tolist() for a in arguments)), published.EulerStep(*arguments))
 
 
+@pytest.mark.slow
 def test_random_inverse_dynamics_trajectories() -> None:
     rng = np.random.default_rng(1)
     for call in range(1000):
@@ -31,6 +32,7 @@ def test_random_inverse_dynamics_trajectories() -> None:
         assert close(mr.InverseDynamicsTrajectory(*motion, G, Ftipmat, *robot), expected)
 
 
+@pytest.mark.slow
 def test_random_forward_dynamics_trajectories() -> None:
     rng = np.random.default_rng(2)
     for call in range(1000):

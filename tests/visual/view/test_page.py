@@ -84,7 +84,7 @@ def _handle(tab: Tab, kind: str, axis: int, point: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["mouse", "touch"])
+@pytest.mark.parametrize("kind", [pytest.param("mouse", marks=pytest.mark.slow), "touch"])
 def test_the_tool_follows_its_handles(opened: Any, panda: ch.Robot, kind: str) -> None:
     tab = opened(panda)
     before = panda.forward_kinematics(panda.home)
@@ -166,7 +166,13 @@ def _chain(joints: int, length: float) -> ch.Robot:
 
 
 @pytest.mark.parametrize(
-    ("joints", "length"), [(0, 0.0), (1, 0.0), (1, 0.02), pytest.param(500, 0.02, marks=pytest.mark.slow)]
+    ("joints", "length"),
+    [
+        (0, 0.0),
+        pytest.param(1, 0.0, marks=pytest.mark.slow),
+        (1, 0.02),
+        pytest.param(500, 0.02, marks=pytest.mark.slow),
+    ],
 )
 def test_robots_of_any_size_are_shown(opened: Any, joints: int, length: float) -> None:
     stone = ch.Robot(Description("stone", links=(Link("base"),), joints=()))
@@ -276,6 +282,7 @@ def test_bodies_are_shown_with_their_colors_and_what_is_missing_is_said(opened: 
     assert tab.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_motion_is_saved_as_a_movie(opened: Any) -> None:
     arm = ch.load("planar2r")
     q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
@@ -308,6 +315,7 @@ def test_several_robots_stand_in_one_scene(opened: Any, panda: ch.Robot) -> None
     assert tab.complaints() == []
 
 
+@pytest.mark.slow
 def test_pictures_become_coarser_while_they_come_too_late_and_fine_again(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     fine = tab.ask("page.scene.paint(), page.scene.canvas.width")
