@@ -95,7 +95,7 @@ def _errors(name: str, result: Identification) -> Table:
     )
     if published:
         table.notes.append(
-            "Published: prior with the friction and rotor inertias of the log's source; it does not say what they were fitted to."
+            "Published: prior with friction and rotor inertias of the log's source, which does not say what they fit."
         )
     found = {model: result.predictions[model, "unseen"] for model in ("prior", "least squares", "model")}
     both = _fitted_to_both_halves(result)
