@@ -168,6 +168,7 @@ def test_simulate_says_which_laws_stand_and_float(tmp_path):
         (["--contact", "link2"], "m above the lowest foot; give --start"),
         (["--contact", "link0=0.8"], "expected NAME or NAME=LENGTHxWIDTH"),
         (["--contact", "hoof"], "there is no frame 'hoof'"),
+        (["--contact", "link0", "--gravity", "0,0,1.6"], "gravity does not press robot"),
         (["--gravity", "1"], "--gravity: expected 3 numbers"),
         (["--controller", "slotine-li"], "SlotineLi takes no robots with free joints"),
     ):

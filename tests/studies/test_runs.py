@@ -253,6 +253,16 @@ def test_all_linear_laws_attain_the_same_sampled_poles(kind: str, mass: ch.Robot
             assert poles.stiffness == pytest.approx(-D[0, 0] / 2.0, rel=1e-3)
 
 
+def test_poles_of_whole_body_torques_are_those_of_their_gains(mass: ch.Robot) -> None:
+    """Error e'' + 2 w e' + w² e = 0, its force held for h: x² + (2 w h + w² h²/2) x + w² h² = 0 with x = z - 1."""
+    motion, h, w = ch.PointToPoint([0.0], [0.2], 1.0), 1 / 60, 15.0
+    poles = attained_poles("whole-body-torque", {"frequency": w, "damping": 0.8}, mass, motion, h)
+    assert poles is not None
+    assert (poles.damping, poles.stiffness) == (1.0, w**2)
+    expected = 1.0 + np.roots([1.0, 2.0 * w * h + 0.5 * (w * h) ** 2, (w * h) ** 2])
+    np.testing.assert_allclose(np.sort(np.exp(h * np.array(poles.sampled))), np.sort(expected), atol=1e-12)
+
+
 def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> None:
     """On the arm on which plainer weights lose most."""
     study = studies.load("mazure").only(["Panda"]).replace(runs=24, rates=(500.0,), delays=(0.0,))

@@ -75,8 +75,11 @@ class Standing:
 
     def plant(self, robot: Robot) -> Plant:
         """Springy ground with friction under a robot, of a stiffness that carries its weight at a depth of 1 mm."""
-        mass = sum(link.inertia.mass for link in robot.description.links if link.inertia is not None)
-        stiffness = 9.81 * mass / (_SINK * len(self.points))
+        mass = sum(link.inertia.mass for link in robot.description.links)
+        weight = -float(robot.description.gravity[2]) * mass
+        if weight <= 0.0:
+            raise ArgumentError(f"--contact: gravity does not press robot '{robot.name}' onto the ground below it")
+        stiffness = weight / (_SINK * len(self.points))
         ground = {
             "point": [0.0, 0.0, self.height + _SINK],
             "normal": [0.0, 0.0, 1.0],

@@ -67,10 +67,10 @@ def sliding(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Slid
     return Sliding(qd - qd_reference, qd_reference, change + rate * np.asarray(error_rate))
 
 
-def friction_moved(robot: Robot, q: Any, qd: Any, qd_reference: Any) -> Any:
-    """Return the model's friction at the reference velocity less that at the measured one.
+def friction_moved(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Any:
+    """Return the model's friction at the reference velocity of `sliding` less that at the measured one.
 
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the
     reference it is none, and as friction never falls with velocity, s times the difference only takes energy away.
     """
-    return robot.friction_at(q, qd_reference) - robot.friction_at(q, qd)
+    return robot.friction_at(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_at(q, qd)

@@ -16,6 +16,7 @@ from chasles.control.adaptive import (
 )
 from chasles.control.floating_base import has_motors
 from chasles.control.linear_quadratic import filtered_regulator_gains, regulator_gains
+from chasles.control.pole_design import SampledGains
 from chasles.control.robust import sliding_gains
 from chasles.studies.sampled_loops import (
     filtered,
@@ -118,15 +119,20 @@ def attained(rule: Rule, design: LawDesign, delay: float = 0.0, given: Mapping[s
     """
     alone = rule in _OF_SINGLE_JOINTS
     frequency = design.attainable_alone if alone else design.attainable
-    gains, is_nonlinear = design.gains(frequency), rule in _NOT_LINEAR
+    gains, is_nonlinear = _unit_gains(rule, design, frequency), rule in _NOT_LINEAR
     return Attained(
         design.frequency,
         frequency,
-        design.damping,
+        1.0 if rule is double_pole else design.damping,
         design.integral * frequency,
         math.nan if is_nonlinear else gains.kp + design.period * gains.ki,
         () if is_nonlinear else _sampled(rule, design, frequency, delay, given or {}),
     )
+
+
+def _unit_gains(rule: Rule, design: LawDesign, frequency: float) -> SampledGains:
+    """Gains of a law of state feedback on a unit mass."""
+    return SampledGains(frequency**2, 2.0 * frequency, 0.0) if rule is double_pole else design.gains(frequency)
 
 
 def _sampled(
@@ -139,7 +145,8 @@ def _sampled(
     elif rule is quadratic_weights_and_noise:
         laws = filtered(design, frequency, known, {**rule(design), **given})
     else:
-        laws = [regulator(design, frequency, known) if known else state_feedback(design, frequency)]
+        gains = _unit_gains(rule, design, frequency)
+        laws = [regulator(design, frequency, known) if known else state_feedback(gains, design.period)]
     found = [sampled_poles(call, memory, design.period, delay) for call, memory in laws]
     return tuple(max(found, key=lambda poles: float(poles[0].real)).tolist())
 
@@ -172,7 +179,7 @@ def frame_error_equation(design: LawDesign) -> dict[str, Any]:
 
 
 def double_pole(design: LawDesign) -> dict[str, Any]:
-    """The errors of all tasks are critically damped, whatever the damping asked for."""
+    """The errors of all tasks obey e'' + 2 w e' + w² e = 0 but for the hold: their poles are not placed exactly."""
     return {"gain": design.attainable}
 
 

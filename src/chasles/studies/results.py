@@ -189,7 +189,7 @@ class StudyResults:
     def sensitivities(self, robot: str, controller: str) -> Sensitivities:
         """Return Sobol indices of the RMS joint error's ranks: the share of their variance that each factor explains.
 
-        Of each unknown, and of the pair of rate and delay, alone (first order) and with its interactions (total); see
+        First-order and total indices of each unknown, and of the pair of rate and delay; see
         `chasles.studies.sensitivity`. Lost runs have the highest ranks.
 
         Examples

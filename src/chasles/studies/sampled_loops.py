@@ -13,6 +13,7 @@ from chasles.control.linear_quadratic import LinearModel, discrete_riccati
 from chasles.control.linear_quadratic.along_motion import delayed_hold, pending_count, with_integral, with_pending
 from chasles.control.linear_quadratic.kalman import encoders, stationary_kalman_gains
 from chasles.control.loop_margins import LinearLaw, closed_loops
+from chasles.control.pole_design import SampledGains
 from chasles.control.sampled_poles import Complex, held_gains, held_weights
 
 Floats = NDArray[np.float64]
@@ -51,14 +52,14 @@ def sampled_poles(call: Call, memory: int, period: float, delay: float) -> Compl
     return np.asarray(np.log(np.where(np.abs(slowest_first) > _FORGOTTEN, slowest_first, _FORGOTTEN)) / period)
 
 
-def state_feedback(design: PoleDesign, frequency: float) -> tuple[Call, int]:
-    """Return u = -(k_q e + k_v ė + k_z z), z the sum of the errors if the design has integral action."""
-    K = held_gains(design.poles(frequency), design.period)
+def state_feedback(gains: SampledGains, period: float) -> tuple[Call, int]:
+    """Return u = -(kp e + kd ė + ki z), z the sum of the errors with the present one, if there is integral action."""
 
     def call(x: Floats, z: Floats) -> tuple[float, Floats]:
-        return float(-K @ np.concatenate([x, z])), z + design.period * x[: len(z)]
+        following = z + period * x[: len(z)]
+        return float(-gains.kp * x[0] - gains.kd * x[1] - gains.ki * following.sum()), following
 
-    return call, len(K) - 2
+    return call, int(gains.ki != 0.0)
 
 
 def observed(design: PoleDesign, frequency: float, bandwidth: float) -> tuple[Call, int]:

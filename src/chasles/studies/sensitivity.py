@@ -80,7 +80,7 @@ def sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], values
 
     Examples
     --------
-    Of y = a + 2 a b with a and b even in [-1, 1], a alone explains 1/3 of 1/3 + 4/9:
+    If y = a + 2 a b with a and b even in [-1, 1], a alone explains 1/3 of 1/3 + 4/9:
 
     >>> a, b = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 1000))
     >>> found = sensitivities({"a": a, "b": b}, np.zeros(1000, dtype=int), a + 2.0 * a * b).factors

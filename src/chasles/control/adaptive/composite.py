@@ -167,8 +167,7 @@ class CompositeAdaptive(SlotineLi):
         the filters begin with signals that have been constant.
         """
         tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
-        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
+        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
         a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
         decay = exp(-a * period)
         mean = (1.0 - decay) / (a * period)

@@ -149,8 +149,7 @@ class NaturalAdaptive(ContinuousLaw):
         so large that it would make an inertia indefinite.
         """
         tau, forces = self._track(q, qd, reference, state, parameters)
-        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
+        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
         following = []
         for J, L, gain in self._bodies(state, forces, parameters):
             E = np.eye(4) - (0.5 * period * gain) * (J @ L)

@@ -161,8 +161,8 @@ class SlotineLi(ContinuousLaw):
     ) -> tuple[Any, Any]:
         """Torques of the law, with the model's friction at the reference velocity, and the estimates a period later."""
         tau, following = super().law(t, q, qd, reference, state, parameters, period)
-        _, qd_reference, _ = sliding(self.robot, q, qd, reference, parameters["rate"])
-        return tau + friction_moved(self.robot, q, qd, qd_reference), projected(following, parameters)
+        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
+        return tau, projected(following, parameters)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns)} unknown parameters)"

@@ -134,7 +134,7 @@ class SlidingMode(RobotController):
         """Torques of the law; there is no memory."""
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, self.unknowns.values)
-        tau = tau + friction_moved(self.robot, q, qd, qd_reference)
+        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
         k = absolute(Y) @ parameters["uncertainty"] + parameters["disturbance"] + parameters["reaching"]
         return tau - k * clip(s / parameters["layer"], -1.0, 1.0), state
 
