@@ -26,14 +26,13 @@ from chasles.control.linear_quadratic import (
 from chasles.control.loop_margins import LoopMargins, loop_margins
 from chasles.control.nominal_torque import NominalTorque
 from chasles.control.operational_space import OperationalSpace
-from chasles.control.pd import PD
-from chasles.control.pd_gravity import PDGravity
+from chasles.control.pd import PD, PDGravity
 from chasles.control.pid import PID
 from chasles.control.pole_design import PoleDesign
-from chasles.control.pose_reference import pose_reference
 from chasles.control.resolved_acceleration import ResolvedAcceleration
 from chasles.control.robot_controller import RobotController
 from chasles.control.robust import DisturbanceObserver, SlidingMode
+from chasles.control.task_space import pose_reference
 from chasles.control.whole_body import Contact, Forces, Stance, WholeBodyTorque
 
 __all__ = [

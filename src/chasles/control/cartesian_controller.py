@@ -12,9 +12,8 @@ from chasles.arguments import reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.control.pose_reference import pose_reference
 from chasles.control.robot_controller import RobotController
-from chasles.control.task_space import TaskMotion, TaskSpace
+from chasles.control.task_space import TaskMotion, TaskSpace, pose_reference
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 

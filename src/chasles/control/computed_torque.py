@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.arguments import choice, truth
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
-from chasles.control.integral_action import next_integral, saturated
+from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports

@@ -14,8 +14,7 @@ from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import gains
-from chasles.control.task_dynamics import force_for
-from chasles.control.task_space import COMPONENTS
+from chasles.control.task_space import COMPONENTS, force_for
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import rotation_distance
 from chasles.robot import Robot

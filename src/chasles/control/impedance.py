@@ -21,8 +21,7 @@ from chasles.control.compliance import (
 )
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
-from chasles.control.task_dynamics import felt_inertia, force_for
-from chasles.control.task_space import TaskMotion
+from chasles.control.task_space import TaskMotion, felt_inertia, force_for
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion

@@ -8,7 +8,7 @@ from typing import Any
 from chasles.cached import cached_property
 from chasles.control.cartesian_controller import AcceleratedFrame
 from chasles.control.floating_base import ReducedDynamics, is_floating
-from chasles.control.task_dynamics import TaskDynamics, force_for, task_dynamics
+from chasles.control.task_space import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
 from chasles.trajectories.motion import Motion, PoseMotion
 

@@ -1,4 +1,4 @@
-"""The components of a frame's motion that a controller acts on, and joint accelerations for them near singularities."""
+"""A frame's motion as controllers see it: its reference, the components they act on, and the dynamics felt there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
 from chasles.robot import Robot
+from chasles.trajectories.motion import Motion, PoseMotion
 
 #: Names of the components of a twist in world axes, of the frame's origin: turns about the axes, and ways along them.
 COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
@@ -39,6 +40,46 @@ class TaskMotion(NamedTuple):
     twist: Array
     J: Array
     drift: Array
+
+
+def frame_motion(robot: Robot, q: Any, qd: Any, target: str = "tool") -> TaskMotion:
+    """Motion of a frame at one state of a robot, of numbers or traced scalars."""
+    T, J = robot.pose_and_jacobian(q, frame="world-aligned", target=target)
+    Jdot = robot.jacobian_derivative(q, qd, frame="world-aligned", target=target)
+    return TaskMotion(np.asarray(T), J @ qd, np.asarray(J), Jdot @ qd)
+
+
+def pose_reference(robot: Robot, reference: Motion | PoseMotion, target: str = "tool") -> PoseMotion:
+    """Pose, twist and its rate that a reference wants of a frame.
+
+    Parameters
+    ----------
+    robot
+        The model whose kinematics turn a motion of joints into one of the frame.
+    reference
+        A motion of the frame, which is returned as it is, or of the joints; one sample, of numbers or traced scalars.
+    target
+        Name of the frame.
+
+    Returns
+    -------
+    PoseMotion
+        Pose (4, 4); twist (ω, v) and its rate (6,) in world axes, of the frame's origin.
+
+    Examples
+    --------
+    The stretched arm turns about its first joint at 2 rad/s: the tool moves along y and is accelerated towards -x.
+
+    >>> import chasles as ch
+    >>> motion = Motion(np.zeros(2), np.array([2.0, 0.0]), np.zeros(2))
+    >>> wanted = pose_reference(ch.load("planar2r"), motion)
+    >>> wanted.twist, wanted.acceleration
+    (array([0. , 0. , 2. , 0. , 1.5, 0. ]), array([ 0.,  0.,  0., -3.,  0.,  0.]))
+    """
+    if isinstance(reference, PoseMotion):
+        return reference
+    frame = frame_motion(robot, reference.q, reference.qd, target)
+    return PoseMotion(frame.pose, frame.twist, frame.J @ reference.qdd + frame.drift)
 
 
 class TaskSpace:
@@ -94,9 +135,7 @@ class TaskSpace:
 
     def motion(self, q: Any, qd: Any) -> TaskMotion:
         """Motion of the frame at one state, of numbers or traced scalars."""
-        T, J = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
-        Jdot = self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target)
-        return TaskMotion(np.asarray(T), J @ qd, np.asarray(J), Jdot @ qd)
+        return frame_motion(self.robot, q, qd, self.target)
 
     def select(self, six: Array) -> Array:
         """The components' rows of a vector (6,) or a matrix (6, n)."""
@@ -137,3 +176,55 @@ class TaskSpace:
                 f"robot '{self.robot.name}' cannot move the components {', '.join(self.components)} of frame "
                 f"'{self.target}' at once, only {rank} of them; choose with components=, such as components=('x', 'y')"
             )
+
+
+class TaskDynamics(NamedTuple):
+    """Lambda a + mu + p = F for the acceleration a of a frame's components and the forces F on them, k of each.
+
+    Attributes
+    ----------
+    Lambda
+        Inertia that is felt at the frame, (..., k, k): kg, kg m, kg·m².
+    mu, p
+        Centrifugal and Coriolis forces, and the weight, (..., k), N·m and N.
+    J_bar
+        Dynamically consistent inverse of the Jacobian, (..., n, k): of all joint velocities that give the frame its
+        own, those of the least kinetic energy.
+    """
+
+    Lambda: Array
+    mu: Array
+    p: Array
+    J_bar: Array
+
+
+def felt_inertia(M: Array, J: Array, damping: Any) -> tuple[Array, Array]:
+    """Lambda (k, k) and M⁻¹ Jᵀ (n, k) of a mass matrix (n, n) and the selected rows of the Jacobian (k, n).
+
+    Damping of J Jᵀ goes to J M⁻¹ Jᵀ in proportion to the traces of both. Lambda is symmetric, and M - Jᵀ Lambda J is
+    positive semidefinite: a damper.
+    """
+    responses = solve(factor(M), J.T)
+    mobility = J @ responses
+    share = np.trace(mobility) / (np.trace(J @ J.T) + 1e-300)
+    return inverse(factor(mobility + damping * share * np.eye(len(J)))), responses
+
+
+def force_for(task: TaskSpace, M: Array, J: Array, acceleration: Array) -> Array:
+    """Force (k,) on the selected components that accelerates them so, as far as they can be near singularities.
+
+    What `TaskSpace.inverted` would achieve of the acceleration is given with the least energy. Of the damping Lambda
+    gets a trace, that it exists in singular configurations too.
+    """
+    Lambda, _ = felt_inertia(M, J, 1e-8 * task.damping(J))
+    return np.asarray(Lambda @ task.achievable(J, acceleration))
+
+
+def task_dynamics(task: TaskSpace, q: Any, qd: Any) -> TaskDynamics:
+    """Dynamics of a task's components at one state, of numbers or traced scalars."""
+    frame: TaskMotion = task.motion(q, qd)
+    J = task.select(frame.J)
+    Lambda, responses = felt_inertia(task.robot.mass_matrix(q), J, task.damping(J))
+    J_bar = responses @ Lambda
+    mu = J_bar.T @ np.asarray(task.robot.coriolis_vector(q, qd)) - Lambda @ task.select(frame.drift)
+    return TaskDynamics(Lambda, mu, J_bar.T @ np.asarray(task.robot.gravity_torque(q)), J_bar)

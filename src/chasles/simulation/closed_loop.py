@@ -25,9 +25,8 @@ from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
 from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
-from chasles.simulation.recording import Recording
+from chasles.simulation.recording import Recording, Variable
 from chasles.simulation.references import LoopReference
-from chasles.simulation.variables import Variable
 
 #: Speed, rad/s or m/s, across which dry friction that jumps at rest turns round for implicit methods: a joint that
 #: sticks creeps by about a microradian in a second.

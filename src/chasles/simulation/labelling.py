@@ -14,8 +14,8 @@ from chasles.mechanics.plain_coordinates import common_unit
 from chasles.model import to_toml
 from chasles.robot import Robot
 from chasles.simulation.limits import limit_excesses, torques_within
+from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run
-from chasles.simulation.variables import Variable, joint_variable
 
 Floats = NDArray[np.float64]
 

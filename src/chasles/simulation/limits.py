@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.integral_action import saturated
+from chasles.control.pid import saturated
 from chasles.engine import where
 from chasles.errors import ChaslesError
 from chasles.robot import Robot

@@ -13,8 +13,7 @@ from chasles.control.linear_quadratic import LinearModel, discrete_riccati
 from chasles.control.linear_quadratic.along_motion import delayed_hold, pending_count, with_integral, with_pending
 from chasles.control.linear_quadratic.kalman import encoders, stationary_kalman_gains
 from chasles.control.loop_margins import LinearLaw, closed_loops
-from chasles.control.pole_design import SampledGains
-from chasles.control.sampled_poles import Complex, held_gains, held_weights
+from chasles.control.pole_design import Complex, SampledGains, held_gains, held_weights
 
 Floats = NDArray[np.float64]
 #: A call of a linear law: error and rate (2,), and memory, to the force and the next memory.

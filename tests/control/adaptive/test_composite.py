@@ -12,7 +12,7 @@ from tests.control.sampled_loop import simulate
 
 import chasles as ch
 from chasles.control import CompositeAdaptive
-from chasles.control.adaptive.triangles import unpacked
+from chasles.control.adaptive.recursive_least_squares import unpacked
 from chasles.errors import ArgumentError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)

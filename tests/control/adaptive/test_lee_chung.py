@@ -11,7 +11,7 @@ import pytest
 import chasles as ch
 from chasles.control import LeeChung, NominalTorque, PDGravity
 from chasles.control.adaptive import recursive_least_squares
-from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.adaptive.recursive_least_squares import packed, unpacked
 from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 

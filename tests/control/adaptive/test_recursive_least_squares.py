@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from chasles.control.adaptive import recursive_least_squares
-from chasles.control.adaptive.recursive_least_squares import Fitted, bounded_covariance
-from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.adaptive.recursive_least_squares import Fitted, bounded_covariance, packed, unpacked
 
 
 def batch(

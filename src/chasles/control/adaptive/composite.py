@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import real
-from chasles.control.adaptive.bounds import projected, projected_rate
-from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
+from chasles.control.adaptive.adaptation import projected, projected_rate
+from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
-from chasles.control.adaptive.triangles import packed, unpacked
 from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import Record, exp, sqrt, where

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
-from chasles.control.adaptive.recursive_least_squares import bounded_covariance, recursive_least_squares
-from chasles.control.adaptive.triangles import packed, unpacked
+from chasles.control.adaptive.recursive_least_squares import (
+    bounded_covariance,
+    packed,
+    recursive_least_squares,
+    unpacked,
+)
 from chasles.control.adaptive.tuning import perturbation_gains
 from chasles.control.floating_base import NO_REGULATOR, deviation
 from chasles.control.pole_design import PoleDesign

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import real, reals
-from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
 from chasles.control.pole_design import PoleDesign

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
-from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import DUALS, natural_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS

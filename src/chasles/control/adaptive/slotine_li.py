@@ -8,8 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
-from chasles.control.adaptive.bounds import bounds, projected, projected_rate
-from chasles.control.adaptive.continuous_law import ContinuousLaw
+from chasles.control.adaptive.adaptation import ContinuousLaw, bounds, projected, projected_rate
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS

@@ -20,8 +20,13 @@ from chasles.control.linear_quadratic.regulator import LinearQuadraticRegulator
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.riccati_flow import differential_riccati
 from chasles.control.linear_quadratic.time_varying import TimeVaryingRegulator
-from chasles.control.linear_quadratic.tuning import filtered_regulator_gains, regulator_gains
-from chasles.control.linear_quadratic.weights import Weights, bryson_weights, frequency_weights
+from chasles.control.linear_quadratic.weights import (
+    Weights,
+    bryson_weights,
+    filtered_regulator_gains,
+    frequency_weights,
+    regulator_gains,
+)
 
 __all__ = [
     "FilterGains",

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.floating_base import deviation
-from chasles.control.integral_action import next_integral, saturated
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
+from chasles.control.pid import next_integral, saturated
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion

@@ -27,7 +27,7 @@ from chasles.control.linear_quadratic.along_motion import (
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
 from chasles.control.linear_quadratic.linear_model import discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
-from chasles.control.linear_quadratic.tuning import filtered_regulator_gains
+from chasles.control.linear_quadratic.weights import filtered_regulator_gains
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record

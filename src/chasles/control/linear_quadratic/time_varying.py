@@ -24,8 +24,7 @@ from chasles.control.linear_quadratic.along_motion import (
     with_pending_weights,
 )
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
-from chasles.control.linear_quadratic.tuning import regulator_gains
-from chasles.control.linear_quadratic.weights import weight_matrix
+from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.errors import ArgumentError

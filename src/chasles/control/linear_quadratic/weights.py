@@ -1,14 +1,14 @@
-"""Weights of quadratic costs: checked, and chosen by Bryson's rule."""
+"""Weights of quadratic costs: checked, chosen by Bryson's rule, or such that the sampled loop has given poles."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
-from chasles.control.sampled_poles import error_poles, held_weights
+from chasles.control.pole_design import PoleDesign, error_poles, held_weights
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 _ASYMMETRY = 1e-10  # of a matrix given as symmetric, relative to its largest element
 _ROUNDING = 1e-12  # of an eigenvalue that counts as zero, relative to the largest
 _LARGE_TORQUE = 0.1  # of a joint's greatest torque
-_LEAST_DAMPING = 0.5**0.5 * (1.0 - 1e-12)
+_LEAST_DAMPING = 0.5**0.5  # of a regulator
 _NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
 
 
@@ -141,7 +141,7 @@ def frequency_weights(
     """
     M = weight_matrix(mass_matrix, len(np.atleast_1d(mass_matrix)), "mass_matrix", definite=True)
     omega, zeta = real(frequency, "frequency", above=0.0), real(damping, "damping", above=0.0)
-    if zeta < _LEAST_DAMPING:
+    if zeta < _LEAST_DAMPING * (1.0 - 1e-12):
         raise ArgumentError(f"damping must be 1/sqrt(2) or more, not {zeta:g}: regulators are not damped less")
     kappa = real(integral, "integral", at_least=0.0)
     if period is not None:
@@ -212,3 +212,19 @@ def _is_clearly_definite(matrix: Floats, least: float) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def regulator_gains(design: PoleDesign) -> dict[str, Any]:
+    """Return Q and R with which the sampled regulator of the mean mass matrix has the designed poles.
+
+    See `chasles.control.linear_quadratic.frequency_weights`. Damping ratios below 1/√2 count as that.
+    """
+    mean = design.mass_matrices.mean(axis=0)
+    damping = max(design.damping, _LEAST_DAMPING)
+    Q, R = frequency_weights(mean, design.attainable, damping, design.integral, design.period)
+    return {"Q": Q, "R": R}
+
+
+def filtered_regulator_gains(design: PoleDesign, disturbance: float = 0.2) -> dict[str, Any]:
+    """Return those, and the unknown torques of a filter: a share of each joint's peak torque in the planned motion."""
+    return regulator_gains(design) | {"torque_error": disturbance * design.peak_torque}

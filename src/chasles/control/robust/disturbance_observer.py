@@ -12,7 +12,7 @@ from chasles.arguments import reals
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, as_controller
 from chasles.control.floating_base import has_motors
-from chasles.control.integral_action import saturated
+from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record, exp, where

@@ -1,4 +1,4 @@
-"""Bounds of estimated parameters, and the projection that keeps estimates between them.
+"""Adaptation in continuous time: laws given by the rates of their estimates, and bounds that the estimates keep.
 
 Source: Slotine & Li, Applied Nonlinear Control (1991), chapter 8, on parameters with known bounds. With a gain for each
 parameter by itself, projection never lengthens the parameters' error, so that no proof of stability is lost.
@@ -6,6 +6,7 @@ parameter by itself, projection never lengthens the parameters' error, so that n
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,8 +14,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
 from chasles.errors import ArgumentError
+from chasles.trajectories import Motion
+
+
+class ContinuousLaw(RobotController):
+    """Controller given by its torques and the rate of change of its memory.
+
+    Sampled, the memory takes steps of Euler's rule, unless a law overrides `law` with something better.
+    """
+
+    @abstractmethod
+    def flow(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Torques (n,) and rate of change of the memory in 1/s; arithmetic that can be traced."""
+
+    def law(
+        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+    ) -> tuple[Any, Any]:
+        """Torques of the law and the memory one period later."""
+        tau, rate = self.flow(t, q, qd, reference, state, parameters)
+        return tau, state + period * rate
 
 
 def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.float64]) -> dict[str, Any]:
