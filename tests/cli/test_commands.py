@@ -18,9 +18,8 @@ import chasles as ch
 import chasles.cli
 from chasles import studies
 from chasles.cli.application import application
-from chasles.cli.commands.tracking import error_text
 from chasles.cli.control_laws import parsed_setting
-from chasles.cli.output import add_row, table
+from chasles.cli.output import add_row, error_text, table
 from chasles.model import Description, Inertia, Joint, Link, has_masses, shipped
 from chasles.studies.controllers import KINDS
 

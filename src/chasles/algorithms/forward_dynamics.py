@@ -36,7 +36,6 @@ from chasles.geometry.elementary import Array, cross, skew
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree
 
-
 ARTICULATED_BODY_FROM_DEPTH = 6.0
 """Mean number of joints from base to body at which the articulated-body algorithm begins to take fewer operations."""
 

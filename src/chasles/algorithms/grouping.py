@@ -38,7 +38,6 @@ from chasles.geometry.pseudo_inertias import (
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
-
 GIVEN_UP_FIRST = (0, 3, 2, 1, 10, 7, 4, 5, 6, 8, 9)
 """Which of a body's parameters (m, m c, inertia; 10: armature) shall be expressed by others, most willingly first.
 

@@ -24,7 +24,6 @@ from chasles.geometry.elementary import Array
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
-
 Part = Literal["twist", "position", "orientation"]
 ROWS: dict[Part, slice] = {"twist": slice(0, 6), "position": slice(3, 6), "orientation": slice(0, 3)}
 

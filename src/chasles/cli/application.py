@@ -18,8 +18,6 @@ from chasles.cli.commands import (
     info,
     inverse_kinematics,
     payload,
-    plot,
-    robots,
     simulate,
     study,
     view,
@@ -73,14 +71,14 @@ def chasles(
 
 
 application.command("demo")(demo.demo)
-application.command("robots")(robots.robots)
+application.command("robots")(info.robots)
 application.command("info")(info.info)
 application.command("view")(view.view)
 application.command("convert")(convert.convert)
 application.command("excite")(excite.excite_command)
 application.command("identify")(identify.identify_command)
 application.command("ik")(inverse_kinematics.inverse_kinematics)
-application.command("plot")(plot.plot)
+application.command("plot")(view.plot)
 application.command("payload")(payload.payload_command)
 application.command("simulate")(simulate.simulate)
 application.command("study")(study.study)

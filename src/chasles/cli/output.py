@@ -1,12 +1,13 @@
-"""Output of the commands: results to standard output, everything else to standard error."""
+"""Output of the commands, with tables of tracking errors: results to standard output, all else to standard error."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -15,6 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from chasles.errors import ArgumentError
+from chasles.visual.encoding import shown_unit
+from chasles.visual.summary import tracking_summary
+
+if TYPE_CHECKING:
+    import xarray
 
 _UNBOUNDED_WIDTH = 10_000  # columns; wider than any table
 _PIPED_WIDTH = 160  # columns of tables without a terminal; wide enough to cut nothing
@@ -119,3 +125,24 @@ def _plain(data: Any) -> Any:
     if isinstance(data, (float, np.floating)):
         return float(data) if np.isfinite(data) else None
     return data
+
+
+def joint_table(run: xarray.Dataset) -> Table:
+    """Return a table of errors and efforts with one row per joint."""
+    made = table("Tracking", "joint", ">RMS error", ">peak error", ">peak effort")
+    for row in tracking_summary(run):
+        add_row(
+            made,
+            row.joint,
+            error_text(row.rms_error, row.unit),
+            error_text(row.peak_error, row.unit),
+            f"{number(row.peak_effort)} {shown_unit(row.effort_unit)}",
+        )
+    return made
+
+
+def error_text(value: float, unit: str) -> str:
+    """Return an error as text: in mrad with degrees, or in mm."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{1e3 * value:.3g} mm" if unit == "m" else f"{1e3 * value:.3g} mrad ({math.degrees(value):.2g}°)"

@@ -1,15 +1,18 @@
-"""Parsing of option values, with errors that name the option and what it expects."""
+"""Options that several commands have, and their values, with errors that name the option and what it expects."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
+from chasles.model import shipped
 from chasles.robot import Robot
 
 _MOST_RUNS = 100_000
@@ -158,3 +161,17 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
             f"{option}: every parameter needs one value per run, but there are {sorted(lengths)} values"
         )
     return values
+
+
+RobotArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.",
+        show_default=False,
+        autocompletion=lambda incomplete: [name for name in shipped() if name.startswith(incomplete)],
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")]
+BrowserOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
+ForceOption = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]

@@ -1,4 +1,7 @@
-"""Closed-loop poles that laws of every kind can be designed for, as far as the sample period allows them."""
+"""Closed-loop poles that laws of every kind can be designed for, as far as the sample period allows them.
+
+Gains and weights place them exactly on a unit mass under a force that is held between samples.
+"""
 
 from __future__ import annotations
 

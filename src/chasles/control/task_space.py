@@ -181,6 +181,9 @@ class TaskSpace:
 class TaskDynamics(NamedTuple):
     """Lambda a + mu + p = F for the acceleration a of a frame's components and the forces F on them, k of each.
 
+    Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
+    formulation (1987).
+
     Attributes
     ----------
     Lambda

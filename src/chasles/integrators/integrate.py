@@ -18,6 +18,7 @@ from chasles.integrators.arguments import (
     flattened,
     given_parameters,
     rates_program,
+    state_layout,
 )
 from chasles.integrators.attempts import Status
 from chasles.integrators.compiled import compiled_integrator
@@ -25,7 +26,6 @@ from chasles.integrators.fixed import integrate_with_fixed_steps
 from chasles.integrators.integration import Floats, Integration
 from chasles.integrators.integrator import Integrator
 from chasles.integrators.methods import integrator_of
-from chasles.integrators.state import state_layout
 from chasles.integrators.step_control import StepControl
 
 

@@ -20,7 +20,6 @@ from chasles.model.record import naming
 if TYPE_CHECKING:
     from chasles.model.description import Description
 
-
 _INERTIAL_SHAPES: dict[str, tuple[int, ...]] = {"mass": (), "center_of_mass": (3,), "inertia": (3, 3)}
 _PLACEMENT_SHAPES: dict[str, tuple[int, ...]] = {"position": (3,), "roll_pitch_yaw": (3,)}
 

@@ -3,9 +3,9 @@
 from chasles.parallel.actuators import DrivenPlatform, ScrewDrive
 from chasles.parallel.coordinates import PlatformCoordinates
 from chasles.parallel.forward import PoseSet, PoseSolution, Status
+from chasles.parallel.kinematics import SingularityMeasure
 from chasles.parallel.legs import Leg, LegBody
 from chasles.parallel.limits import Margins, PoseCheck
-from chasles.parallel.singularities import SingularityMeasure
 from chasles.parallel.stewart import StewartPlatform
 from chasles.parallel.workspace import WorkspaceMap, workspace_map
 

@@ -34,11 +34,10 @@ from chasles.parallel.coordinates import PlatformCoordinates
 from chasles.parallel.dynamics import Architecture, Mechanism
 from chasles.parallel.elimination import solve
 from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
-from chasles.parallel.kinematics import Geometry
+from chasles.parallel.kinematics import Geometry, SingularityMeasure, singularity
 from chasles.parallel.legs import Leg
 from chasles.parallel.limits import Limits, Margins, PoseCheck, make_limits, margins
 from chasles.parallel.robot import stewart_description
-from chasles.parallel.singularities import SingularityMeasure, singularity
 from chasles.robot import Robot
 from chasles.sealed import Sealed
 

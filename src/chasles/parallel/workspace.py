@@ -12,8 +12,8 @@ from chasles import verbs
 from chasles.arguments import choice, reals, whole_number
 from chasles.errors import ArgumentError
 from chasles.geometry import exp_rotation
+from chasles.parallel.kinematics import SingularityMeasure
 from chasles.parallel.limits import PoseCheck
-from chasles.parallel.singularities import SingularityMeasure
 from chasles.parallel.stewart import StewartPlatform
 
 #: Directions of a map: translations along the axes of the base, m, and rotations about them, rad.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
+from chasles.cli.values import JsonOption
 from chasles.engine import cache as kernels
 
 cache = typer.Typer(no_args_is_help=True, help="Show or clear the disk cache of compiled kernels.")

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from chasles import model
-from chasles.cli.options import ForceOption, RobotArgument
 from chasles.cli.output import say
+from chasles.cli.values import ForceOption, RobotArgument
 from chasles.errors import ArgumentError, writing
 from chasles.model import Description
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from chasles.cli.options import RobotArgument
 from chasles.cli.output import add_row, number, results, say, table
-from chasles.cli.values import joint_values
+from chasles.cli.values import RobotArgument, joint_values
 from chasles.errors import writing
 from chasles.identification import Region, excite
 from chasles.robot import load

@@ -10,9 +10,8 @@ import numpy as np
 import typer
 
 from chasles import verbs
-from chasles.cli.options import JsonOption
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
-from chasles.cli.values import numbers
+from chasles.cli.values import JsonOption, numbers
 from chasles.errors import ArgumentError, writing
 from chasles.identification import Identification, Log, identify
 from chasles.progress import is_watched, progress_bar

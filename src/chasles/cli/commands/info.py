@@ -1,4 +1,4 @@
-"""`chasles info`: joints, links, frames and programs of a robot."""
+"""`chasles robots` and `chasles info`: the shipped robots; joints, links, frames and programs of one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from chasles.cli.options import JsonOption, RobotArgument
+from chasles import model
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
+from chasles.cli.values import JsonOption, RobotArgument
 from chasles.errors import ArgumentError, ModelError
 from chasles.model import Description, Joint, Mesh, missing_meshes
 from chasles.robot import Robot, load
@@ -215,3 +216,18 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
     fixed = [joint["name"] for joint in facts["joints"] if joint["kind"] == "fixed"]
     if fixed:
         say_wrapped("Fixed joints: " + ", ".join(fixed))
+
+
+def robots(as_json: JsonOption = False) -> None:
+    """List the shipped robots.
+
+    A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.
+    """
+    shipped = {name: model.load(name) for name in model.shipped()}
+    if as_json:
+        show_json([{"name": name, "joints": robot.n, "source": robot.source} for name, robot in shipped.items()])
+        return
+    listing = table("Robots", "name", ">joints", "source")
+    for name, robot in shipped.items():
+        add_row(listing, name, str(robot.n), " ".join(robot.source.split()))
+    results().print(listing)

@@ -9,9 +9,8 @@ import typer
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from chasles.cli.options import JsonOption, RobotArgument
 from chasles.cli.output import add_row, number, results, say, show_json, table
-from chasles.cli.values import configuration, numbers
+from chasles.cli.values import JsonOption, RobotArgument, configuration, numbers
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics import Solution, Status
 from chasles.robot import Robot, load

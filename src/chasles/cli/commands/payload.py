@@ -15,8 +15,8 @@ from chasles.cli.commands.identify import (
     UnitOption,
     read_log,
 )
-from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
+from chasles.cli.values import JsonOption
 from chasles.errors import ArgumentError, writing
 from chasles.identification import identify_payload
 from chasles.progress import is_watched, progress_bar

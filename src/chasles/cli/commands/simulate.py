@@ -13,13 +13,20 @@ import typer
 from numpy.typing import NDArray
 
 from chasles.arguments import real
-from chasles.cli.commands.tracking import error_text, joint_table
 from chasles.cli.control_laws import frames_of_law, law_settings
 from chasles.cli.experiment import Experiment
-from chasles.cli.options import JsonOption, RobotArgument
-from chasles.cli.output import errors, require_writable, results, say, show_json
+from chasles.cli.output import error_text, errors, joint_table, require_writable, results, say, show_json
 from chasles.cli.standing import Standing
-from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
+from chasles.cli.values import (
+    JsonOption,
+    RobotArgument,
+    configuration,
+    joint_values,
+    not_negative,
+    numbers,
+    random_configuration,
+    varied,
+)
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
 from chasles.errors import ArgumentError, import_extra, writing

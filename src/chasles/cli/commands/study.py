@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 from chasles import studies
-from chasles.cli.options import BrowserOption, JsonOption
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
+from chasles.cli.values import BrowserOption, JsonOption
 from chasles.engine import get_threads
 from chasles.errors import ArgumentError, writing
 from chasles.studies.results import StudyResults

@@ -1,4 +1,4 @@
-"""Libraries, which are known by name and version; all other modules are the user's own and known by their content."""
+"""What is known by name and version: libraries, and all that computes here; other modules are the user's own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import hashlib
 import platform
 import sys
 from importlib import metadata
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
+
+import numpy as np
+
+from chasles._version import __version__
+from chasles.engine.compiling import native_available
 
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -67,3 +72,39 @@ def _distribution(top: str) -> str:
     files = [line for line in lines if ",sha256=" in line and not line.startswith("..") and ".dist-info/" not in line]
     checksum = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()[:16]
     return f"{top} {found.version} {checksum}"
+
+
+#: What of Chasles has no part in the numbers.
+_NOT_COMPUTING = ("cli", "visual", "interop")
+
+
+def environment() -> dict[str, str]:
+    """Versions and settings that take part in every result, by name.
+
+    Examples
+    --------
+    >>> sorted(environment())
+    ['Chasles', 'Chasles source', 'NumPy', 'Python', 'SciPy', 'kernels']
+    """
+    return {
+        "Chasles": __version__,
+        "Chasles source": source_digest(),
+        "NumPy": np.__version__,
+        "Python": platform.python_version(),
+        "SciPy": _version("scipy"),
+        "kernels": f"llvmlite {_version('llvmlite')}" if native_available() else "NumPy",
+    }
+
+
+_version = functools.cache(metadata.version)
+
+
+@functools.cache
+def source_digest() -> str:
+    """Digest of the source text that takes part in simulations."""
+    root = Path(__file__).parents[2]
+    total = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in _NOT_COMPUTING:
+            total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
