@@ -105,6 +105,7 @@ def test_variable_steps_agree_with_small_fixed_ones(integrator: str) -> None:
     for name in exact.data_vars:
         if exact[name].dtype.kind == "f":
             np.testing.assert_allclose(run[name], exact[name], rtol=2e-6, atol=2e-6, err_msg=name)
+    assert run.attrs["integrator"] == integrator
 
 
 def test_batches_under_a_variable_step_are_single_runs() -> None:

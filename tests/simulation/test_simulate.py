@@ -68,33 +68,6 @@ def test_a_pendulum_keeps_its_energy_and_its_period() -> None:
     np.testing.assert_allclose(run.q.values[-1], q0, atol=1e-9)
 
 
-def test_the_integrator_has_order_four() -> None:
-    """Halving the step divides the error by sixteen."""
-    robot = ch.load("planar2r")
-    start = {"q0": [-1.0, 0.4], "duration": 1.0}
-    rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
-
-    def final(substeps: int) -> np.ndarray:
-        return ch.simulate(robot, free, rest, period=0.1, substeps=substeps, **start).q.values[-1]
-
-    exact = final(256)
-    errors = [np.linalg.norm(final(k) - exact) for k in (4, 8, 16)]
-    orders = np.log2(np.divide(errors[:-1], errors[1:]))
-    assert np.all(np.abs(orders - 4.0) < 0.35), orders
-
-
-@pytest.mark.parametrize("integrator", ["RK45", "DOP853", "Radau", "LSODA"])
-def test_variable_steps_agree_with_fixed_ones(integrator: str) -> None:
-    arm = ch.load("planar2r")
-    controller = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
-    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5)
-    options = {"period": 0.02, "q0": [0.1, -0.1], "vary": {"payload.mass": 1.0}}
-    exact = ch.simulate(arm, controller, motion, substeps=20, **options)
-    run = ch.simulate(arm, controller, motion, integrator=integrator, **options)
-    np.testing.assert_allclose(run.q, exact.q, atol=2e-7)
-    assert run.attrs["integrator"] == integrator
-
-
 def test_computed_torque_with_an_exact_model_obeys_the_linear_error_equation() -> None:
     """e'' + kd e' + kp e = 0, up to the sampling of 0.1 ms."""
     arm = ch.load("puma560")
@@ -161,15 +134,6 @@ def test_one_gain_for_all_joints_varies() -> None:
     run = ch.simulate(arm, controller, motion, vary={"controller.kp": [[100.0], [400.0]]}, q0=[0.1, 0.1])
     same = ch.simulate(arm, controller, motion, q0=[0.1, 0.1])
     np.testing.assert_array_equal(run.q.values[1], same.q.values)
-
-
-def test_a_run_can_be_kept(tmp_path) -> None:
-    arm = ch.load("planar2r")
-    run = ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.05))
-    run.to_netcdf(tmp_path / "run.nc")
-    again = type(run).open(tmp_path / "run.nc")
-    assert type(again) is type(run)
-    xarray.testing.assert_identical(again, run)
 
 
 def test_a_progress_bar_changes_no_number(capfd: pytest.CaptureFixture[str]) -> None:
@@ -283,9 +247,9 @@ GOOD = {"duration": 0.01, "period": 1e-3}
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"duration": -1.0}, ArgumentError, "duration must be a positive"),
-        ({"duration": np.inf}, ArgumentError, "duration must be a positive"),
-        ({"period": 0.0}, ArgumentError, "period must be a positive"),
+        ({"duration": -1.0}, ArgumentError, "duration is -1.0; it must be positive"),
+        ({"duration": np.inf}, ArgumentError, "duration is inf; it must be finite"),
+        ({"period": 0.0}, ArgumentError, "period is 0.0; it must be positive"),
         ({"duration": 1e-4}, ArgumentError, "shorter than half a period"),
         ({"substeps": 0}, ArgumentError, "substeps"),
         ({"save_every": 0}, ArgumentError, "save_every"),
@@ -295,9 +259,14 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
         ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
         ({"vary": {"payload.mass": [1.0, 2.0]}, "q0": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
-        ({"delay": -1e-3}, ArgumentError, "delay must be a number of seconds, not negative"),
-        ({"delay": np.nan}, ArgumentError, "delay must be"),
-        ({"delay": "1 ms"}, ArgumentError, "delay must be"),
+        ({"delay": -1e-3}, ArgumentError, "delay is -0.001; it must be at least 0"),
+        ({"delay": np.nan}, ArgumentError, "delay is nan; it must be finite"),
+        ({"delay": "1 ms"}, ArgumentError, "delay must be an array of real numbers, not '1 ms'"),
+        (
+            {"vary": {"payload.mass": "heavy"}},
+            ArgumentError,
+            r"vary\['payload.mass'\] must be an array of real numbers",
+        ),
         ({"vary": {"sensors.seed": 1}}, UnknownNameError, "sensors.seed"),
     ],
 )
@@ -330,9 +299,7 @@ def test_wide_tables_have_a_row_for_each_time_and_run(tmp_path):
 
 def test_wrong_partners_are_named() -> None:
     arm = ch.load("planar2r")
-    motion = ch.PointToPoint([0.0] * 3, [1.0] * 3, 0.5)
-    with pytest.raises(ArgumentError, match="moves 3 joints, but robot"):
-        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion)
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.5)
     with pytest.raises(ArgumentError, match=r"a controller is an instance of chasles\.Controller"):
         ch.simulate(arm, 3.0, motion)
     with pytest.raises(ArgumentError, match="a reference is a motion"):

@@ -110,8 +110,8 @@ class SampledWrenches:
 
 
 @dataclass(frozen=True)
-class BaseWays:
-    """How the base moves through the period that follows a call."""
+class BasePaths:
+    """Motion of the base through the period that follows a call."""
 
     base: BaseMotion
     period: float
@@ -123,7 +123,7 @@ class BaseWays:
         return self.base.trajectory.batch
 
     def rows(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """Values of the ways."""
+        """Values of the paths."""
         return self.base.paths(times, self.period)
 
 

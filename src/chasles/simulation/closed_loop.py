@@ -24,7 +24,7 @@ from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
-from chasles.simulation.plant_steps import INSIDE, Felt, PlantSteps, Start
+from chasles.simulation.plant_steps import INSIDE, HeldInputs, PlantSteps, Start
 from chasles.simulation.recording import Recording, Variable
 from chasles.simulation.references import LoopReference
 
@@ -110,11 +110,10 @@ class ClosedLoop:
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
-        """Numbers of controller and reference by their full names, and those of the plant's effects that vary."""
+        """Values of the parameters of controller and reference, by their full names."""
         own = self.controller.parameters.items()
         values = {f"controller.{name}": np.asarray(value, dtype=float) for name, value in own}
-        values |= {f"reference.{name}": value for name, value in self.reference.parameters.items()}
-        return values
+        return values | {f"reference.{name}": value for name, value in self.reference.parameters.items()}
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -294,11 +293,13 @@ class ClosedLoop:
         """External inputs of the plant in the period after a call; see `Equations.outside`."""
         return Record({name: given.get(name, np.zeros(shape)) for name, shape in self.equations.outside.items()})
 
-    def felt(self, given: NDArray[np.float64], values: Mapping[str, Any], command: Any = 0.0) -> NDArray[np.float64]:
-        """Vector of `Felt` in the period after a call, from vectors of its inputs."""
+    def held_inputs(
+        self, given: NDArray[np.float64], values: Mapping[str, Any], command: Any = 0.0
+    ) -> NDArray[np.float64]:
+        """Vector of `HeldInputs` in the period after a call, from vectors of its inputs."""
         outside = self.outside_of(self.inputs.layout.split(given))
         own = {name: values[name] for name in self.shapes}
-        return self.steps.felt.join(Felt(command + np.zeros(self.plant.n), outside, own))
+        return self.steps.held.join(HeldInputs(command + np.zeros(self.plant.n), outside, own))
 
     @cached_property
     def steps(self) -> PlantSteps:
@@ -319,14 +320,14 @@ class ClosedLoop:
         known = self._closed(q, state.configuration)
         q = known if self.closes_readings else q
         before = self.clock_before(t)
-        felt = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
-        acting = self.equations.environment(x, felt, values)
+        instant = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
+        acting = self.equations.environment(x, instant, values)
         own = _part("controller", values)
         if "schedule" in given:
             own["schedule"] = given.schedule
         frame = self.controller.measured_wrench
         if frame is not None:
-            T, _ = self.equations.motion(frame, x.q, x.qd, felt)
+            T, _ = self.equations.motion(frame, x.q, x.qd, instant)
             own["measured_wrench"] = measured_wrench(self.plant.robot.description, frame, T, acting)
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)
@@ -343,7 +344,7 @@ class ClosedLoop:
         demanded = np.asarray(tau)
         limited = limited_torques(self.plant.robot, demanded, x.qd, self.effort_limits, self.velocity_limits)
         queue = self._queue(t, state.torques, limited)
-        recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, felt, acting, values)
+        recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, instant, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
         follows = {"sensors": sensed, "configuration": known, "controller": following, "torques": waiting}
         return Sample(t, queue, follows, recorded)
@@ -352,18 +353,15 @@ class ClosedLoop:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
         before = self.clock_before(t)
         for stage in self.stages:
-            h = self._step_length(stage)
-            start, felt = Start(t, stage.begin * self.period, before), Felt(queue[stage.torque], outside, values)
-            x = self.steps.run(x, start, felt, h, stage.steps)
+            h = stage.step(self.period)
+            start, held = Start(t, stage.begin * self.period, before), HeldInputs(queue[stage.torque], outside, values)
+            x = self.steps.run(x, start, held, h, stage.steps)
             before = t + (stage.end * self.period - 0.5 * h)
         return x
 
-    def _step_length(self, stage: Stage) -> float:
-        return (stage.end - stage.begin) * self.period / stage.steps
-
     def clock_before(self, t: Any) -> Any:
         """A time inside the step before a call at t; at the first call that time itself."""
-        half = INSIDE * self.period if self.substeps is None else 0.5 * self._step_length(self.stages[-1])
+        half = INSIDE * self.period if self.substeps is None else 0.5 * self.stages[-1].step(self.period)
         return where(t > self.reference.start_time, t - half, t)
 
     def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:

@@ -17,7 +17,7 @@ from chasles.engine import Function, trace, where
 from chasles.engine.records import Shapes
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
-from chasles.simulation.plant_steps import Felt, PlantSteps, Start
+from chasles.simulation.plant_steps import HeldInputs, PlantSteps, Start
 
 #: Events nearer to each other than this part of a period are one.
 APART = 4e-9
@@ -32,6 +32,10 @@ class Stage(NamedTuple):
     end: float
     steps: int
     torque: int
+
+    def step(self, period: float) -> float:
+        """Length of a step, s."""
+        return (self.end - self.begin) * period / self.steps
 
 
 class Pace(NamedTuple):
@@ -100,7 +104,7 @@ class ControlledPeriod:
         queue
             Torques on their way, (late + 1, n).
         outside, values
-            See `Felt`.
+            See `HeldInputs`.
         rtol, atol
             Relative tolerance, and absolute ones (size,).
 
@@ -115,9 +119,9 @@ class ControlledPeriod:
         for stage in self.stages[1:]:
             command = where(begin < stage.begin * steps.period, command, queue[stage.torque])
         clock = where(running, t + 0.5 * (begin + end), pace.clock)
-        felt = Felt(command, outside, values)
-        x = steps.entered(x, Start(t, begin, pace.clock), felt, clock)
-        f = steps.right_hand_side(t, begin, end - begin, clock, felt)
+        held = HeldInputs(command, outside, values)
+        x = steps.entered(x, Start(t, begin, pace.clock), held, clock)
+        f = steps.right_hand_side(t, begin, end - begin, clock, held)
         y = steps.layout.join(x)
         (progress, y), _ = attempt(
             steps.integrator, StepControl(), f, RunState(pace.progress, y), end - begin, rtol, atol, inside=False
@@ -141,8 +145,8 @@ class ControlledPeriod:
         """
         steps = self.steps
 
-        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, felt: Felt) -> Any:
-            pace, x = self.attempt(state.pace, state.x, t, queue, felt.outside, felt.values, rtol, atol)
+        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, held: HeldInputs) -> Any:
+            pace, x = self.attempt(state.pace, state.x, t, queue, held.outside, held.values, rtol, atol)
             return {"pace": pace, "x": x}, where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
 
         size, late = steps.layout.size, 1 + max(stage.torque for stage in self.stages)
@@ -151,7 +155,7 @@ class ControlledPeriod:
             "t": (),
             "queue": (late, steps.equations.plant.n),
         }
-        inputs |= {"rtol": (), "atol": (size,), "felt": steps.felt.shapes}
+        inputs |= {"rtol": (), "atol": (size,), "held": steps.held.shapes}
         return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
 
     def _end(self, begin: Any, t: Any, values: Any) -> Any:

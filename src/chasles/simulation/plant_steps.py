@@ -36,9 +36,14 @@ class Start(NamedTuple):
     offset: Any
     before: Any
 
+    def after(self, h: float, count: int) -> Start:
+        """Start of the row that follows `count` steps of length h."""
+        offset = self.offset + count * h
+        return Start(self.t, offset, self.t + (offset - 0.5 * h))
 
-class Felt(NamedTuple):
-    """What does not change from step to step.
+
+class HeldInputs(NamedTuple):
+    """Inputs of the plant that are held from step to step.
 
     Attributes
     ----------
@@ -108,13 +113,13 @@ class PlantSteps:
         return Layout({**self.equations.shapes, "audit": audit})
 
     @cached_property
-    def felt(self) -> Layout:
-        """Parts of `Felt`."""
-        return Layout(Felt((self.equations.plant.n,), self.equations.outside, self.values))
+    def held(self) -> Layout:
+        """Parts of `HeldInputs`."""
+        return Layout(HeldInputs((self.equations.plant.n,), self.equations.outside, self.values))
 
     @property
     def rates(self) -> Program:
-        """Rates of the state: (s, x, t, offset, span, clock, felt) -> (size,).
+        """Rates of the state: (s, x, t, offset, span, clock, held) -> (size,).
 
         ``s`` is the time since a step, or a stretch of steps, began, which is ``offset`` after the call of the
         controller at ``t`` and ``span`` long.
@@ -129,85 +134,75 @@ class PlantSteps:
 
     def _rates(self, step: float) -> Program:
 
-        def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, felt: Felt) -> Any:
+        def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, held: HeldInputs) -> Any:
             at = offset + (INSIDE * span + (1.0 - 2.0 * INSIDE) * s)
-            instant = self.equations.instant(t, at, self.period, felt.outside, clock)
-            rates = self.equations.derivative(x, instant, felt.command, felt.values, friction_over=step)
+            instant = self.equations.instant(t, at, self.period, held.outside, clock)
+            rates = self.equations.derivative(x, instant, held.command, held.values, friction_over=step)
             powers = {}
             if self.accounts is not None:
-                powers = self.accounts.powers(x, rates["qd"], instant, felt.command, felt.values)
+                powers = self.accounts.powers(x, rates["qd"], instant, held.command, held.values)
             return self.layout.join({**rates, "audit": powers})
 
         inputs: dict[str, Shapes] = {"s": (), "x": self.layout.shapes, "t": (), "offset": (), "span": (), "clock": ()}
-        return trace(rates, {**inputs, "felt": self.felt.shapes}, name="plant_rates", outputs=["rates"])
+        return trace(rates, {**inputs, "held": self.held.shapes}, name="plant_rates", outputs=["rates"])
 
     @cached_property
     def after_events(self) -> Function:
-        """State as a stretch begins: (x, before, t, offset, clock, felt) -> x.
+        """State as a stretch begins: (x, before, t, offset, clock, held) -> x.
 
         See `EnergyAccounts.after_events`, and `rates` for the arguments.
         """
 
-        def after(x: Any, before: Any, t: Any, offset: Any, clock: Any, felt: Felt) -> Any:
-            return self.layout.join(self.entered(x, Start(t, offset, before), felt, clock))
+        def after(x: Any, before: Any, t: Any, offset: Any, clock: Any, held: HeldInputs) -> Any:
+            return self.layout.join(self.entered(x, Start(t, offset, before), held, clock))
 
         inputs: dict[str, Shapes] = {"x": self.layout.shapes, "before": (), "t": (), "offset": (), "clock": ()}
-        program = trace(after, {**inputs, "felt": self.felt.shapes}, name="after_events", outputs=["x_next"])
+        program = trace(after, {**inputs, "held": self.held.shapes}, name="after_events", outputs=["x_next"])
         return Function(program)
 
-    def run(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
+    def run(self, x: Any, start: Start, held: HeldInputs, h: float, count: int) -> Any:
         """Plant's state after `count` steps of length h, on traced scalars."""
         if count > (1 if self.integrator.implicit else _WRITTEN_OUT):
             half = count // 2
             for _ in range(2):
-                x = self._call_row(x, start, felt, h, half)
-                start = _after(start, h, half)
+                x = self._call_row(x, start, held, h, half)
+                start = start.after(h, half)
             count -= 2 * half
         for _ in range(count):
-            x = self._one(x, start, felt, h)
-            start = _after(start, h, 1)
+            x = self._one(x, start, held, h)
+            start = start.after(h, 1)
         return x
 
-    def _one(self, x: Any, start: Start, felt: Felt, h: float) -> Any:
+    def _one(self, x: Any, start: Start, held: HeldInputs, h: float) -> Any:
         clock = start.t + (start.offset + 0.5 * h)
-        x = self.entered(x, start, felt, clock)
-        f = self.right_hand_side(start.t, start.offset, h, clock, felt)
+        x = self.entered(x, start, held, clock)
+        f = self.right_hand_side(start.t, start.offset, h, clock, held)
         return self.normalized(self.integrator.step(f, 0.0, self.layout.join(x), h).y)
 
     def normalized(self, y: Any) -> Any:
         """State after a step, as a record, with unit quaternions."""
         return Record(self.equations.normalized(self.layout.split(y)))
 
-    def entered(self, x: Any, start: Start, felt: Felt, clock: Any) -> Any:
+    def entered(self, x: Any, start: Start, held: HeldInputs, clock: Any) -> Any:
         """State as a stretch begins; see `EnergyAccounts.after_events`."""
         if self.accounts is None:
             return x
-        instant = self.equations.instant(start.t, start.offset, self.period, felt.outside, clock)
-        return Record({**x, "audit": self.accounts.after_events(x, x.audit, start.before, instant, felt.values)})
+        instant = self.equations.instant(start.t, start.offset, self.period, held.outside, clock)
+        return Record({**x, "audit": self.accounts.after_events(x, x.audit, start.before, instant, held.values)})
 
-    def right_hand_side(self, t: Any, offset: Any, span: Any, clock: Any, felt: Felt) -> PlantRightHandSide:
+    def right_hand_side(self, t: Any, offset: Any, span: Any, clock: Any, held: HeldInputs) -> PlantRightHandSide:
         """Right-hand side through a stretch, as a function of the time since it began; see `rates`."""
-        return PlantRightHandSide(self.rates, (t, offset, span, clock, self.felt.join(felt)), self)
+        return PlantRightHandSide(self.rates, (t, offset, span, clock, self.held.join(held)), self)
 
-    def _call_row(self, x: Any, start: Start, felt: Felt, h: float, count: int) -> Any:
+    def _call_row(self, x: Any, start: Start, held: HeldInputs, h: float, count: int) -> Any:
         """The steps as a call of one program, which is written once however often it is called."""
         key = (h, count)
         if key not in self._rows:
 
-            def row(x: Any, t: Any, offset: Any, before: Any, felt: Felt) -> Any:
-                return self.layout.join(self.run(x, Start(t, offset, before), felt, h, count))
+            def row(x: Any, t: Any, offset: Any, before: Any, held: HeldInputs) -> Any:
+                return self.layout.join(self.run(x, Start(t, offset, before), held, h, count))
 
-            inputs: dict[str, Shapes] = {
-                "x": self.layout.shapes,
-                "t": (),
-                "offset": (),
-                "before": (),
-                "felt": self.felt.shapes,
-            }
+            inputs: dict[str, Shapes] = {"x": self.layout.shapes, "t": (), "offset": (), "before": ()}
+            inputs["held"] = self.held.shapes
             self._rows[key] = Function(trace(row, inputs, name=f"steps_{count}", outputs=["x_next"]))
-        return self.layout.split(self._rows[key](x, *start, felt))
-
-
-def _after(start: Start, h: float, count: int) -> Start:
-    offset = start.offset + count * h
-    return Start(start.t, offset, start.t + (offset - 0.5 * h))
+        return self.layout.split(self._rows[key](x, *start, held))

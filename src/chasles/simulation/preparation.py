@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import truth
+from chasles.arguments import real, truth
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
-from chasles.integrators import RK4, RODAS5P, Integrator
+from chasles.integrators import RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
 from chasles.robot import Robot
 from chasles.simulation import setup
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
-from chasles.simulation.integrators import AUTOMATIC, integrator_choice
+from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
 from chasles.simulation.references import loop_reference
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
 from chasles.simulation.tangent_references import TangentReference
@@ -82,27 +82,27 @@ def prepare(
     setup.check_partners(plant, controller, in_loop)
     if plant.robot.nq != plant.robot.n and in_loop.n is not None:
         in_loop = TangentReference(plant.robot, in_loop)
-    setup.check_choices(substeps, delay)
-    method = integrator_choice(integrator)
+    method, steps = integrator_and_steps(integrator, substeps)
+    step = real(period, "period", above=0.0)
     if 0 in in_loop.batch:
         raise ArgumentError(f"there are no runs to simulate: the batch of the reference is {in_loop.batch}")
-    times = in_loop.start_time + setup.call_times(
-        in_loop.duration if duration is None else duration, period, save_every
-    )
+    length = in_loop.duration if duration is None else real(duration, "duration", above=0.0)
+    times = in_loop.start_time + setup.call_times(length, step, save_every)
     given = setup.varied_values(vary)
     varied = setup.varied_in_plant(given, plant, controller, in_loop)
-    further = setup.further_inputs(plant, controller, in_loop, times, float(period), given)
+    further = setup.further_inputs(plant, controller, in_loop, times, step, given)
     loop = ClosedLoop(
         plant,
         controller,
         in_loop,
         varied,
-        float(period),
-        *_method_and_steps(method, substeps),
-        float(delay),
-        bool(audit),
+        step,
+        steps,
+        method,
+        real(delay, "delay", at_least=0.0),
+        truth(audit, "audit"),
         further,
-        bool(memory) and controller.memory_layout.size > 0,
+        truth(memory, "memory") and controller.memory_layout.size > 0,
         truth(effort_limits, "effort_limits"),
         stop_at_velocity_limits,
     )
@@ -113,7 +113,7 @@ def prepare(
             f"there are no runs to simulate: the batch of q0, qd0 and varied values is {state.shape[:-1]}"
         )
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if method == AUTOMATIC and substeps is None:
+    if integrator == AUTOMATIC and substeps is None:
         if is_stiff(loop, q_start, values):
             loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
@@ -121,31 +121,13 @@ def prepare(
     advice = controller.period_warning(loop.period)
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
-    tolerances = _tolerances(loop, rtol, atol)
-    return Prepared(loop, _traced(loop), reference, times, given, values, state, tolerances)
+    chosen = tolerances(loop.integrator, rtol, atol)
+    return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen)
 
 
 def no_controller(t: Any, q: Any, qd: Any, reference: Any) -> Any:
     """Law of an uncontrolled robot: zero torques."""
     return 0.0 * qd
-
-
-def _method_and_steps(method: str | Integrator, substeps: int | None) -> tuple[int | None, str | Integrator]:
-    """Steps in a period, None where the error controls them, and the method."""
-    if method == AUTOMATIC:
-        return 1 if substeps is None else substeps, RK4
-    if isinstance(method, str):
-        return None, method
-    return 1 if substeps is None and method.embedded_order is None else substeps, method
-
-
-def _tolerances(loop: ClosedLoop, rtol: float | None, atol: float | None) -> tuple[float, float]:
-    """Relative and absolute tolerance, those of SciPy's methods tighter: it takes the mean error of all components."""
-    relative, absolute = (1e-8, 1e-10) if isinstance(loop.integrator, str) else (1e-6, 1e-8)
-    chosen = relative if rtol is None else rtol, absolute if atol is None else atol
-    if not all(isinstance(value, int | float | np.number) and 0.0 < value < 1.0 for value in chosen):
-        raise ArgumentError(f"rtol and atol must be between 0 and 1, not {rtol!r} and {atol!r}")
-    return float(chosen[0]), float(chosen[1])
 
 
 def _traced(loop: ClosedLoop) -> Function | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -146,44 +145,48 @@ class TracedReference:
         return self.reference.motion(self.start_time, self.parameters)
 
 
-class _Sampled(ABC):
-    """What references share that are evaluated before the loop runs."""
+@dataclass(frozen=True)
+class _SampledTrajectory:
+    """A trajectory that is evaluated before the loop runs; at each call the loop is handed the time and the motion."""
 
-    @property
-    @abstractmethod
-    def _whole(self) -> Trajectory[Any]:
-        """The trajectory, or a batch of them."""
+    trajectory: Trajectory[Any]
 
     @property
     def start_time(self) -> float:
         """Time at which the first of a batch starts, s."""
-        return float(np.min(self._whole.start_time))
+        return float(np.min(self.trajectory.start_time))
 
     @property
     def duration(self) -> float:
         """Time from the first start to the last end, s."""
-        return float(np.max(self._whole.end_time)) - self.start_time
+        return float(np.max(self.trajectory.end_time)) - self.start_time
 
     @property
     def batch(self) -> tuple[int, ...]:
         """Shape of a batch of trajectories."""
-        return self._whole.batch
+        return self.trajectory.batch
 
     @property
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """None: its numbers are worked into the samples."""
+        """None: the trajectory's numbers are worked into the samples."""
         return {}
+
+    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Any:
+        """Motion at times of any shape, whose axes stand behind those of the batch."""
+        motion = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
+        behind = [len(self.batch) + axis for axis in range(times.ndim)]
+        return type(motion)(*(np.moveaxis(part, range(times.ndim), behind) for part in motion))
+
+    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Any:
+        """Motion at the start of the simulation, at rest for those of a batch that start later."""
+        return self.trajectory(self.start_time)
 
 
 @dataclass(frozen=True)
-class SampledReference(_Sampled):
-    """A trajectory that is evaluated before the loop runs; at each call the loop is handed time, q, qd and qdd."""
+class SampledReference(_SampledTrajectory):
+    """A sampled motion of the joints: the loop is handed q, qd and qdd."""
 
     trajectory: JointTrajectory
-
-    @property
-    def _whole(self) -> JointTrajectory:
-        return self.trajectory
 
     @property
     def n(self) -> int:
@@ -202,29 +205,14 @@ class SampledReference(_Sampled):
 
     def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
         """Times, and motion at them."""
-        motion = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
-        return {"t": times, "motion": Motion(*(np.moveaxis(part, (0, 1), (-3, -2)) for part in motion))}
-
-    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
-        """Motion at times (k,)."""
-        motion = self.trajectory(times.reshape(-1, *(1,) * len(self.batch)))
-        return Motion(*(np.moveaxis(part, 0, -2) for part in motion))
-
-    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
-        """Motion at the start of the simulation, at rest for those of a batch that start later."""
-        return self.trajectory(self.start_time)
+        return {"t": times, "motion": self.along(times, {})}
 
 
 @dataclass(frozen=True)
-class PoseReference(_Sampled):
-    """A Cartesian trajectory, evaluated before the loop runs; for controllers that take the motion of a frame."""
+class PoseReference(_SampledTrajectory):
+    """A sampled motion of a frame, for controllers that take one."""
 
     trajectory: CartesianTrajectory
-
-    @property
-    def _whole(self) -> CartesianTrajectory:
-        return self.trajectory
-
     n = None
 
     @property
@@ -240,20 +228,8 @@ class PoseReference(_Sampled):
 
     def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
         """Times, and motion at them."""
-        pose, twist, acceleration = self.trajectory(times.reshape(*times.shape, *(1,) * len(self.batch)))
-        upper = np.moveaxis(pose[..., :3, :], (0, 1), (-4, -3))
-        rates = {"twist": twist, "acceleration": acceleration}
-        moved = {name: np.moveaxis(part, (0, 1), (-3, -2)) for name, part in rates.items()}
-        return {"t": times, "motion": {"upper": upper, **moved}}
-
-    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> PoseMotion:
-        """Motion at times (k,)."""
-        motion = self.trajectory(times.reshape(-1, *(1,) * len(self.batch)))
-        return PoseMotion(*(np.moveaxis(part, 0, len(self.batch)) for part in motion))
-
-    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> PoseMotion:
-        """Motion at the start of the simulation."""
-        return self.trajectory(self.start_time)
+        pose, twist, acceleration = self.along(times, {})
+        return {"t": times, "motion": {"upper": pose[..., :3, :], "twist": twist, "acceleration": acceleration}}
 
 
 def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReference:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.arguments import doubles, real, reals, whole_number
 from chasles.control import Controller
 from chasles.engine import Layout
 from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.plant.sensors import checked_seeds
 from chasles.robot import Robot
-from chasles.simulation.call_inputs import BaseWays, CallInput, Noise, SampledWrenches, ScheduledValues
+from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import LoopReference
 from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
@@ -23,6 +23,7 @@ from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 Values = dict[str, NDArray[np.float64]]
 SEED = "sensors.seed"
 _LOOKS = 129  # at a curve, whether its loops can be closed
+_MOST_CALLS = 1_000_000_000  # from one recorded sample to the next
 
 
 def check_partners(plant: Plant, controller: Controller, reference: LoopReference) -> None:
@@ -32,14 +33,6 @@ def check_partners(plant: Plant, controller: Controller, reference: LoopReferenc
         raise ArgumentError(f"the controller's model has {controller.robot.n} joints, but robot '{plant.name}' has {n}")
     if reference.n is not None and reference.n != nq:
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
-
-
-def check_choices(substeps: Any, delay: Any) -> None:
-    """Refuse numbers that cannot be."""
-    if substeps is not None and (not isinstance(substeps, int) or substeps < 1):
-        raise ArgumentError(f"substeps must be a positive whole number, not {substeps!r}")
-    if not isinstance(delay, int | float | np.number) or not (np.isfinite(delay) and delay >= 0.0):
-        raise ArgumentError(f"the delay must be a number of seconds, not negative, not {delay!r}")
 
 
 def rest(robot: Robot, q0: ArrayLike | None, duration: float | None) -> PointToPoint:
@@ -67,21 +60,17 @@ def closed_reference(reference: JointTrajectory, robot: Robot, q0: ArrayLike | N
 
 def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
     """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
-    for name, value in (("duration", duration), ("period", period)):
-        if not (np.isfinite(value) and value > 0):
-            raise ArgumentError(f"the {name} must be a positive number of seconds, not {value!r}")
-    if not isinstance(save_every, int) or save_every < 1:
-        raise ArgumentError(f"save_every must be a positive whole number, not {save_every!r}")
+    calls = whole_number(save_every, "save_every", 1, _MOST_CALLS)
     steps = round(duration / period)
     if steps < 1:
         raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
-    samples = -(-steps // save_every) + 1
-    return period * np.arange(samples * save_every, dtype=float).reshape(samples, save_every)
+    samples = -(-steps // calls) + 1
+    return period * np.arange(samples * calls, dtype=float).reshape(samples, calls)
 
 
 def varied_values(vary: Mapping[str, ArrayLike] | None) -> Values:
     """The values to vary as arrays."""
-    return {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
+    return {name: doubles(value, f"vary['{name}']") for name, value in (vary or {}).items()}
 
 
 def varied_in_plant(given: Values, plant: Plant, controller: Controller, reference: LoopReference) -> tuple[str, ...]:
@@ -136,7 +125,7 @@ def further_inputs(
     if sampled:
         further["wrenches"] = SampledWrenches(sampled, period)
     if plant.base is not None:
-        further["base"] = BaseWays(plant.base, period)
+        further["base"] = BasePaths(plant.base, period)
     return further
 
 

@@ -106,9 +106,9 @@ def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         nonlocal pace
         before = first_pace(loop.period, float(loop.clock_before(t))) if pace is None else pace
-        felt = loop.felt(given, values)
+        held = loop.held_inputs(given, values)
         state = {"pace": new_period(before), "x": layout.split(x)}
-        state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), felt, MOST_ATTEMPTS)
+        state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), held, MOST_ATTEMPTS)
         pace = state["pace"]
         return layout.join(state["x"])
 
@@ -130,16 +130,16 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
         before: Any = loop.clock_before(t)
         for stage in loop.stages:
             command = queue[stage.torque]
-            felt = loop.felt(given, own, command)
+            held = loop.held_inputs(given, own, command)
             ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)
             for begin, end in pairwise(ends):
                 clock, span = t + 0.5 * (begin + end), end - begin
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):
                     return np.full_like(x, np.nan)
                 if loop.counts_payloads:
-                    x = steps.after_events(x, before, t, begin, clock, felt)
+                    x = steps.after_events(x, before, t, begin, clock, held)
                 before = clock
-                left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, felt)
+                left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, held)
 
                 def derivative(s: float, x: Floats, place: Any = place, left: Any = left) -> Any:
                     if next(left) == 0:
