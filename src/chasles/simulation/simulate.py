@@ -16,12 +16,11 @@ from chasles.plant.plant import Plant
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.simulation import setup, stepping
-from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
-from chasles.simulation.preparation import prepare
+from chasles.simulation.preparation import Prepared, prepare
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -165,24 +164,23 @@ def simulate(
         integrator=integrator, q0=q0, qd0=qd0, vary=vary, save_every=save_every, audit=audit, memory=memory,
         effort_limits=effort_limits, stop_at_velocity_limits=speeds == "stop", rtol=rtol, atol=atol,
     )  # fmt: skip
-    loop, times, state, values, compiled = ready.loop, ready.times, ready.state, ready.values, ready.compiled
     if progress is None:
-        progress = is_watched() and (compiled is None or _is_long(loop, times.size * state[..., 0].size))
-    if compiled is not None and not isinstance(loop.integrator, str):
-        recorded = _scan(loop, compiled, state, times, values, ready.tolerances, progress)
+        progress = is_watched() and _is_long(ready)
+    if ready.compiled is not None and not isinstance(ready.loop.integrator, str):
+        recorded = _scan(ready, ready.compiled, progress)
     else:
-        recorded = _step(loop, compiled is not None, state, times, values, ready.tolerances, progress)
+        recorded = _step(ready, progress)
     if speeds == "raise":
-        raise_at_overspeed(loop.plant.robot, times[:, 0], recorded[1])
-    varied_now = {name: values.get(name, ready.given[name]) for name in ready.given}
-    run = _label(loop, repr(ready.reference), times, recorded, varied_now, speeds)
-    warn_of(run, loop, state, times, values)
+        raise_at_overspeed(ready.loop.plant.robot, ready.times[:, 0], recorded[1])
+    run = _label(ready, recorded, speeds)
+    warn_of(run, ready.loop, ready.state, ready.times, ready.values)
     return run
 
 
-def _is_long(loop: ClosedLoop, calls: int) -> bool:
+def _is_long(ready: Prepared) -> bool:
     """Whether the work takes seconds."""
-    if isinstance(loop.integrator, str):
+    loop, calls = ready.loop, ready.times.size * ready.state[..., 0].size
+    if ready.compiled is None or isinstance(loop.integrator, str):
         return True
     own = loop.plant.robot.forward_dynamics.program.operation_count
     # With steps that the error controls a guess: three in a period, with a Jacobian each.
@@ -190,21 +188,14 @@ def _is_long(loop: ClosedLoop, calls: int) -> bool:
     return float(calls) * evaluations * own > _LONG_WORK
 
 
-def _scan(
-    loop: ClosedLoop,
-    scan: Function,
-    state: Floats,
-    times: Floats,
-    values: Mapping[str, Any],
-    tolerances: tuple[float, float],
-    show: bool,
-) -> list[Floats]:
+def _scan(ready: Prepared, scan: Function, show: bool) -> list[Floats]:
     """Run the compiled loop, in pieces for a progress bar or if the inputs of all calls are large."""
-    batch, (samples, calls_in_row) = state.shape[:-1], times.shape
+    loop, times = ready.loop, ready.times
+    batch, (samples, calls_in_row) = ready.state.shape[:-1], times.shape
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
-    packed = loop.packed(values)
+    packed = loop.packed(ready.values)
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
-    state, further = _start_of_loop(loop, state, float(times[0, 0]), tolerances)
+    state, further = _start_of_loop(ready)
     for k in with_progress(range(len(pieces) - 1), "simulating", show=show):
         first, last = pieces[k], pieces[k + 1]
         for rows, calls in loop.inputs.parts(last - first, calls_in_row):
@@ -217,41 +208,30 @@ def _scan(
                 for array, variable in zip(recorded, loop.variables, strict=True)
             ]
             given = loop.inputs.given(times[shown, calls], shown.start * calls_in_row + calls.start)
-            out = (
-                np.empty_like(state),
-                *([] if not further else [np.empty((*batch, shown.stop - shown.start))]),
-                *kept,
-            )
+            again = [np.empty((*batch, shown.stop - shown.start))] if further else []
+            out = (np.empty_like(state), *again, *kept)
             state = scan(state, given, *further, *packed, out=out)[0]
     return recorded
 
 
-def _start_of_loop(
-    loop: ClosedLoop, state: Floats, t: float, tolerances: tuple[float, float]
-) -> tuple[Floats, list[Any]]:
-    """State of the compiled loop at the start, and what it takes besides."""
+def _start_of_loop(ready: Prepared) -> tuple[Floats, list[Any]]:
+    """State of the compiled loop at the start, and the tolerances where the error controls its steps."""
+    loop = ready.loop
     if loop.substeps is not None:
-        return state, []
+        return ready.state, []
     start = {
         "last_call": -np.inf,
-        "pace": first_pace(loop.period, float(loop.clock_before(t))),
-        "loop": loop.layout.split(state),
+        "pace": first_pace(loop.period, float(loop.clock_before(float(ready.times[0, 0])))),
+        "loop": loop.layout.split(ready.state),
         "queue": np.zeros((loop.late + 1, loop.plant.n)),
     }
-    rtol, atol = tolerances
+    rtol, atol = ready.tolerances
     return loop.controlled_layout.join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
 
-def _step(
-    loop: ClosedLoop,
-    compiled: bool,
-    state: Floats,
-    times: Floats,
-    values: Mapping[str, Any],
-    tolerances: tuple[float, float],
-    show: bool,
-) -> list[Floats]:
+def _step(ready: Prepared, show: bool) -> list[Floats]:
     """Run period by period in Python."""
+    loop, times, state, values = ready.loop, ready.times, ready.state, ready.values
     recorded = [np.empty((*state.shape[:-1], times.shape[0], *variable.shape)) for variable in loop.variables]
     axis = state.ndim - 1
 
@@ -259,11 +239,11 @@ def _step(
         for array, value in zip(recorded, sample, strict=True):
             array[axis * (slice(None),) + (row,)] = value
 
-    control = (stepping.compiled_control if compiled else stepping.plain_control)(loop, values)
+    control = (stepping.plain_control if ready.compiled is None else stepping.compiled_control)(loop, values)
     if isinstance(loop.integrator, str):
-        advance = stepping.variable_step(loop, values, loop.integrator, *tolerances)
+        advance = stepping.variable_step(loop, values, loop.integrator, *ready.tolerances)
     elif loop.substeps is None:
-        advance = stepping.controlled_step(loop, values, *tolerances)
+        advance = stepping.controlled_step(loop, values, *ready.tolerances)
     else:
         advance = stepping.fixed_step(loop, values)
     rows = with_progress(range(times.shape[0]), "simulating", show=show)
@@ -271,14 +251,13 @@ def _step(
     return recorded
 
 
-def _label(
-    loop: ClosedLoop, reference: str, times: Floats, recorded: list[Floats], varied: Mapping[str, Floats], speeds: str
-) -> Run:
+def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:
     from chasles.simulation.labelling import make_run
 
+    loop, given = ready.loop, ready.given
     attributes = {
         "controller": loop.controller.name,
-        "reference": reference,
+        "reference": repr(ready.reference),
         "integrator": loop.integrator if isinstance(loop.integrator, str) else loop.integrator.name,
         "period": loop.period,
         "substeps": loop.substeps or 0,
@@ -288,6 +267,7 @@ def _label(
         "plant": repr(loop.plant),
         "effects": loop.plant.summary,
     }
+    varied = {name: ready.values.get(name, given[name]) for name in given}
     shapes = {**loop.shapes, setup.SEED: ()}
     names = loop.controller.memory_names
-    return make_run(loop.plant.robot, times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)
+    return make_run(loop.plant.robot, ready.times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)

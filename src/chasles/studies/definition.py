@@ -17,22 +17,7 @@ from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fie
 class Definition:
     """Robots, controllers and unknowns of a study, and how its runs are drawn and simulated.
 
-    Attributes
-    ----------
-    robots, controllers
-        What is compared.
-    factors
-        What the controllers do not know, and the sample rates.
-    design
-        How the runs are drawn.
-    execution
-        How they are simulated.
-    tuning
-        Search for the gains of each controller on training draws; None for the controllers' own settings.
-    title, description
-        Text for people.
-    source
-        The TOML text that it was read from, if any.
+    `chasles.studies.Study` describes its attributes.
     """
 
     robots: tuple[StudyRobot, ...]
