@@ -9,7 +9,7 @@ from tests.engine.random_programs import random_program, safe_inputs
 from chasles.engine import Function, cache, trace
 from chasles.engine.kernels import Kernel
 from chasles.engine.runner import INLINE_LIMIT
-from chasles.engine.targets.native import allocation, functions
+from chasles.engine.targets.native import allocation, module
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 
@@ -19,7 +19,7 @@ def test_short_functions_compute_what_a_long_one_does(longest: int, monkeypatch:
     monkeypatch.setattr(cache, "load", lambda key: None)
     monkeypatch.setattr(cache, "store", lambda key, code: None)
     monkeypatch.setattr(allocation, "LONGEST_FUNCTION", longest)
-    monkeypatch.setattr(functions, "LONGEST_MODULE", 2_000 * longest)  # and those functions into modules
+    monkeypatch.setattr(module, "LONGEST_MODULE", 2_000 * longest)  # and those functions into modules
     for seed in range(4):
         program = random_program(seed, 30)
         arguments = safe_inputs(program, 20, seed)

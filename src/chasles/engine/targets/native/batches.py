@@ -13,7 +13,8 @@ from typing import NamedTuple
 from chasles.engine.kernels import CoreArray, Kernel, Width, few_samples
 from chasles.engine.memory import SMALLEST
 from chasles.engine.pieces import WORTH_THREADS, work_of_a_sample
-from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native import kernel_writer
+from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.objects import (
     AND_WRITABLE,
     CONTIGUOUS_AND_ALIGNED,
@@ -28,7 +29,7 @@ from chasles.engine.targets.native.objects import (
 )
 from chasles.engine.targets.native.writer import Writer
 
-ENTRY, KERNEL = "chasles.call_batch", "chasles_kernel"
+ENTRY = "chasles.call_batch"
 _MOST_AXES = 8  # of a batch
 
 
@@ -99,7 +100,7 @@ class _BatchWriter(ObjectWriter):
                 stride = item * math.prod(dim for dim in array.dims[k + 1 :] if isinstance(dim, int))
                 self.emit(f"store i64 {stride}, ptr {_word(self, steps, position)}")
                 position += 1
-        self.emit(f"call void @{KERNEL}(ptr {args}, ptr {dims}, ptr {steps}, ptr null)")
+        self.emit(f"call void @{kernel_writer.ENTRY}(ptr {args}, ptr {dims}, ptr {steps}, ptr null)")
         error = self.value(f"call ptr {self.table('error')}()")
         self.return_if(self.value(f"icmp ne ptr {error}, null"), "ptr null")
         with self.when(is_given):

@@ -20,7 +20,7 @@ from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.memory import empty_at
 from chasles.engine.targets.native import batches
 from chasles.engine.targets.native.delivery import Delivery
-from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.objects import (
     CONTIGUOUS_AND_ALIGNED,
     DATA,

@@ -12,7 +12,8 @@ from chasles.cached import cached_property
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.kernels import Kernel, Width, few_samples
 from chasles.engine.targets.native import calls, machine, objects
-from chasles.engine.targets.native.kernels import ENTRY, has_direct_call, write_kernel
+from chasles.engine.targets.native.kernel_writer import ENTRY
+from chasles.engine.targets.native.kernels import has_direct_call, write_kernel
 
 
 @dataclass(eq=False)

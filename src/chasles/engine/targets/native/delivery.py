@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 from chasles.engine.kernels import Kernel
 from chasles.engine.targets.native import transposition
-from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer, literal
 
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"

@@ -7,9 +7,7 @@ way. The caller brings the memory because long programs need more of it than a t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -18,11 +16,8 @@ from chasles.engine.operations import OPERATIONS
 from chasles.engine.program import Program
 from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments
 from chasles.engine.targets.native.machine import has_fma, registers
-from chasles.engine.targets.native.mathematics import LIBRARY
-from chasles.engine.targets.native.writer import Writer, literal
-
-#: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
-LONGEST_MODULE = 100_000
+from chasles.engine.targets.native.module import Module
+from chasles.engine.targets.native.writer import Writer
 
 _SHORT_RUN = 8
 
@@ -32,132 +27,29 @@ _CONDITIONS = {"both": "and", "either": "or"}
 _INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor"}
 
 
-@dataclass
-class Module:
-    """One compilation: the functions written so far and the vector type they use."""
+def add_program(module: Module, program: Program, positions: Mapping[int, int] | None = None) -> str:
+    """Write a program and those it calls, once each; return the name of its function.
 
-    dtype: str
-    lanes: int
-    texts: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-    workspaces: dict[str, int] = field(default_factory=dict)
-    library: set[str] = field(default_factory=set)
-
-    @property
-    def element(self) -> str:
-        """LLVM's name of the type of one number."""
-        return "double" if self.dtype == "float64" else "float"
-
-    @property
-    def real(self) -> str:
-        """LLVM's name of a vector of numbers."""
-        return f"<{self.lanes} x {self.element}>"
-
-    @property
-    def item_size(self) -> int:
-        """Bytes of one number."""
-        return np.dtype(self.dtype).itemsize
-
-    @property
-    def vector_size(self) -> int:
-        """Bytes of a vector."""
-        return self.lanes * self.item_size
-
-    def constant(self, value: float) -> str:
-        """Return a vector with the same number in every lane."""
-        return f"splat ({self.element} {literal(self.rounded(value))})"
-
-    def rounded(self, value: float) -> float:
-        """Return the number of the kernel's type that is nearest to a value."""
-        return float(np.dtype(self.dtype).type(value))
-
-    def splat(self, w: Writer, number: str) -> str:
-        """Return a vector with a number that is only known when the code runs in every lane."""
-        single = w.value(f"insertelement {self.real} undef, {self.element} {number}, i32 0")
-        order = f"<{self.lanes} x i32> zeroinitializer"
-        return w.value(f"shufflevector {self.real} {single}, {self.real} undef, {order}")
-
-    def add_program(self, program: Program, positions: Mapping[int, int] | None = None) -> str:
-        """Write a program and those it calls, once each; return the name of its function.
-
-        Parameters
-        ----------
-        program
-            The program.
-        positions
-            Where its function stores values; default all results, one after the other.
-        """
-        name = self.names.get(program.digest)
-        if name is None:
-            for called in program.programs:
-                self.add_program(called)
-            name = self.names[program.digest] = f"chasles.program{len(self.names)}"
-            if positions is None:
-                stores = [(value, position) for position, value in enumerate(program.results)]
-            else:
-                stores = list(positions.items())
-            self.texts += write_program(self, program, name, stores)
-        return name
-
-    def workspace(self, program: Program) -> int:
-        """Return how many vectors of working memory a program that was added needs."""
-        return self.workspaces[program.digest]
-
-    def need(self, function: str) -> None:
-        """Add a function of the library and what it calls."""
-        if function not in self.library:
-            self.library.add(function)
-            for other in LIBRARY[function][1]:
-                self.need(other)
-
-    def parts(self, kernel: Sequence[str]) -> list[str]:
-        """Return the assembly with the texts of a kernel as modules of bounded length that refer to each other.
-
-        Generating the code of a module cannot be interrupted; that of a long program as a whole would take minutes.
-        """
-        library = [LIBRARY[name][0](self.lanes) for name in LIBRARY if name in self.library]
-        texts = [*library, *self.texts]
-        if sum(map(len, texts)) <= LONGEST_MODULE:
-            return ["\n".join([*self._intrinsics(), *texts, *kernel])]
-        groups: list[list[str]] = [[]]
-        for text in texts:
-            if sum(map(len, groups[-1])) + len(text) > LONGEST_MODULE:
-                groups.append([])
-            groups[-1].append(text)
-        bodies = ["\n".join(group) for group in [*groups, kernel]]
-        heads = {name: head for body in bodies for head, name in _HEAD.findall(body)}
-        return ["\n".join([*self._intrinsics(), *_declared(heads, body), _visible(body)]) for body in bodies]
-
-    def _intrinsics(self) -> list[str]:
-        v, d = self.real, f"<{self.lanes} x double>"
-        suffix = f"v{self.lanes}f{8 * np.dtype(self.dtype).itemsize}"
-        declared = {f"{d} @llvm.{name}.v{self.lanes}f64({d})" for name in ("fabs", "sqrt", "floor")}
-        declared |= {f"{v} @llvm.{name}.{suffix}({v})" for name in ("fabs", "sqrt", "floor")}
-        declared |= {
-            f"{d} @llvm.fma.v{self.lanes}f64({d}, {d}, {d})",
-            f"{v} @llvm.fma.{suffix}({v}, {v}, {v})",
-            f"{d} @llvm.copysign.v{self.lanes}f64({d}, {d})",
-            "double @llvm.fabs.f64(double)",
-            "double @sin(double)",
-            "double @cos(double)",
-            "double @pow(double, double)",
-        }
-        return [f"declare {text}" for text in sorted(declared)]
-
-
-_HEAD = re.compile(r"^define internal (.*@([\w.]+)\(.*) \{$", re.MULTILINE)
-_CALL = re.compile(r"call .*?@([\w.]+)\(")
-
-
-def _declared(heads: Mapping[str, str], body: str) -> list[str]:
-    """Declarations of what a module calls of other modules."""
-    own = {name for _, name in _HEAD.findall(body)}
-    return [f"declare {heads[name]}" for name in sorted(set(_CALL.findall(body)) & heads.keys() - own)]
-
-
-def _visible(body: str) -> str:
-    """Return a module whose functions other modules may call."""
-    return body.replace("define internal ", "define ")
+    Parameters
+    ----------
+    module
+        The module to which they are added.
+    program
+        The program.
+    positions
+        Where its function stores values; default all results, one after the other.
+    """
+    name = module.names.get(program.digest)
+    if name is None:
+        for called in program.programs:
+            add_program(module, called)
+        name = module.names[program.digest] = f"chasles.program{len(module.names)}"
+        if positions is None:
+            stores = [(value, position) for position, value in enumerate(program.results)]
+        else:
+            stores = list(positions.items())
+        module.texts += write_program(module, program, name, stores)
+    return name
 
 
 _PARAMETERS = "ptr noalias %in, ptr noalias %out, ptr noalias %work"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chasles.engine.targets.native.functions import Module
+from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer
 
 #: A remainder of so few numbers is cheaper to move one by one.
