@@ -9,7 +9,7 @@ the value that is used again latest makes room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -26,9 +26,13 @@ CALLS = frozenset(
 
 
 class Action(NamedTuple):
-    """A step of a function: compute a value, keep it in a place of the frame, or fetch it from where it waits."""
+    """A step of a function: compute a value, keep it in a place of the frame, or fetch it from where it waits.
 
-    kind: Literal["compute", "keep", "fetch"]
+    A step may also claim a line of the cache: at an offset in bytes, its place, from the first result of an output, its
+    value.
+    """
+
+    kind: Literal["compute", "keep", "fetch", "claim"]
     value: int
     place: int = -1
 
@@ -88,6 +92,21 @@ def stored_arguments(program: Program) -> dict[int, list[tuple[int, int]]]:
             stored[index] = [(k, value) for k, (value, other) in enumerate(changed) if value != other]
             before[digest] = arguments
     return stored
+
+
+def with_claims(segments: Sequence[Sequence[Action]], claims: Sequence[tuple[int, int]]) -> list[list[Action]]:
+    """Spread claims of lines, as outputs and offsets, evenly over the computations of a program."""
+    count = sum(action.kind == "compute" for actions in segments for action in actions)
+    spread, computed, claimed = [], 0, 0
+    for actions in segments:
+        spread.append(list[Action]())
+        for action in actions:
+            spread[-1].append(action)
+            computed += action.kind == "compute"
+            due = len(claims) * computed // max(1, count)
+            spread[-1] += [Action("claim", *line) for line in claims[claimed:due]]
+            claimed = due
+    return spread
 
 
 def allocate(program: Program, fused: Mapping[int, int], results: Mapping[int, int], registers: int) -> Allocation:

@@ -17,9 +17,11 @@ from chasles.engine.targets.native.writer import Writer, literal
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
 _ROWS, _LINES, _STREAMS = "chasles.deliver_rows", "chasles.deliver_lines", "chasles.stream_lines"
 _INDEX_SIZE = 4  # bytes of an entry of the table
-#: The rows of the next samples are fetched meanwhile, and of longer samples than these also what follows so far ahead.
-_SHORT, _AHEAD = 512, 256  # bytes
-_NEAREST_TO_WRITE, _NEXT_TO_READ = (1, 3), (0, 2)  # kinds of prefetches: into the nearest cache, and the one behind
+_LINE = 64  # bytes of a line of the cache
+#: Operations for each line that a program claims: lines that are claimed faster than they arrive hold the program up.
+_OPERATIONS_OF_A_LINE = 5
+#: Bytes by which lines that no program has claimed are claimed before they are written.
+_AHEAD = 256
 
 
 class Delivery:
@@ -34,9 +36,12 @@ class Delivery:
         The position of each result that is computed, from the first such result on.
     vectors
         Number of vectors behind the inputs.
+    claims
+        Lines of the cache that the program claims while it computes, as output and offset from its first result.
+        Stores wait for lines that the nearest cache does not hold, arithmetic does not.
     """
 
-    def __init__(self, kernel: Kernel, module: Module) -> None:
+    def __init__(self, kernel: Kernel, module: Module, *, claims: bool) -> None:
         program = kernel.program
         self._kernel, self._module = kernel, module
         given = sum(argument.size for argument in program.inputs)
@@ -51,6 +56,13 @@ class Delivery:
         places |= {value: rest[0] for value, (kind, *rest) in kinds.items() if kind == "input"}
         self._places = [places[value] for value in program.results]
         self._outputs = list(pairwise(accumulate((array.size for array in program.outputs), initial=0)))
+        lines = [
+            (output, offset)
+            for output, array in enumerate(program.outputs)
+            for offset in range(0, module.vector_size * array.size, _LINE)
+        ]
+        self.claims = lines[: program.operation_count // _OPERATIONS_OF_A_LINE] if claims else []
+        self._claims_all = self.claims == lines
 
     def tables(self) -> list[str]:
         """Return the tables as LLVM constants, and the functions that deliver blocks."""
@@ -88,9 +100,6 @@ class Delivery:
         """
         lanes, v = self._module.lanes, self._module.real
         blocks, rest = divmod(size, lanes)
-        block = lanes * size * self._module.item_size  # bytes from a row to that of the next samples
-        is_short = len(self._places) * self._module.item_size <= _SHORT
-        fetched = [(block, _NEAREST_TO_WRITE)] if is_short else [(_AHEAD, _NEAREST_TO_WRITE), (block, _NEXT_TO_READ)]
         begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
         w = Writer(f"internal void @{_STREAMS if streams else _LINES}{size}(ptr %base, ptr %places, ptr %address)")
 
@@ -107,9 +116,8 @@ class Delivery:
                 w.emit(f"store {v} {numbers}, ptr {address}, align {self._module.vector_size}, !nontemporal !{{i32 1}}")
                 return
             w.emit(f"store {v} {numbers}, ptr {address}, align 1")
-            for ahead, (is_written, cache) in fetched:
-                place = w.value(f"getelementptr i8, ptr {start}, i64 {offset + ahead}")
-                w.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 {is_written}, i32 {cache}, i32 1)")
+            if not self._claims_all:
+                w.claim(w.value(f"getelementptr i8, ptr {start}, i64 {offset + _AHEAD}"))
 
         heads = self._gathered(w, 0, lanes)
         with w.fold((blocks - 1) * lanes, lanes, v, heads) as (column, rows):

@@ -14,7 +14,7 @@ import numpy as np
 
 from chasles.engine.operations import OPERATIONS
 from chasles.engine.program import Program
-from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments
+from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments, with_claims
 from chasles.engine.targets.native.machine import has_fma, registers
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer
@@ -27,7 +27,12 @@ _CONDITIONS = {"both": "and", "either": "or"}
 _INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor"}
 
 
-def add_program(module: Module, program: Program, positions: Mapping[int, int] | None = None) -> str:
+def add_program(
+    module: Module,
+    program: Program,
+    positions: Mapping[int, int] | None = None,
+    claims: Sequence[tuple[int, int]] = (),
+) -> str:
     """Write a program and those it calls, once each; return the name of its function.
 
     Parameters
@@ -38,6 +43,9 @@ def add_program(module: Module, program: Program, positions: Mapping[int, int] |
         The program.
     positions
         Where its function stores values; default all results, one after the other.
+    claims
+        Lines of the cache that it claims while it computes, as output and offset in bytes. If there are any, its
+        function takes an address for each output as well.
     """
     name = module.names.get(program.digest)
     if name is None:
@@ -48,14 +56,20 @@ def add_program(module: Module, program: Program, positions: Mapping[int, int] |
             stores = [(value, position) for position, value in enumerate(program.results)]
         else:
             stores = list(positions.items())
-        module.texts += write_program(module, program, name, stores)
+        module.texts += write_program(module, program, name, stores, claims)
     return name
 
 
-_PARAMETERS = "ptr noalias %in, ptr noalias %out, ptr noalias %work"
+_MEMORY = ("%in", "%out", "%work")
 
 
-def write_program(module: Module, program: Program, name: str, stores: Sequence[tuple[int, int]]) -> list[str]:
+def write_program(
+    module: Module,
+    program: Program,
+    name: str,
+    stores: Sequence[tuple[int, int]],
+    claims: Sequence[tuple[int, int]],
+) -> list[str]:
     """Return the LLVM function of a program, after the functions of its segments if it is long.
 
     Its working memory begins with the frame in which values wait, then the arguments and results of the programs that
@@ -72,23 +86,27 @@ def write_program(module: Module, program: Program, name: str, stores: Sequence[
             buffers[called.digest] = size, size + given
             size += given + len(called.results)
     module.workspaces[program.digest] = size + max(map(module.workspace, program.programs), default=0)
-    count = len(allocation.segments)
+    segments = with_claims(allocation.segments, claims)
+    count = len(segments)
     names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
     runs: dict[int, list[tuple[int, int]]] = {}
     for start, length in _runs(stores):
         runs.setdefault(stores[start][0], []).append((stores[start][1], length))
     stored = stored_arguments(program)
     known = [(value, run) for value, places in runs.items() if _is_known(program, value) for run in places]
+    claimed = [f"%result{output}" for output in range(len(program.outputs))] if claims else []
+    parameters = ", ".join([*(f"ptr noalias {base}" for base in _MEMORY), *(f"ptr {base}" for base in claimed)])
     texts = []
-    for number, (own, actions) in enumerate(zip(names, allocation.segments, strict=True)):
-        w = _SegmentWriter(module, program, f"{own}({_PARAMETERS})", fused, runs, buffers, stored, size)
+    for number, (own, actions) in enumerate(zip(names, segments, strict=True)):
+        w = _SegmentWriter(module, program, f"{own}({parameters})", fused, runs, buffers, stored, size)
         # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
         texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
     if count == 1:
         return texts
-    main = Writer(f"internal void @{name}({_PARAMETERS})")
+    main = Writer(f"internal void @{name}({parameters})")
+    arguments = ", ".join(f"ptr {base}" for base in (*_MEMORY, *claimed))
     for segment in names:
-        main.emit(f"call void @{segment}(ptr %in, ptr %out, ptr %work)")
+        main.emit(f"call void @{segment}({arguments})")
     main.emit("ret void")
     return [*texts, main.text()]
 
@@ -141,6 +159,8 @@ class _SegmentWriter(Writer):
                     self._store_run(self._values[index], start, count)
             elif kind == "keep":
                 self._store(self._values[index], "%work", place, self._type(index))
+            elif kind == "claim":
+                self.claim(self.value(f"getelementptr i8, ptr %result{index}, i64 {place}"))
             else:
                 self._values[index] = self._fetched(index, place)
         for index, (start, count) in known:

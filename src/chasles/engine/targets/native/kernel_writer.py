@@ -95,9 +95,9 @@ class KernelWriter(Writer):
         """Return the size of a core dimension."""
         return self._sizes[dim]
 
-    def run(self, function: str) -> None:
-        """Run a program, or a segment of it, from the input buffer to the output buffer."""
-        arguments = (self.input_buffer, self.output_buffer, self._work)
+    def run(self, function: str, *claimed: str) -> None:
+        """Run a program from the input buffer to the output buffer; see `functions.add_program` for what it claims."""
+        arguments = (self.input_buffer, self.output_buffer, self._work, *claimed)
         self.emit(f"call void @{function}({', '.join(f'ptr {a}' for a in arguments)})")
 
     def vector_at(self, buffer: str, position: str | int) -> str:

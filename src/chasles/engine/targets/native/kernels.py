@@ -27,8 +27,8 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -
     module = Module(dtype, lanes)
     tables: list[str] = []
     if kernel.shape == "map":
-        delivery = Delivery(kernel, module)
-        function = add_program(module, kernel.program, delivery.position)
+        delivery = Delivery(kernel, module, claims=width == "many")
+        function = add_program(module, kernel.program, delivery.position, delivery.claims)
         loop = _MapWriter(kernel, module, delivery).write(function)
         tables = delivery.tables()
     else:
@@ -83,9 +83,9 @@ class _MapWriter(KernelWriter):
                 samples = self.lane_samples(first)
                 for array, _, position in given:
                     self.load(array, [self.row(array, sample) for sample in samples], position)
-            self.run(function)
+            addresses = [self.row(array, first) for array in self.outputs]
+            self.run(function, *(self._claimed(addresses, writes_lines, streams) if self._delivery.claims else ()))
             with self.when(writes_lines):
-                addresses = [self.row(array, first) for array in self.outputs]
                 self._delivery.deliver_lines(self, self.input_buffer, addresses, streams)
             with self.unless(writes_lines):
                 samples = self.lane_samples(first)
@@ -95,6 +95,14 @@ class _MapWriter(KernelWriter):
         if is_x86():
             self.emit("call void @llvm.x86.sse.sfence()")  # before others learn that streams have been written
         return self.finish()
+
+    def _claimed(self, addresses: Sequence[str], writes_lines: str, streams: str) -> list[str]:
+        """Addresses from which the program claims lines: those of results that are not streams.
+
+        Else they are those of its own memory, which is in the nearest cache: claiming that does nothing.
+        """
+        is_claimed = self.value(f"and i1 {writes_lines}, {self.value(f'xor i1 {streams}, true')}")
+        return [self.value(f"select i1 {is_claimed}, ptr {a}, ptr {self.input_buffer}") for a in addresses]
 
     def _are_streams(self) -> str:
         """Whether results are more than caches hold and begin at multiples of a vector's size."""

@@ -32,6 +32,10 @@ class Writer:
         self._lines.append(f"  {name} = {text}")
         return name
 
+    def claim(self, address: str) -> None:
+        """Let the nearest cache fetch the line at an address, to be written to; any address may be given."""
+        self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 1, i32 3, i32 1)")
+
     def text(self) -> str:
         """Return the finished function."""
         return "\n".join([*self._lines, "}", ""])
