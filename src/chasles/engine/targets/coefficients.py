@@ -10,8 +10,8 @@ from __future__ import annotations
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 #: π/2 in three parts; the product of the second with a whole number below 2²⁰ is exact.
 PI_2 = (1.5707963267948966, 6.12323399538461e-17, 3.5215598651832e-27)
-#: π/2 in three parts of single precision.
-SINGLE_PI_2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+#: π/2 in three parts of single precision; the product of the second with a whole number below 2¹⁴ is exact.
+SINGLE_PI_2 = (1.5707963705062866, -4.371395334601402e-08, 2.5633440682570896e-12)
 #: (sin r - r) / r³ as a polynomial in r², for |r| ≤ π/4.
 SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,

@@ -19,7 +19,8 @@ from chasles.engine.targets.native.writer import Writer, literal
 _SHIFT = 1.5 * 2.0**52  # x + shift - shift rounds x to a whole number, which then stands in the low bits of x + shift
 _SINGLE_SHIFT = 1.5 * 2.0**23
 _SHIFT_BITS = 0x4338000000000000
-_LARGEST_REDUCED = 1.0e6
+#: Arguments of sine and cosine up to which π/2 is subtracted here, by the width of their type.
+_LARGEST_REDUCED = {64: 1.0e6, 32: 2.5e4}
 
 
 class VectorMath(Writer):
@@ -149,19 +150,28 @@ class VectorMath(Writer):
         return self.from_bits(self.integer("shl", self.integer("add", bits, 1023), 52))
 
 
+def _reduced(w: VectorMath, pi_2: Sequence[float]) -> tuple[str, str, str]:
+    """Return r = x - n π/2 as a number and a tail, and the quadrant n.
+
+    π/2 comes in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980): the first difference
+    is exact, and the rounding error of the second goes on as the tail.
+    """
+    n, quadrant = w.nearest("%x", 2.0 / math.pi)
+    minus_n = w.value(f"fneg {w.real} {n}")
+    parts = [w.constant(part) for part in pi_2]
+    first = w.fma(minus_n, parts[0], "%x")
+    r = w.fma(minus_n, parts[1], first)
+    tail = w.fma(minus_n, parts[2], w.fma(minus_n, parts[1], w.sub(first, r)))
+    return r, tail, quadrant
+
+
 def sincos(lanes: int) -> str:
     """Write sine and cosine of doubles from one argument reduction.
 
-    x - n π/2 with π/2 in three parts (Cody and Waite, Software Manual for the Elementary Functions, 1980): the first
-    difference is exact, and the rounding error of the second goes on as a tail of r.
+    The cosine of its tail is left out.
     """
     w = VectorMath("chasles.sincos", lanes, ["%x"], results=2)
-    n, quadrant = w.nearest("%x", 2.0 / math.pi)
-    minus_n = w.value(f"fneg {w.real} {n}")
-    pi_2 = [w.constant(part) for part in coefficients.PI_2]
-    first = w.fma(minus_n, pi_2[0], "%x")
-    r = w.fma(minus_n, pi_2[1], first)
-    tail = w.fma(minus_n, pi_2[2], w.fma(minus_n, pi_2[1], w.sub(first, r)))
+    r, tail, quadrant = _reduced(w, coefficients.PI_2)
     z = w.mul(r, r)
     sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SIN), tail))
     cosine = w.polynomial(z, (1.0, -0.5, *coefficients.COS))
@@ -171,29 +181,16 @@ def sincos(lanes: int) -> str:
 def sincos_single(lanes: int) -> str:
     """Write sine and cosine of floats of 32 bits, of which the sums are off by hardly more than one rounding.
 
-    The reduction is that of doubles, but neither second product is exact: Knuth's two-sum finds the second difference's
-    error. What z lost by rounding counts too.
+    The reduction is that of doubles; what the cosine's first sum lost by rounding counts too.
     """
     w = VectorMath("chasles.sincos_single", lanes, ["%x"], results=2, width=32)
-    n, quadrant = w.nearest("%x", 2.0 / math.pi)
-    minus_n = w.value(f"fneg {w.real} {n}")
-    pi_2 = [w.constant(part) for part in coefficients.SINGLE_PI_2]
-    first = w.fma(minus_n, pi_2[0], "%x")
-    product = w.mul(n, pi_2[1])
-    product_error = w.fma(n, pi_2[1], w.value(f"fneg {w.real} {product}"))
-    second = w.sub(first, product)
-    moved = w.sub(second, first)
-    lost = w.sub(w.sub(first, w.sub(second, moved)), w.add(product, moved))
-    correction = w.fma(minus_n, pi_2[2], w.sub(lost, product_error))
-    r = w.add(second, correction)
-    tail = w.add(w.sub(second, r), correction)
+    r, tail, quadrant = _reduced(w, coefficients.SINGLE_PI_2)
     z = w.mul(r, r)
-    leading = w.fma(z, w.constant(-0.5), w.constant(1.0))
-    rest = w.fma(z, w.constant(-0.5), w.sub(w.constant(1.0), leading))
-    rest = w.fma(w.value(f"fneg {w.real} {r}"), tail, rest)
-    rest = w.fma(w.fma(r, r, w.value(f"fneg {w.real} {z}")), w.constant(-0.5), rest)
-    tail = w.mul(tail, leading)
-    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SINGLE_SIN), tail))
+    half = w.mul(r, w.constant(-0.5))
+    leading = w.fma(half, r, w.constant(1.0))
+    lost = w.fma(half, r, w.sub(w.constant(1.0), leading))
+    rest = w.fma(w.value(f"fneg {w.real} {r}"), tail, lost)
+    sine = w.add(r, w.fma(w.mul(z, r), w.polynomial(z, coefficients.SINGLE_SIN), w.mul(tail, leading)))
     cosine = w.add(leading, w.fma(w.mul(z, z), w.polynomial(z, coefficients.SINGLE_COS), rest))
     return _in_quadrant(w, "chasles.sincos_single", quadrant, sine, cosine)
 
@@ -205,7 +202,7 @@ def _in_quadrant(w: VectorMath, name: str, quadrant: str, sine: str, cosine: str
         w.with_sign_of(w.select(is_odd, cosine, sine), w.integer("shl", quadrant, w.width - 2)),
         w.with_sign_of(w.select(is_odd, sine, cosine), w.integer("shl", w.integer("add", quadrant, 1), w.width - 2)),
     ]
-    beyond = w.compare("ugt", w.abs("%x"), w.constant(_LARGEST_REDUCED))
+    beyond = w.compare("ugt", w.abs("%x"), w.constant(_LARGEST_REDUCED[w.width]))
     mask = w.value(f"bitcast {w.truth} {beyond} to i{w.lanes}")
     return w.give(*w.corrected(w.value(f"icmp ne i{w.lanes} {mask}, 0"), f"{name}_beyond", ["%x"], results))
 
@@ -222,7 +219,7 @@ def _sincos_beyond(name: str, lanes: int, width: int) -> str:
         if width == 32:
             x = w.value(f"fpext float {x} to double")
         size = w.value(f"call double @llvm.fabs.f64(double {x})")
-        with w.when(w.value(f"fcmp ugt double {size}, {literal(_LARGEST_REDUCED)}")):
+        with w.when(w.value(f"fcmp ugt double {size}, {literal(_LARGEST_REDUCED[width])}")):
             for place, function in zip(places, ("sin", "cos"), strict=True):
                 exact = w.value(f"call double @{function}(double {x})")
                 if width == 32:
