@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from types import EllipsisType
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from chasles.engine.arguments import as_array, shown
 from chasles.engine.scalar import Traced
@@ -21,7 +20,7 @@ _FEW = 32
 
 
 def reals(
-    values: ArrayLike,
+    values: object,
     name: str,
     shape: Shape | None = None,
     *,
@@ -86,7 +85,7 @@ def reals(
 
 
 def real(
-    value: ArrayLike,
+    value: object,
     name: str,
     *,
     at_least: float = -np.inf,
@@ -102,7 +101,7 @@ def real(
     return float(reals(value, name, (), at_least=at_least, above=above, at_most=at_most, infinite=infinite))
 
 
-def doubles(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def doubles(values: object, name: str) -> NDArray[np.float64]:
     """Return real numbers of any shape as an array of doubles, NaN and infinite values as they are.
 
     >>> doubles([[1, 2], [3, np.nan]], "A")
@@ -121,7 +120,7 @@ def doubles(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return np.asarray(given, dtype=np.float64)
 
 
-def whole_number(value: Any, name: str, at_least: int, at_most: int) -> int:
+def whole_number(value: object, name: str, at_least: int, at_most: int) -> int:
     """Return a whole number between two bounds.
 
     >>> whole_number(2.5, "starts", 1, 10)
@@ -129,13 +128,16 @@ def whole_number(value: Any, name: str, at_least: int, at_most: int) -> int:
     ...
     chasles.errors.ArgumentError: starts must be a whole number from 1 to 10, not 2.5
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not (is_number and at_least <= value <= at_most and value == int(value)):
+    if (
+        not isinstance(value, int | float | np.integer | np.floating)
+        or isinstance(value, bool)
+        or not (at_least <= value <= at_most and value == int(value))
+    ):
         raise ArgumentError(f"{name} must be a whole number from {at_least:,} to {at_most:,}, not {shown(value)}")
     return int(value)
 
 
-def truth(value: Any, name: str) -> bool:
+def truth(value: object, name: str) -> bool:
     """Return True or False; nothing else stands for them.
 
     >>> truth(1, "check")
@@ -148,7 +150,7 @@ def truth(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def choice(value: Any, kind: str, known: Iterable[str]) -> str:
+def choice(value: object, kind: str, known: Iterable[str]) -> str:
     """Return a name that is one of those known.
 
     >>> choice("World", "frame", ("space", "body"))

@@ -36,6 +36,7 @@ from chasles.algorithms.newton_euler import (
 from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
 from chasles.comparable import comparable
 from chasles.engine.linear_solve import inverse
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def inverse_dynamics_derivatives(
     ddS = [screw_acceleration(body, v, a) for body, v, a in zip(tree.bodies, twists, motions, strict=True)]
     rates_of_screws = [dS[i] + screw_rate(body, after[i]) for i, body in enumerate(tree.bodies)]
     count = len(tree.bodies)
-    by_q, by_qd, by_qdd = ([[0.0] * count for _ in range(count)] for _ in range(3))
+    zeros: list[Real] = [0.0] * count
+    by_q, by_qd, by_qdd = ([zeros.copy() for _ in range(count)] for _ in range(3))
     for i, body in enumerate(tree.bodies):
         S = screw(body)
         S_inertia = inertia_times(inertia[i], S)

@@ -100,11 +100,10 @@ def loop_response(
     (True, True)
     """
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
-    last = motion.start_time + motion.duration
-    middle = motion.start_time + 0.5 * motion.duration
-    at = middle if time is None else real(time, "time", at_least=motion.start_time, at_most=last)
-    times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
-    chosen = np.array([min(round((at - motion.start_time) / step), len(times) - 1)])
+    start, duration = float(motion.start_time), float(motion.duration)
+    at = start + 0.5 * duration if time is None else real(time, "time", at_least=start, at_most=start + duration)
+    times = start + step * np.arange(max(2, math.floor(duration / step + 1e-9) + 1), dtype=np.float64)
+    chosen = np.array([min(round((at - start) / step), len(times) - 1)])
     planned = on_manifold(motion, robot)(times)
     law = linear_law(robot, controller, times, planned, step, 1)
     held = delayed_hold(*linear_model(robot, planned), step, late)

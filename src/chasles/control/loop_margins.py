@@ -126,7 +126,9 @@ def loop_margins(
     """
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
     count = whole_number(places, "places", 1, 10_000)
-    times = motion.start_time + step * np.arange(max(2, math.floor(motion.duration / step + 1e-9) + 1))
+    times = float(motion.start_time) + step * np.arange(
+        max(2, math.floor(motion.duration / step + 1e-9) + 1), dtype=np.float64
+    )
     planned = on_manifold(motion, robot)(times)
     is_large = controller.memory_layout.size > _LARGE_MEMORY
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1

@@ -16,7 +16,7 @@ import numpy as np
 
 from chasles.engine.graph import Called, Graph
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Condition, Real, Scalar, Traced, Truth
+from chasles.engine.scalar import Condition, Number, Scalar, Traced
 from chasles.errors import TraceError
 
 _TWO_TRACES = "a traced value of one trace was used in another: it must be an argument of the inner function"
@@ -40,21 +40,30 @@ def _shared_graph(operands: Sequence[object]) -> Graph:
     return graph
 
 
-def _record(name: str, *operands: Any) -> Any:
+def _record(name: str, *operands: Number | Condition) -> Scalar:
     """Append an operation of which at least one operand is traced."""
     graph = _shared_graph(operands)
+    return Scalar(graph, _appended(graph, name, operands))
+
+
+def _record_condition(name: str, *operands: Number | Condition) -> Condition:
+    """Append an operation that gives a truth value."""
+    graph = _shared_graph(operands)
+    return Condition(graph, _appended(graph, name, operands))
+
+
+def _appended(graph: Graph, name: str, operands: Sequence[Number | Condition]) -> int:
     indices = [operand.index if isinstance(operand, Traced) else _constant(graph, operand) for operand in operands]
-    index = graph.add((name, *indices))
-    return Condition(graph, index) if OPERATIONS[name].gives == "c" else Scalar(graph, index)
+    return graph.add((name, *indices))
 
 
-def _evaluate(name: str, *numbers: float) -> Any:
+def _evaluate(name: str, *numbers: float) -> float:
     with np.errstate(all="ignore"):
         value = OPERATIONS[name].numpy(*numbers)
     return bool(value) if OPERATIONS[name].gives == "c" else float(value)
 
 
-def _negated_operand(x: Real) -> Scalar | None:
+def _negated_operand(x: Number) -> Scalar | None:
     """Return a where x is -a, else None."""
     if isinstance(x, Scalar):
         instruction = x.graph.instructions[x.index]
@@ -66,7 +75,7 @@ def _negated_operand(x: Real) -> Scalar | None:
 # Sums, differences and products are nearly all that a trace meets. These three append to the graph themselves.
 
 
-def add(a: Real, b: Real) -> Real:
+def add(a: Number, b: Number) -> Number:
     """Sum."""
     if not isinstance(a, Scalar):
         a, b = b, a
@@ -86,7 +95,7 @@ def add(a: Real, b: Real) -> Real:
     return Scalar(graph, graph.add(("add", x, y) if x <= y else ("add", y, x)))
 
 
-def sub(a: Real, b: Real) -> Real:
+def sub(a: Number, b: Number) -> Number:
     """Difference."""
     if not isinstance(b, Scalar):
         return add(a, -b)
@@ -111,7 +120,7 @@ def sub(a: Real, b: Real) -> Real:
     return Scalar(graph, graph.add(("sub", x, y)))
 
 
-def mul(a: Real, b: Real) -> Real:
+def mul(a: Number, b: Number) -> Number:
     """Product. Signs move outwards and constant factors meet, so that equal products are found equal."""
     if not isinstance(a, Scalar):
         a, b = b, a
@@ -130,7 +139,7 @@ def mul(a: Real, b: Real) -> Real:
     return Scalar(graph, graph.add(("mul", x, y) if x <= y else ("mul", y, x)))
 
 
-def _scale(factor: float, x: Scalar) -> Real:
+def _scale(factor: float, x: Scalar) -> Number:
     if factor == 0.0:
         return 0.0
     if factor == 1.0:
@@ -146,7 +155,7 @@ def _scale(factor: float, x: Scalar) -> Real:
     return Scalar(graph, graph.add(("mul", _constant(graph, factor), x.index)))
 
 
-def div(a: Real, b: Real) -> Real:
+def div(a: Number, b: Number) -> Number:
     """Quotient; division by a known number becomes multiplication by its reciprocal."""
     if not isinstance(b, Scalar):
         if not isinstance(a, Scalar) or b == 0.0 or not np.isfinite(b):
@@ -161,7 +170,7 @@ def div(a: Real, b: Real) -> Real:
     return _record("div", a, b)
 
 
-def neg(x: Real) -> Real:
+def neg(x: Number) -> Number:
     """Opposite; an opposite of a difference swaps it."""
     if not isinstance(x, Scalar):
         return -x
@@ -174,7 +183,7 @@ def neg(x: Real) -> Real:
     return Scalar(graph, graph.add(("neg", x.index)))
 
 
-def power(x: Real, exponent: Real) -> Real:
+def power(x: Number, exponent: Number) -> Number:
     """Power; known whole exponents become products, one half becomes a square root."""
     if isinstance(exponent, Scalar):
         return _record("power", x, exponent)
@@ -186,8 +195,8 @@ def power(x: Real, exponent: Real) -> Real:
         return _record("power", x, exponent)
     if exponent < 0:
         return div(1.0, power(x, -exponent))
-    result: Real = 1.0
-    square: Real = x
+    result: Number = 1.0
+    square: Number = x
     remaining = int(exponent)
     while remaining:
         if remaining & 1:
@@ -198,10 +207,10 @@ def power(x: Real, exponent: Real) -> Real:
     return result
 
 
-def _function(name: str, parity: int = 0) -> Callable[[Any], Any]:
+def _function(name: str, parity: int = 0) -> Callable[[Number], Number]:
     """Make a function of one argument; parity -1 or +1 lets it move the argument's sign outwards or drop it."""
 
-    def apply(x: Real) -> Real:
+    def apply(x: Number) -> Number:
         if not isinstance(x, Scalar):
             return _evaluate(name, x)
         if parity and (negated_x := _negated_operand(x)) is not None:
@@ -212,16 +221,17 @@ def _function(name: str, parity: int = 0) -> Callable[[Any], Any]:
     return apply
 
 
-def _pair(name: str, same: Callable[[Any], Any] | None = None) -> Callable[[Any, Any], Any]:
+def _pair(name: str, same: Callable[[Scalar], Number] | None = None) -> Callable[[Any, Any], Any]:
     """Make a function of two arguments; ``same`` is its result where both are the same traced value."""
+    record = _record_condition if OPERATIONS[name].gives == "c" else _record
 
-    def apply(a: Any, b: Any) -> Any:
+    def apply(a: Number, b: Number) -> Number | Condition:
         if not isinstance(a, Traced) and not isinstance(b, Traced):
             return _evaluate(name, a, b)
         if same is not None and isinstance(a, Traced) and isinstance(b, Traced):
             if a.graph is b.graph and a.index == b.index:
                 return same(a)
-        return _record(name, a, b)
+        return record(name, a, b)
 
     apply.__name__ = name
     return apply
@@ -237,30 +247,30 @@ less = _pair("less", lambda x: False)
 less_equal, equal = _pair("less_equal"), _pair("equal")
 
 
-def both(a: Truth, b: Truth) -> Truth:
+def both(a: bool | Condition, b: bool | Condition) -> bool | Condition:
     """Logical and."""
     if not isinstance(a, Condition):
         return b if a else False
     if not isinstance(b, Condition):
         return a if b else False
-    return _record("both", a, b)
+    return _record_condition("both", a, b)
 
 
-def either(a: Truth, b: Truth) -> Truth:
+def either(a: bool | Condition, b: bool | Condition) -> bool | Condition:
     """Logical or."""
     if not isinstance(a, Condition):
         return True if a else b
     if not isinstance(b, Condition):
         return True if b else a
-    return _record("either", a, b)
+    return _record_condition("either", a, b)
 
 
-def negated(a: Truth) -> Truth:
+def negated(a: bool | Condition) -> bool | Condition:
     """Logical not."""
-    return _record("negated", a) if isinstance(a, Condition) else not a
+    return _record_condition("negated", a) if isinstance(a, Condition) else not a
 
 
-def where(condition: Truth, a: Real, b: Real) -> Real:
+def where(condition: bool | Condition, a: Number, b: Number) -> Number:
     """Return a where the condition holds, else b."""
     if not isinstance(condition, Condition):
         return a if condition else b
@@ -270,7 +280,7 @@ def where(condition: Truth, a: Real, b: Real) -> Real:
     return _record("where", condition, a, b)
 
 
-def call(program: Called, operands: Sequence[Real]) -> list[Scalar]:
+def call(program: Called, operands: Sequence[Number]) -> list[Scalar]:
     """Use a whole program as one operation: its flattened outputs, computed by a call in every target."""
     graph = _shared_graph(operands)
     indices = [x.index if isinstance(x, Scalar) else _constant(graph, x) for x in operands]

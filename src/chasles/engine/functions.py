@@ -6,15 +6,57 @@ arrays of them) it is recorded in the program that is being traced, given symbol
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
 from chasles.engine import folding
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Traced, boxed
+from chasles.engine.scalar import Array, Real, Traced, Truth, boxed
 from chasles.engine.symbols import apply, is_symbol
+
+#: Array, or nested lists of real numbers.
+Arrays: TypeAlias = Array | Sequence[Any]
+
+
+class Unary(Protocol):
+    """Function of each element of an argument."""
+
+    @overload
+    def __call__(self, x: float, /) -> float: ...
+    @overload
+    def __call__(self, x: Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, x: Real, /) -> Real: ...
+
+
+class Binary(Protocol):
+    """Function of the elements of two arguments that broadcast."""
+
+    @overload
+    def __call__(self, a: float, b: float, /) -> float: ...
+    @overload
+    def __call__(self, a: Arrays, b: Real | Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, a: Real, b: Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, a: Real, b: Real, /) -> Real: ...
+
+
+class Choice(Protocol):
+    """Choice between two arguments, element by element; the condition and they broadcast."""
+
+    @overload
+    def __call__(self, condition: bool, a: float, b: float, /) -> float: ...
+    @overload
+    def __call__(self, condition: Arrays, a: Real | Arrays, b: Real | Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, condition: Truth, a: Arrays, b: Real | Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, condition: Truth, a: Real, b: Arrays, /) -> Array: ...
+    @overload
+    def __call__(self, condition: Truth, a: Real, b: Real, /) -> Real: ...
 
 
 def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -45,25 +87,25 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
     return function
 
 
-sqrt = _elementwise("sqrt", folding.sqrt, "Square root.")
-exp = _elementwise("exp", folding.exp, "Exponential.")
-log = _elementwise("log", folding.log, "Natural logarithm.")
-sin = _elementwise("sin", folding.sin, "Sine of an angle in radians.")
-cos = _elementwise("cos", folding.cos, "Cosine of an angle in radians.")
-tan = _elementwise("tan", folding.tan, "Tangent of an angle in radians.")
-asin = _elementwise("asin", folding.asin, "Inverse sine, in radians.")
-acos = _elementwise("acos", folding.acos, "Inverse cosine, in radians.")
-atan = _elementwise("atan", folding.atan, "Inverse tangent, in radians.")
-atan2 = _elementwise("atan2", folding.atan2, "Angle of the point (x, y) given as atan2(y, x), in radians.")
-sinh = _elementwise("sinh", folding.sinh, "Hyperbolic sine.")
-cosh = _elementwise("cosh", folding.cosh, "Hyperbolic cosine.")
-tanh = _elementwise("tanh", folding.tanh, "Hyperbolic tangent.")
-absolute = _elementwise("abs", folding.absolute, "Absolute value. Its derivative at 0 is taken as 0.")
-sign = _elementwise("sign", folding.sign, "Sign: -1, 0 or 1.")
-floor = _elementwise("floor", folding.floor, "Largest whole number not above the argument.")
-minimum = _elementwise("minimum", folding.minimum, "The smaller of two numbers; NaN if either is NaN.")
-maximum = _elementwise("maximum", folding.maximum, "The larger of two numbers; NaN if either is NaN.")
-where = _elementwise("where", folding.where, "The second argument where the condition holds, else the third.")
+sqrt: Unary = _elementwise("sqrt", folding.sqrt, "Square root.")
+exp: Unary = _elementwise("exp", folding.exp, "Exponential.")
+log: Unary = _elementwise("log", folding.log, "Natural logarithm.")
+sin: Unary = _elementwise("sin", folding.sin, "Sine of an angle in radians.")
+cos: Unary = _elementwise("cos", folding.cos, "Cosine of an angle in radians.")
+tan: Unary = _elementwise("tan", folding.tan, "Tangent of an angle in radians.")
+asin: Unary = _elementwise("asin", folding.asin, "Inverse sine, in radians.")
+acos: Unary = _elementwise("acos", folding.acos, "Inverse cosine, in radians.")
+atan: Unary = _elementwise("atan", folding.atan, "Inverse tangent, in radians.")
+atan2: Binary = _elementwise("atan2", folding.atan2, "Angle of the point (x, y) given as atan2(y, x), in radians.")
+sinh: Unary = _elementwise("sinh", folding.sinh, "Hyperbolic sine.")
+cosh: Unary = _elementwise("cosh", folding.cosh, "Hyperbolic cosine.")
+tanh: Unary = _elementwise("tanh", folding.tanh, "Hyperbolic tangent.")
+absolute: Unary = _elementwise("abs", folding.absolute, "Absolute value. Its derivative at 0 is taken as 0.")
+sign: Unary = _elementwise("sign", folding.sign, "Sign: -1, 0 or 1.")
+floor: Unary = _elementwise("floor", folding.floor, "Largest whole number not above the argument.")
+minimum: Binary = _elementwise("minimum", folding.minimum, "The smaller of two numbers; NaN if either is NaN.")
+maximum: Binary = _elementwise("maximum", folding.maximum, "The larger of two numbers; NaN if either is NaN.")
+where: Choice = _elementwise("where", folding.where, "The second argument where the condition holds, else the third.")
 
 
 def generally(exception: Any, special: Any, usual: Any) -> Any:

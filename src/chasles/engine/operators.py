@@ -38,7 +38,7 @@ from chasles.engine.folding import (
     tanh,
 )  # fmt: skip
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Condition, Real, Scalar, Traced, boxed
+from chasles.engine.scalar import Condition, Number, Scalar, Traced, boxed
 from chasles.errors import TraceError
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
@@ -74,7 +74,7 @@ def _refused(result: Any, element: object) -> Any:
     return result
 
 
-def _remainder(a: Real, b: Real) -> Real:
+def _remainder(a: Number, b: Number) -> Number:
     return sub(a, mul(b, floor(div(a, b))))
 
 

@@ -5,17 +5,30 @@ They get their operators from `chasles.engine.operators`, which fold by the alge
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.engine.graph import Graph
 from chasles.errors import TraceError
 
-#: A real number of a formula: a float, an array with one for each sample, or a traced Scalar.
-Real: TypeAlias = Any
-#: A truth value of a formula: a bool, an array of them, or a traced Condition.
-Truth: TypeAlias = Any
+#: Array of real numbers of a formula: floats, or traced scalars (dtype object).
+Array: TypeAlias = NDArray[Any]
+#: Number of a trace: known, or not yet.
+Number: TypeAlias = "float | Scalar"
+#: Expression of SymPy, which has no types.
+Symbol: TypeAlias = Any
+#: Real number of a formula: a float, an array with one for each sample, a traced Scalar, or an expression of SymPy.
+Real: TypeAlias = "float | Array | Scalar | Symbol"
+#: Truth value of a formula: a bool, an array of them, a traced Condition, or a relation of SymPy.
+Truth: TypeAlias = "bool | Array | Condition | Symbol"
+#: Number of a result or of stored data: a float, or an array with one for each sample.
+Quantity: TypeAlias = "float | NDArray[np.float64]"
+#: Whole number of a result: an int, or an array with one for each sample.
+Count: TypeAlias = "int | np.int64 | NDArray[np.int64]"
+#: Truth value of a result: a bool, or an array with one for each sample.
+Verdict: TypeAlias = "bool | np.bool_ | NDArray[np.bool_]"
 
 
 class Traced:
@@ -45,10 +58,59 @@ class Traced:
     __int__ = __index__ = __complex__ = __float__
 
 
+class Arithmetic(Protocol):
+    """Operator between a traced scalar and another number, or each number of an array."""
+
+    @overload
+    def __call__(self, other: Number, /) -> Scalar: ...
+    @overload
+    def __call__(self, other: Array, /) -> Array: ...
+
+
+class Comparison(Protocol):
+    """Comparison of a traced scalar with another number, or with each number of an array."""
+
+    @overload
+    def __call__(self, other: float | Scalar, /) -> Condition: ...
+    @overload
+    def __call__(self, other: Array, /) -> Array: ...
+
+
+class Logic(Protocol):
+    """Operator between a traced truth value and another, or each of an array."""
+
+    @overload
+    def __call__(self, other: bool | Condition, /) -> Condition: ...
+    @overload
+    def __call__(self, other: Array, /) -> Array: ...
+
+
+class Sign(Protocol):
+    """Operator on one traced scalar."""
+
+    def __call__(self, /) -> Scalar:
+        """Apply it."""
+        ...
+
+
+class LogicalNot(Protocol):
+    """Operator on one traced truth value."""
+
+    def __call__(self, /) -> Condition:
+        """Apply it."""
+        ...
+
+
 class Condition(Traced):
     """A traced truth value, the result of a comparison. Its only use is in `where` and with ``&``, ``|``, ``~``."""
 
     __slots__ = ()
+
+    __and__: Logic
+    __rand__: Logic
+    __or__: Logic
+    __ror__: Logic
+    __invert__: LogicalNot
 
     def no_arithmetic(self, *_: object) -> Any:
         """Refuse."""
@@ -63,6 +125,27 @@ class Scalar(Traced):
     """A traced real number."""
 
     __slots__ = ()
+
+    __add__: Arithmetic
+    __radd__: Arithmetic
+    __sub__: Arithmetic
+    __rsub__: Arithmetic
+    __mul__: Arithmetic
+    __rmul__: Arithmetic
+    __truediv__: Arithmetic
+    __rtruediv__: Arithmetic
+    __floordiv__: Arithmetic
+    __mod__: Arithmetic
+    __rmod__: Arithmetic
+    __pow__: Arithmetic
+    __rpow__: Arithmetic
+    __neg__: Sign
+    __pos__: Sign
+    __abs__: Sign
+    __lt__: Comparison
+    __le__: Comparison
+    __gt__: Comparison
+    __ge__: Comparison
 
     def __repr__(self) -> str:
         return f"Scalar({self.graph.instructions[self.index][0]}, %{self.index})"

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Truth
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -142,7 +141,9 @@ def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unkn
         found = hybrid_solution(inertia, motion, action, acceleration_unknown=tuple(map(bool, flags[:6])))
     else:
         found = _general_solution(inertia, motion, action, flags)
-    problem = np.where((found.problem == DynamicProblem.NONE) & ~one_of_each, DynamicProblem.UNKNOWNS, found.problem)
+    problem = np.where(
+        (found.problem == DynamicProblem.NONE) & ~one_of_each, DynamicProblem.UNKNOWNS, np.asarray(found.problem)
+    )
     solved = np.isin(problem, (DynamicProblem.NONE, DynamicProblem.INERTIA, DynamicProblem.UNKNOWNS))
     return DynamicSolution(
         found.W_rate, found.Phi, np.asarray(found.rank), solved, np.asarray(one_of_each & found.physical), problem
@@ -158,7 +159,7 @@ def _general_solution(
     J: NDArray[np.float64], W_rate: NDArray[np.float64], Phi: NDArray[np.float64], flags: NDArray[np.bool_]
 ) -> HybridSolution:
     """Solve for any six unknowns, which may differ from sample to sample."""
-    given, problem, physical = _examined(J, W_rate, Phi, flags.astype(np.float64))
+    given, problem, physical = map(np.asarray, _examined(J, W_rate, Phi, flags.astype(np.float64)))
     legal = np.asarray(problem) == DynamicProblem.NONE
     flags = np.broadcast_to(flags, given.shape)
     S = np.where(legal[..., None, None], spatial_inertia_from_pseudo_inertia(J), np.eye(6))
@@ -199,12 +200,12 @@ def _units(S: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> Truth:
+def _satisfied(S: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether the difference of the two sides of the equation is of the size of rounding errors."""
     unit, acceleration, action = _units(S), values[..., :6], values[..., 6:]
     difference = np.abs(np.einsum("...ij,...j", S, acceleration) - action)
     terms = np.einsum("...ij,...j", np.abs(S), np.abs(acceleration)) + np.abs(action)
-    return (difference / unit).max(axis=-1) <= ROUNDING * (terms / unit).max(axis=-1)
+    return np.asarray((difference / unit).max(axis=-1) <= ROUNDING * (terms / unit).max(axis=-1))
 
 
 def _matrices(name: str, A: ArrayLike) -> NDArray[np.float64]:

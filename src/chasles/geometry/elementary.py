@@ -8,19 +8,17 @@ operations. The functions of `chasles.geometry` do the same over batches, compil
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import cos, sin
+from chasles.engine.scalar import Array as Array
 from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
-
-Array: TypeAlias = NDArray[Any]
-"""An array of floats, or of traced scalars (dtype object)."""
 
 Z_AXIS: Array = np.array([0.0, 0.0, 1.0])
 Z_AXIS.flags.writeable = False

@@ -16,7 +16,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, maximum, minimum, sqrt, where
-from chasles.engine.scalar import Truth
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -65,8 +65,8 @@ class DynamicData(NamedTuple):
     """
 
     given: Array
-    problem: Any
-    physical: Truth
+    problem: Real
+    physical: Real
 
 
 def examined_data(J: Array, S: Array, W_rate: Array, Phi: Array, unknown: Array) -> DynamicData:
@@ -180,9 +180,9 @@ class HybridSolution(NamedTuple):
 
     W_rate: Array
     Phi: Array
-    rank: Any
-    problem: Any
-    physical: Truth
+    rank: Real
+    problem: Real
+    physical: Real
 
 
 @batched(J=(4, 4), W_rate=(4, 4), Phi=(4, 4))
@@ -243,7 +243,7 @@ def hybrid_solution(
     missing = (action[sought] - S[np.ix_(sought, known)] @ acceleration[known]) / unit[sought]
     scaled = S[np.ix_(sought, sought)] / np.outer(unit[sought], unit[sought])
     pivots, factors = pivots_and_factors(scaled, RANK_TOLERANCE)
-    rank: Any = float(len(known))
+    rank: Real = float(len(known))
     for pivot in pivots:
         rank = rank + where(absolute(pivot) > RANK_TOLERANCE, 1.0, 0.0)
     found = np.array(_substituted(pivots, factors, missing)) / unit[sought] if sought else []

@@ -13,6 +13,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, generally, maximum, where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary, vectors
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -57,7 +58,7 @@ class LineProjection(NamedTuple):
     """
 
     point: Array
-    distance: Array
+    distance: Real
 
 
 class LinePair(IntEnum):
@@ -89,7 +90,7 @@ class LineIntersection(NamedTuple):
     """
 
     kind: Array
-    distance: Array
+    distance: Real
     point1: Array
     point2: Array
     normal: Array

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Real
+from chasles.engine.scalar import Quantity
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION
 from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
@@ -177,7 +177,9 @@ def _velocities(slopes: NDArray[np.float64], durations: NDArray[np.float64]) -> 
     return np.concatenate([slopes[:1], inner, slopes[-1:]])
 
 
-def velocity_between(h_before: Real, h_after: Real, before: Real, after: Real) -> NDArray[np.float64]:
+def velocity_between(
+    h_before: Quantity, h_after: Quantity, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Angular velocity where two segments meet, (..., 3), from their durations (..., 1) and mean velocities (..., 3).
 
     It is that of the parabola, or nearer to the longer segment's where a control would lie more than a whole turn away.

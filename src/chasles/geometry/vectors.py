@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, atan2, generally, maximum, sqrt, where
-from chasles.engine.scalar import Real, Truth
+from chasles.engine.scalar import Real, Symbol, Truth
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -274,7 +274,7 @@ def largest_component(*vectors: Array) -> Real:
     return largest
 
 
-def is_parallel(squared_sine: Real, tolerance: float) -> Truth:
+def is_parallel(squared_sine: Symbol, tolerance: float) -> Truth:
     """Whether the squared sine of an angle is that of parallel directions; a formula of symbols if it vanishes.
 
     >>> import sympy

@@ -37,10 +37,10 @@ class Bounds(NamedTuple):
     """Newton's step from x (..., 2, 8), real and imaginary parts, and the norms of the proof at x, (...)."""
 
     next_x: Array
-    residual: Array
-    inverse: Array
+    residual: Real
+    inverse: Real
     defect: Real
-    jacobian: Array
+    jacobian: Real
 
 
 class Proof(NamedTuple):

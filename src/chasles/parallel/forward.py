@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Real, Truth
+from chasles.engine.scalar import Count, Verdict
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import nearest_pose as search
 from chasles.parallel.all_poses import FoundPoses, all_poses
@@ -61,16 +61,22 @@ class PoseSolution:
 
     __slots__ = ("T", "iterations", "residual", "status")
 
-    def __init__(self, T: NDArray[np.float64], residual: NDArray[np.float64], iterations: Real, status: Any) -> None:
+    def __init__(
+        self,
+        T: NDArray[np.float64],
+        residual: NDArray[np.float64],
+        iterations: Count,
+        status: Count,
+    ) -> None:
         self.T = T
         self.residual = residual
         self.iterations = iterations
         self.status = status
 
     @property
-    def success(self) -> Truth:
+    def success(self) -> Verdict:
         """Whether the leg lengths at T are those given, within the tolerance, (...)."""
-        return self.status == Status.SOLVED
+        return np.equal(self.status, Status.SOLVED)
 
     def __str__(self) -> str:
         status = np.atleast_1d(self.status)

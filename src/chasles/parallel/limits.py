@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import acos, maximum, minimum, sqrt, where
-from chasles.engine.scalar import Real, Truth
+from chasles.engine.scalar import Real, Verdict
 from chasles.geometry.elementary import Array, rotation_of
 from chasles.parallel.kinematics import Geometry, leg_vectors
 
@@ -181,9 +181,10 @@ class PoseCheck:
         self.margins = margins
 
     @property
-    def ok(self) -> Truth:
+    def ok(self) -> Verdict:
         """Whether a pose keeps all limits, (...). NaN breaks them."""
-        return np.all([margin >= 0.0 for margin in self.margins], axis=0)[()]
+        verdict: Verdict = np.all([np.asarray(margin) >= 0.0 for margin in self.margins], axis=0)[()]
+        return verdict
 
     @property
     def broken(self) -> NDArray[np.bool_]:

@@ -59,7 +59,7 @@ class WorkspaceMap:
         return verbs.plot(self)
 
     def __repr__(self) -> str:
-        kept = f"{100.0 * self.share:.1f} % of {self.check.ok.size} poses keep all limits"
+        kept = f"{100.0 * self.share:.1f} % of {np.size(self.check.ok)} poses keep all limits"
         return f"<WorkspaceMap {' and '.join(self.directions)} of '{self.name}': {kept}>"
 
 

@@ -272,7 +272,7 @@ def pose_errors(
     else:
         raise ArgumentError("pose_errors needs q_reference or pose_reference")
     distance = np.linalg.norm(T[..., :3, 3] - T_reference[..., :3, 3], axis=-1)
-    return distance, angle_between_rotations(T[..., :3, :3], T_reference[..., :3, :3])
+    return distance, np.asarray(angle_between_rotations(T[..., :3, :3], T_reference[..., :3, :3]))
 
 
 def run_robot(run: xarray.Dataset) -> Robot:

@@ -165,7 +165,7 @@ def perform(study: Definition, part: Part, controller: Any) -> dict[str, Floats]
     chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
     vary = plant_values(study, made, drawn, chosen)
-    duration = made.motion.duration + study.execution.rest
+    duration = float(made.motion.duration) + study.execution.rest
     run = simulate(
         plant_of(study.factors, made, period),
         controller,

@@ -72,7 +72,7 @@ def plant_of(factors: Factors, made: Bench, period: float) -> Plant:
         sensors = Sensors(n, side="motor")
     payloads = []
     if "picked_payload" in acting:
-        pick, put = (share * made.motion.duration for share in factors.carried)
+        pick, put = (share * float(made.motion.duration) for share in factors.carried)
         payloads.append(PickedPayload("picked", 1.0, pick_time=pick, put_time=put))
     wrenches = []
     if "tip_force" in acting:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import doubles, real
-from chasles.engine.scalar import Real
+from chasles.engine.scalar import Quantity
 from chasles.errors import ArgumentError
 from chasles.sealed import Sealed
 
@@ -43,17 +43,17 @@ class Trajectory(Sealed, Generic[M]):
     batch: tuple[int, ...] = ()
 
     @property
-    def start_time(self) -> Real:
+    def start_time(self) -> Quantity:
         """Time at which it starts, s; shape of the batch where its trajectories differ."""
         return self.knots[..., 0]
 
     @property
-    def end_time(self) -> Real:
+    def end_time(self) -> Quantity:
         """Time at which it ends, s."""
         return self.knots[..., -1]
 
     @property
-    def duration(self) -> Real:
+    def duration(self) -> Quantity:
         """Time from start to end, s."""
         return self.end_time - self.start_time
 

@@ -68,7 +68,7 @@ def motion_movie(
     progress: bool | None = None,
 ) -> Path:
     """Write a movie of a motion; see `chasles.verbs.movie`."""
-    count = frame_count(motion.duration, whole_number(frame_rate, "frame_rate", 1, 120))
+    count = frame_count(float(motion.duration), whole_number(frame_rate, "frame_rate", 1, 120))
     times = motion.start_time + np.arange(count) / frame_rate
     q = np.asarray(motion(np.minimum(times, motion.start_time + motion.duration)).q)
     if q.ndim != 2 or q.shape[1] != robot.nq:

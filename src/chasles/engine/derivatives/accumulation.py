@@ -18,10 +18,10 @@ from chasles.engine.derivatives.sparsity import active_values, prefers_reverse
 from chasles.engine.folding import FOLDING, call, where
 from chasles.engine.graph import Graph, Instruction
 from chasles.engine.program import Argument, Program, operands
-from chasles.engine.scalar import Real, Scalar, Traced
+from chasles.engine.scalar import Number, Scalar, Traced
 
 # From a direction or a seeded output to a derivative.
-Sparse = dict[int, Real]
+Sparse = dict[int, Number]
 _ZERO: Sparse = {}
 
 
@@ -85,7 +85,7 @@ def reverse(
     needed, used = _needed(program, list(seeds))
     active = active_values(program, wrt)
     several = len({key for seed in seeds.values() for key in seed}) > 1
-    linear: dict[int, dict[tuple[int, int], Real]] = {}
+    linear: dict[int, dict[tuple[int, int], Number]] = {}
     values: list[Any] = []
     for index, (operation, *rest) in enumerate(program.instructions):
         value: Any = None
@@ -108,7 +108,7 @@ def reverse(
             value = FOLDING[operation](*[values[k] for k in rest])
         values.append(value)
 
-    terms: dict[int, dict[int, list[Real]]] = {}  # value -> seed -> contributions
+    terms: dict[int, dict[int, list[Number]]] = {}  # value -> seed -> contributions
     for output, seed in seeds.items():
         for key, x in seed.items():
             terms.setdefault(program.results[output], {}).setdefault(key, []).append(x)
@@ -145,7 +145,7 @@ def reverse(
 
 def jacobian_entries(
     program: Program, inputs: Sequence[Any], wrt: Sequence[int], outputs: Sequence[int], mode: str = "auto"
-) -> tuple[dict[int, Any], dict[tuple[int, int], Real]]:
+) -> tuple[dict[int, Any], dict[tuple[int, int], Number]]:
     """Return the values of some output scalars and their non-zero derivatives by (output, input)."""
     if mode == "reverse" or (mode == "auto" and prefers_reverse(program, tuple(wrt), tuple(outputs))):
         by_value, adjoints = reverse(program, inputs, {k: {k: 1.0} for k in outputs}, wrt)
@@ -177,7 +177,7 @@ def _needed(program: Program, outputs: Sequence[int]) -> tuple[set[int], dict[in
     return needed, {index: tuple(sorted(positions)) for index, positions in items.items()}
 
 
-def _totals(terms: Mapping[int, list[Real]]) -> Sparse:
+def _totals(terms: Mapping[int, list[Number]]) -> Sparse:
     sums = {key: total(parts) for key, parts in terms.items()}
     return {key: x for key, x in sums.items() if isinstance(x, Scalar) or x != 0.0}
 
@@ -197,13 +197,13 @@ def _smooth_positions(instruction: Instruction) -> dict[int, list[int]]:
     return positions
 
 
-def _partial(operation: str, positions: Sequence[int], result: Real, arguments: Sequence[Any]) -> Real:
+def _partial(operation: str, positions: Sequence[int], result: Number, arguments: Sequence[Any]) -> Number:
     parts = [PARTIALS[operation][position] for position in positions]
     return total(part(result, *arguments) for part in parts if part is not None)
 
 
 def _forward_operation(
-    instruction: Instruction, result: Real, arguments: Sequence[Any], tangents: Sequence[Sparse]
+    instruction: Instruction, result: Number, arguments: Sequence[Any], tangents: Sequence[Sparse]
 ) -> Sparse:
     operation = instruction[0]
     if operation in SELECTIONS:
@@ -213,7 +213,7 @@ def _forward_operation(
             return _ZERO
         condition = choose(*arguments)
         return _totals({j: [where(condition, a.get(j, 0.0), b.get(j, 0.0))] for j in {**a, **b}})
-    terms: dict[int, list[Real]] = {}
+    terms: dict[int, list[Number]] = {}
     for positions in _smooth_positions(instruction).values():
         tangent = tangents[positions[0]]
         if tangent:
@@ -243,7 +243,7 @@ def _reverse_operation(instruction: Instruction, values: Sequence[Any], adjoint:
 
 def _linearise(
     called: Program, arguments: Sequence[Any], moving: tuple[int, ...], used: tuple[int, ...]
-) -> tuple[dict[int, Any], dict[tuple[int, int], Real]]:
+) -> tuple[dict[int, Any], dict[tuple[int, int], Number]]:
     linearised = _linearised(called, moving, used)
     results = _apply(linearised.program, arguments)
     values = {k: results[position] for k, position in linearised.values.items()}
@@ -272,14 +272,16 @@ def _forward_call(
         }
         return values, slopes
     values, linear = _linearise(called, arguments, moving, used)
-    terms: dict[int, dict[int, list[Real]]] = {}
+    terms: dict[int, dict[int, list[Number]]] = {}
     for (output, position), partial in linear.items():
         for j, x in tangents[position].items():
             terms.setdefault(output, {}).setdefault(j, []).append(chain(x, partial))
     return values, {output: _totals(by_direction) for output, by_direction in terms.items()}
 
 
-def _reverse_linear(linear: Mapping[tuple[int, int], Real], adjoints: Mapping[int, Sparse]) -> list[tuple[int, Sparse]]:
+def _reverse_linear(
+    linear: Mapping[tuple[int, int], Number], adjoints: Mapping[int, Sparse]
+) -> list[tuple[int, Sparse]]:
     return [
         (position, {key: chain(x, partial) for key, x in adjoints[output].items()})
         for (output, position), partial in linear.items()
@@ -346,7 +348,7 @@ def _unused(name: str, called: Program) -> str:
 
 
 def _frozen(
-    name: str, inputs: Sequence[Argument], graph: Graph, values: Mapping[int, Real], derivatives: Mapping[Any, Real]
+    name: str, inputs: Sequence[Argument], graph: Graph, values: Mapping[int, Number], derivatives: Mapping[Any, Number]
 ) -> Linearised:
     positions: dict[Any, int | float] = {}
     results = list(values.values())

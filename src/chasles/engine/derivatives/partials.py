@@ -41,26 +41,26 @@ from chasles.engine.folding import (
 )
 from chasles.engine.graph import Graph
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Condition, Real, Scalar, Truth
+from chasles.engine.scalar import Condition, Number, Scalar
 
 # Given the result and the operands of an operation, its derivative to one operand.
-Partial = Callable[..., Real]
+Partial = Callable[..., Number]
 
 
-def _sum_of_squares(a: Real, b: Real) -> Real:
+def _sum_of_squares(a: Number, b: Number) -> Number:
     return add(mul(a, a), mul(b, b))
 
 
-def _cosine_of_asin(x: Real) -> Real:
-    root: Real = sqrt(mul(sub(1.0, x), add(1.0, x)))
+def _cosine_of_asin(x: Number) -> Number:
+    root: Number = sqrt(mul(sub(1.0, x), add(1.0, x)))
     return root
 
 
-def _power_to_base(y: Real, x: Real, e: Real) -> Real:
+def _power_to_base(y: Number, x: Number, e: Number) -> Number:
     return where(equal(e, 0.0), 0.0, mul(e, power(x, sub(e, 1.0))))
 
 
-def _power_to_exponent(y: Real, x: Real, e: Real) -> Real:
+def _power_to_exponent(y: Number, x: Number, e: Number) -> Number:
     return where(equal(x, 0.0), 0.0, mul(y, log(x)))
 
 
@@ -92,7 +92,7 @@ PARTIALS: dict[str, tuple[Partial | None, ...]] = {
 }
 
 #: Operations that give one of two operands: under which condition the first, and at which positions the two stand.
-SELECTIONS: dict[str, tuple[Callable[..., Truth], int, int]] = {
+SELECTIONS: dict[str, tuple[Callable[..., bool | Condition], int, int]] = {
     "where": (lambda c, a, b: c, 1, 2),
     "minimum": (lambda a, b: less_equal(a, b), 0, 1),
     "maximum": (lambda a, b: less_equal(b, a), 0, 1),
@@ -108,7 +108,7 @@ def smooth_operands(instruction: Sequence[Any]) -> tuple[int, ...]:
     return tuple(k for k, partial in zip(rest, PARTIALS.get(operation, ()), strict=False) if partial is not None)
 
 
-def chain(derivative: Real, partial: Real) -> Real:
+def chain(derivative: Number, partial: Number) -> Number:
     """Multiply a derivative by a partial; where the derivative is zero by selection, the product is zero too.
 
     The product goes inside: ``where(c, g, 0) * p`` becomes ``where(c, g * p, 0)``, so that p may be infinite where c
@@ -125,10 +125,10 @@ def chain(derivative: Real, partial: Real) -> Real:
     return mul(derivative, partial)
 
 
-def total(terms: Iterable[Real]) -> Real:
+def total(terms: Iterable[Number]) -> Number:
     """Add derivatives; selections under one condition become one selection."""
-    plain: Real = 0.0
-    selections: dict[int, tuple[Condition, list[Real], list[Real]]] = {}
+    plain: Number = 0.0
+    selections: dict[int, tuple[Condition, list[Number], list[Number]]] = {}
     for term in terms:
         selected = _selected(term)
         if selected is None:
@@ -143,9 +143,9 @@ def total(terms: Iterable[Real]) -> Real:
     return plain
 
 
-def guard(derivative: Real, sources: Iterable[Real]) -> Real:
+def guard(derivative: Number, sources: Iterable[Number]) -> Number:
     """Make a derivative that is linear in the sources zero where all of these are zero by selection."""
-    support: Truth = False
+    support: bool | Condition = False
     for source in sources:
         condition = _support(source)
         if condition is None:
@@ -162,7 +162,7 @@ def _value(graph: Graph, index: int) -> Any:
     return Condition(graph, index) if gives_condition else Scalar(graph, index)
 
 
-def _selected(x: Real) -> tuple[Condition, Real, Real] | None:
+def _selected(x: Number) -> tuple[Condition, Number, Number] | None:
     """Return (c, a, b) if x is ``where(c, a, b)`` with one branch 0."""
     if not isinstance(x, Scalar):
         return None
@@ -174,7 +174,7 @@ def _selected(x: Real) -> tuple[Condition, Real, Real] | None:
     return (condition, a, b) if a_is_zero or b_is_zero else None
 
 
-def _support(x: Real, depth: int = 8) -> Truth | None:
+def _support(x: Number, depth: int = 8) -> bool | Condition | None:
     """Return a condition outside of which x is zero by selection, None if none is known."""
     if not isinstance(x, Scalar):
         return False if x == 0.0 else None
@@ -188,7 +188,7 @@ def _support(x: Real, depth: int = 8) -> Truth | None:
         return condition if not isinstance(b, Scalar) and b == 0.0 else negated(condition)
     if operation not in ("neg", "add", "sub"):
         return None
-    support: Truth = False
+    support: bool | Condition = False
     for k in rest:
         condition_k = _support(_value(x.graph, k), depth - 1)
         if condition_k is None:

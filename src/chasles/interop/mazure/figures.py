@@ -57,7 +57,7 @@ def plot_matrices(
     ['<b>A, positions</b> [1/s²]', '<b>A, velocities</b> [1/s]', '<b>B</b> [1/(kg·m²)]']
     """
     step = real(period, "period", above=0.0)
-    times = step * np.arange(round(motion.duration / step) + 1)
+    times = step * np.arange(round(float(motion.duration) / step) + 1, dtype=np.float64)
     planned = motion(times)
     chosen = GainScheduledRegulator(robot, update_period=step) if regulator is None else regulator
     gains = chosen.schedule(times, planned)[..., 1:]
@@ -80,5 +80,5 @@ def plot_matrices(
             style = line_style(panel, number, plot_text(f"{letter}[{row + 1}, {column + 1}]"), line, legend=False)
             color = {"color": COLORS[line % len(COLORS)], "width": 1.8}
             data.append(style | {"x": typed_array(times), "y": typed_array(values[:, row, column]), "line": color})
-    layout = panel_layout(panels, 0.0, motion.duration, columns=_COLUMNS)
+    layout = panel_layout(panels, 0.0, float(motion.duration), columns=_COLUMNS)
     return as_plotly({"data": data, "layout": layout})

@@ -106,7 +106,7 @@ def irotk(R: ArrayLike) -> Matrix:
     array([0. , 0. , 1. , 0.3])
     """
     axis, angle = geometry.axis_angle_from_rotation(rotation_part(R))
-    return np.append(axis, angle)
+    return np.append(axis, np.asarray(angle))
 
 
 def irpy(R: ArrayLike) -> Matrix:

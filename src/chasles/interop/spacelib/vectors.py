@@ -8,6 +8,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import vectors
 from chasles.geometry.elementary import Array
@@ -29,7 +30,7 @@ class UnitVector(NamedTuple):
     """
 
     u: Array
-    rv: Array
+    rv: Real
 
 
 @routine(a=(3,), b=(3,))

@@ -277,7 +277,7 @@ class CircularArc(PathMotion):
         super().__init__(arc_path(T_start, p_via, end, orientation), **timing)
 
 
-def _profile(duration: Real, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
+def _profile(duration: ArrayLike | None, ramp: ArrayLike, rounding: ArrayLike) -> Profile:
     time, share, part = checked_durations(duration), reals(ramp, "ramp"), reals(rounding, "rounding")
     if not ((share >= LEAST_SHARES["ramp"]) & (share <= 0.5)).all():
         raise ArgumentError(f"ramp must be a share of the duration from {LEAST_SHARES['ramp']:g} to 1/2, not {ramp!r}")

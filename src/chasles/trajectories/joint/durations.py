@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.trajectories.motion import Floats
 
@@ -16,7 +17,7 @@ SHORTEST, LONGEST = 1e-18, 1e18
 INSTANTS = 64
 
 
-def checked_durations(values: ArrayLike, name: str = "duration", *, zero: bool = False) -> Floats:
+def checked_durations(values: ArrayLike | Real, name: str = "duration", *, zero: bool = False) -> Floats:
     """Return durations that double precision can bear.
 
     Parameters

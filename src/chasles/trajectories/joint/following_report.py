@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine.scalar import Real, Truth
+from chasles.engine.scalar import Quantity, Verdict
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.motion import Floats
 
@@ -91,13 +91,13 @@ class FollowingReport:
         Angle (rad) and distance (m) that were allowed.
     """
 
-    success: Truth
-    distance: Real
-    distance_time: Real
-    angle: Real
-    angle_time: Real
-    conditioning: Real
-    conditioning_time: Real
+    success: Verdict
+    distance: Quantity
+    distance_time: Quantity
+    angle: Quantity
+    angle_time: Quantity
+    conditioning: Quantity
+    conditioning_time: Quantity
     findings: tuple[Finding, ...]
     samples: int
     tolerance: tuple[float, float]
@@ -137,7 +137,7 @@ class FollowingTrajectory(PiecewisePolynomial):
         self.report = report
 
     @property
-    def success(self) -> Truth:
+    def success(self) -> Verdict:
         """Whether the whole motion is followed; see `FollowingReport`."""
         return self.report.success
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
-from chasles.engine.scalar import Real
+from chasles.engine.scalar import Quantity
 from chasles.trajectories.joint.point_to_point import PointToPoint
 from chasles.trajectories.joint.scalings import Scaling
 from chasles.trajectories.joint.tangent import ManifoldTrajectory
@@ -95,7 +95,7 @@ class GeodesicMotion(ManifoldTrajectory):
         return cls(robot, start, goal, line.duration, scaling=scaling, **shape)
 
     @property
-    def duration(self) -> Real:
+    def duration(self) -> Quantity:
         """Time from the start to the goal, s."""
         return self.line.duration
 

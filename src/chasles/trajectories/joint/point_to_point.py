@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.engine import Function, Program, trace, where
-from chasles.engine.scalar import Real
+from chasles.engine.scalar import Array, Quantity, Real
 from chasles.errors import ArgumentError
 from chasles.trajectories.joint.durations import checked_durations
 from chasles.trajectories.joint.profiles import fastest_profile, limit_per_amount, magnitudes
@@ -154,7 +154,7 @@ class PointToPoint(JointTrajectory):
         return int(self.start.shape[-1])
 
     @property
-    def duration(self) -> Real:
+    def duration(self) -> Quantity:
         """Time from the start to the goal, s; that of the slowest joint if each has its own."""
         longest = self._duration if self.synchronized else self._duration.max(axis=-1)
         return np.broadcast_to(longest, self.batch) if self.batch else float(longest)
@@ -233,7 +233,7 @@ class PointToPoint(JointTrajectory):
         return f"PointToPoint({self.start.tolist()} -> {self.goal.tolist()} in {self.duration:g} s, {self.scaling})"
 
 
-def _derivatives(t: Real, scaling: Scaling, start: Real, goal: Real, **shape: Any) -> tuple[Any, Any, Any, Any]:
+def _derivatives(t: Real, scaling: Scaling, start: Array, goal: Array, **shape: Any) -> tuple[Any, Any, Any, Any]:
     """Positions (n,) and their first three derivatives at one time.
 
     The shape is ``duration`` and, where the scaling has them, ``ramp`` and ``rounding``: numbers, or (n,).

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from chasles.engine import cos, maximum, minimum, sin, where
 from chasles.engine.scalar import Real
@@ -63,7 +64,12 @@ class TimeScaling(NamedTuple):
 
 
 def time_scaling(
-    t: Real, duration: Real, scaling: Scaling = "quintic", *, ramp: Real = RAMP, rounding: Real = ROUNDING
+    t: ArrayLike | Real,
+    duration: ArrayLike | Real,
+    scaling: Scaling = "quintic",
+    *,
+    ramp: Real = RAMP,
+    rounding: Real = ROUNDING,
 ) -> TimeScaling:
     """Progress of a motion from rest to rest, with its exact derivatives.
 
