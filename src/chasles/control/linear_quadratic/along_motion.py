@@ -14,6 +14,7 @@ from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccat
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.pid import next_integral, saturated
+from chasles.engine.memory import empty
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -180,6 +181,8 @@ def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
     sample periods after the call. Beyond the last call the torques are its own.
     """
     tau: Floats = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+    if delay == 0.0:
+        return np.concatenate([0.5 * (tau[..., :-1, :] + tau[..., 1:, :]), tau[..., -1:, :]], axis=-2)
     calls = np.arange(tau.shape[-2])
     whole, share = divmod(delay, 1.0)
     reached = [np.minimum(calls + int(whole) + step, calls[-1]) for step in (0, 1, 2)]
@@ -191,7 +194,9 @@ def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
 def regulator_rows(robot: Robot, motion: Motion, gains: Floats, delay: float = 0.0) -> Floats:
     """Row of each call: nominal torque and gains, shape (..., k, n, 1 + m) for m states."""
     tau = held_torques(robot, motion, delay)
-    return np.concatenate([tau[..., None], np.broadcast_to(gains, (*tau.shape, gains.shape[-1]))], axis=-1)
+    rows = empty((*tau.shape, 1 + gains.shape[-1]), "float64")
+    rows[..., 0], rows[..., 1:] = tau, gains
+    return rows
 
 
 def regulator_law(

@@ -13,6 +13,7 @@ from chasles.arguments import doubles
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.compiling import native_available
+from chasles.engine.memory import empty
 from chasles.errors import ArgumentError
 
 Floats = NDArray[np.float64]
@@ -115,8 +116,9 @@ def joined_weights(Q: ArrayLike, R: ArrayLike, N: ArrayLike | None, n: int, m: i
     N = None if N is None else doubles(N, "N")
     if N is not None and N.shape[-2:] != (n, m):
         raise ArgumentError(f"N must have shape (..., {n}, {m}), not {N.shape}")
+    leads = Q.shape[:-2], R.shape[:-2], () if N is None else N.shape[:-2]
     try:
-        batch = np.broadcast_shapes(Q.shape[:-2], R.shape[:-2], () if N is None else N.shape[:-2])
+        batch = np.broadcast_shapes(*leads) if any(leads) else ()
     except ValueError:
         raise ArgumentError("the leading axes of Q, R and N do not broadcast") from None
     joined = np.zeros((*batch, m + n, m + n))
@@ -159,9 +161,16 @@ def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, 
 def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
     from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES, compile_riccati
 
-    if 0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS:
-        return compile_riccati(n, m, keep=every_cost)
-    return partial(plain_recursion, every_cost=every_cost)
+    if not (0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS):
+        return partial(plain_recursion, every_cost=every_cost)
+    recursion = compile_riccati(n, m, keep=every_cost)
+
+    def into_kept_memory(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> tuple[Floats, Floats]:
+        batch = np.broadcast_shapes(A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2])
+        gains = empty((*batch, A.shape[-3], m, n), "float64")
+        return recursion(A, B, weights, terminal, out=(gains, None))
+
+    return into_kept_memory
 
 
 def plain_recursion(
