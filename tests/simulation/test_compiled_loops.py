@@ -92,3 +92,21 @@ def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(4):
         ch.simulate(ARM, ch.PDGravity(ARM, kp=1.0 + k, kd=1.0), MOTION)
     assert len(compiled_loops._loops) == 2
+
+
+def test_runs_share_no_label_that_a_user_changes() -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.02)
+    first, changed = (ch.simulate(arm, ch.PDGravity(arm, kp=400.0, kd=40.0), motion) for _ in range(2))
+    assert changed.identical(first)
+    changed["q"].values[:] = 0.0
+    changed.attrs["robot"] = "another"
+    for name in ("time", "joint", "q", "unit"):
+        changed[name].attrs["units"] = "another"
+    with pytest.raises(ValueError, match="read-only"):
+        changed["unit"].values[0] = "another"
+    changed["further"] = 1.0
+    assert ch.simulate(arm, ch.PDGravity(arm, kp=400.0, kd=40.0), motion).identical(first)
+    longer = ch.simulate(arm, ch.PDGravity(arm, kp=400.0, kd=40.0), motion, duration=0.03)
+    assert longer.sizes["time"] == 31
+    assert longer.attrs["robot"] == "planar2r"

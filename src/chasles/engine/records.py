@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -215,6 +216,8 @@ class Layout:
         leads = [
             array.shape[: array.ndim - len(shape)] for array, shape in zip(parts, self.leaves.values(), strict=True)
         ]
+        if parts and not any(leads):
+            return np.concatenate([array.ravel() for array in parts])
         try:
             batch = np.broadcast_shapes(*leads)
         except ValueError:
@@ -236,8 +239,13 @@ def is_record(value: object) -> bool:
     >>> is_record({"q": (2,)}), is_record((2,))
     (True, False)
     """
-    named = isinstance(value, tuple) and hasattr(value, "_fields")
-    return named or isinstance(value, Mapping) or (is_dataclass(value) and not isinstance(value, type))
+    return _is_kind_of_record(type(value))
+
+
+@lru_cache(maxsize=1024)  # asked of every part of every record
+def _is_kind_of_record(kind: type) -> bool:
+    named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return named or issubclass(kind, Mapping) or is_dataclass(kind)
 
 
 def parts_of(record: Any) -> list[tuple[str, Any]]:

@@ -95,9 +95,10 @@ def limit_excesses(
             continue
         if name == "saturation" and not limited:
             bounds = np.full_like(bounds, np.inf)
-        beyond = (values > bounds) | (values < -bounds)  # never of NaN
+        sizes = np.abs(values)
+        beyond = sizes > bounds  # never of NaN
         if beyond.any():
-            excess = np.where(beyond, np.abs(values) - bounds, 0.0)
+            excess = np.where(beyond, sizes - bounds, 0.0)
             time, most = (beyond * held).sum(axis=-2), excess.max(axis=-2)
         else:  # the usual case, without arrays as large as the values
             time = most = np.zeros((*values.shape[:-2], values.shape[-1]))
