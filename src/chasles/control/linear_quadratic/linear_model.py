@@ -96,8 +96,12 @@ def discretize(A: ArrayLike, B: ArrayLike, period: float) -> LinearModel:
     A, B = as_system(A, B)
     real(period, "period", above=0.0)
     n = B.shape[-1]
-    halves = A.shape[-1] == 2 * n and _is_mechanical(A, B, n)
-    norms = _mechanical_norms(A[..., n:, :], n) if halves else np.abs(A).sum(axis=-1).max(axis=-1, initial=0.0)
+    halves, norms = False, np.zeros(())
+    if A.shape[-1] == 2 * n > 0:
+        norms, strangeness = _survey(n)(A, B)
+        halves = not np.any(strangeness)
+    if not halves:
+        norms = np.abs(A).sum(axis=-1).max(axis=-1, initial=0.0)
     norm = float(norms.max(initial=0.0, where=np.isfinite(norms)))  # samples that are not finite stay so by themselves
     size = norm * period
     doublings = max(0, math.ceil(math.log2(size / _LARGEST_NORM))) if size > 0.0 else 0
@@ -120,23 +124,21 @@ def as_system(A: ArrayLike, B: ArrayLike) -> LinearModel:
     return LinearModel(A, B)
 
 
-def _is_mechanical(A: Floats, B: Floats, n: int) -> bool:
-    upper = np.concatenate([np.zeros((n, n)), np.eye(n)], axis=1)
-    return n > 0 and not B[..., :n, :].any() and bool((A[..., :n, :] == upper).all())
-
-
-def _mechanical_norms(lower: Floats, n: int) -> Floats:
-    """Bound of a norm of [[0, 1], [K, C]] in the unit of time that makes it least, from the lower rows [K C]."""
-    return np.asarray(_mechanical_norm(n)(lower))
-
-
 @cache
-def _mechanical_norm(n: int) -> Function:
-    def norm(lower: Any) -> Any:
-        K, C = absolute(lower[:, :n]).sum(axis=1), absolute(lower[:, n:]).sum(axis=1)
-        return sqrt(reduce(maximum, K)) + reduce(maximum, C)
+def _survey(n: int) -> Function:
+    """Compiled: (A, B) -> a norm of A = [[0, 1], [K, C]] and by how much A and B = [[0], [M⁻¹]] differ from that form.
 
-    return Function(trace(norm, {"lower": (n, 2 * n)}, name="norm", outputs=["norm"]))
+    The norm is a bound of that in the unit of time that makes it least.
+    """
+
+    def survey(A: Any, B: Any) -> tuple[Any, Any]:
+        K, C = absolute(A[n:, :n]).sum(axis=1), absolute(A[n:, n:]).sum(axis=1)
+        norm = sqrt(reduce(maximum, K)) + reduce(maximum, C)
+        upper = np.concatenate([A[:n, :n], A[:n, n:] - np.eye(n), B[:n]], axis=1)
+        return norm, absolute(upper).sum(axis=0).sum()
+
+    inputs = {"A": (2 * n, 2 * n), "B": (2 * n, n)}
+    return Function(trace(survey, inputs, name="hold_survey", outputs=["norm", "strangeness"]))
 
 
 def _order(norm: float) -> int:
