@@ -166,7 +166,8 @@ def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, F
     recursion = compile_riccati(n, m, keep=every_cost)
 
     def into_kept_memory(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> tuple[Floats, Floats]:
-        batch = np.broadcast_shapes(A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2])
+        leads = A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2]
+        batch = np.broadcast_shapes(*leads) if any(leads) else ()
         gains = empty((*batch, A.shape[-3], m, n), "float64")
         return recursion(A, B, weights, terminal, out=(gains, None))
 

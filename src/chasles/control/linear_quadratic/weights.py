@@ -181,11 +181,13 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
         array = np.diag(np.broadcast_to(array, size))
     if array.shape != (size, size):
         raise ArgumentError(f"{name} must be a number, ({size},) or ({size}, {size}), not {array.shape}")
-    scale = np.abs(array).max(initial=0.0)
     diagonal = array.diagonal()
     if np.count_nonzero(array) == np.count_nonzero(diagonal):  # as most weights: its eigenvalues need no computing
-        _require_definite(float(diagonal.min(initial=np.inf)), scale, name, definite)
+        eigenvalues = diagonal.tolist()
+        smallest, largest = min(eigenvalues, default=np.inf), max(eigenvalues, default=0.0)
+        _require_definite(smallest, max(-smallest, largest), name, definite)
         return array
+    scale = float(np.abs(array).max())
     symmetric = array
     if not (array == array.T).all():
         difference = np.abs(array - array.T)
