@@ -17,10 +17,12 @@ MOST_ITERATIONS = 1_000_000_000
 MOST_STARTS = 100_000
 MOST_SEEDS = 2**64
 
+_DOUBLE = np.dtype(np.float64)  # which NumPy has once: asking whether it is this one is far quicker than comparing
+
 
 def targets(T_world_target: ArrayLike, positions: bool = False) -> NDArray[np.float64]:
     """Return targets (..., 4, 4), made from positions (..., 3) where these are enough; they may have NaN."""
-    if T_world_target.__class__ is np.ndarray and T_world_target.shape == (4, 4) and T_world_target.dtype == np.float64:
+    if T_world_target.__class__ is np.ndarray and T_world_target.shape == (4, 4) and T_world_target.dtype is _DOUBLE:
         return T_world_target
     goals = np.asarray(as_array(T_world_target, "", "T_world_target"), dtype=np.float64)
     if goals.shape[-1:] == (3,):

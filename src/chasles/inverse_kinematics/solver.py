@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, truth, whole_number
+from chasles.cached import cached_property
 from chasles.engine import Function, Program
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.arguments import (
@@ -52,6 +53,19 @@ class Request:
     objective: str | None
     seed: int
     closed: ClosedFormSolver | None
+
+    @cached_property
+    def positions_suffice(self) -> bool:
+        """Whether targets may be positions alone."""
+        return not self.task.rotations
+
+    @cached_property
+    def formula(self) -> Function | None:
+        """Compiled closed form of calls without an elbow angle; None where they are searched or need one."""
+        closed = self.closed
+        if closed is None or closed.redundant or not (self.method == "closed form" or closed.suffices(None)):
+            return None
+        return closed.function(self.select)
 
 
 class InverseKinematics(Sealed):
@@ -160,12 +174,12 @@ class InverseKinematics(Sealed):
         """
         options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
         request = self._request(options)
-        goals, nq = targets(T_world_target, not request.task.rotations), self._robot.nq
-        near = None if q0 is None else self._closed(configurations(q0, nq, "q0", goals))
+        goals = targets(T_world_target, request.positions_suffice)
+        near = None if q0 is None else self._closed(configurations(q0, self._robot.nq, "q0", goals))
         if posture is not None:
             if objective != "posture":
                 raise ArgumentError("a posture is followed only with objective='posture'")
-            posture = configurations(posture, nq, "posture", goals)
+            posture = configurations(posture, self._robot.nq, "posture", goals)
         if elbow_angle is not None:
             elbow_angle = angles(elbow_angle, "elbow_angle", goals)
         solution = self._in_closed_form(request, goals, near, elbow_angle)
@@ -243,7 +257,10 @@ class InverseKinematics(Sealed):
         self, request: Request, goals: Floats, near: Floats | None, elbow_angle: Floats | None
     ) -> Solution | None:
         """Solutions by formulas; None where the options ask for a search."""
-        closed = request.closed
+        closed, formula = request.closed, request.formula
+        if closed is not None and formula is not None and elbow_angle is None:
+            rows = formula(goals, closed.middle if near is None else near, request.tolerance)
+            return Solution(rows, several=request.select == "all")
         if request.method == "closed form" or (closed is not None and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")

@@ -85,15 +85,11 @@ class ClosedFormSolver:
         elbow_angle: NDArray[np.float64] | None,
     ) -> Solution:
         """Solve for targets (..., 4, 4); with ``select="all"`` the branches are one more axis of the result."""
-        near = self.middle if near is None else near
-        function = self.function(select)
-        if self.redundant:
-            return Solution(
-                function(goals, near, tolerance, self.elbow_angle(near) if elbow_angle is None else elbow_angle)
-            )
-        if elbow_angle is not None:
+        if not self.redundant and elbow_angle is not None:
             raise ArgumentError("only seven joints with shoulder, elbow and wrist have an elbow angle")
-        return Solution(function(goals, near, tolerance))
+        near = self.middle if near is None else near
+        angle = [] if not self.redundant else [self.elbow_angle(near) if elbow_angle is None else elbow_angle]
+        return Solution(self.function(select)(goals, near, tolerance, *angle))
 
     @cached_property
     def elbow_angle(self) -> Function:
