@@ -46,6 +46,39 @@ def test_text_files_with_commas_semicolons_tabs_and_compression(tmp_path: Path) 
     assert same(ch.Log(str(tmp_path / "d.csv.gz"), ARM))
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "decimal", "above", "encoding"),
+    [
+        ("\t", ",", "", "utf-8"),
+        (" ", ",", "", "utf-8"),
+        ("|", ".", "", "utf-8"),
+        (",", ".", "# recorded by hand\n# ", "utf-8"),  # numpy.savetxt writes such a header
+        (";", ",", "Recorder 2.1\nDate: 2026-01-01\n\n", "cp1252"),
+        (",", ".", "", "utf-16"),
+    ],
+)
+def test_dialects_of_recorders(tmp_path: Path, delimiter: str, decimal: str, above: str, encoding: str) -> None:
+    path = write_csv(tmp_path / "a.csv", ["q_joint1_°", "q_joint2_°", "tau_joint1", "tau_joint2"], ALL[:, [1, 2, 5, 6]])
+    text = above + path.read_text().replace(",", ";").replace(".", decimal).replace(";", delimiter)
+    (tmp_path / "b.log").write_bytes(text.encode(encoding))
+    log = ch.Log(tmp_path / "b.log", ARM, sample_period=0.01)
+    assert same(log)
+    assert log.columns.names["q"] == ("q_joint1_°", "q_joint2_°")
+
+
+def test_lines_of_units_and_calendar_times(tmp_path: Path) -> None:
+    stamps = np.datetime64("2026-01-01T23:59:55") + (1e6 * MOTION.t).astype("timedelta64[us]")
+    for number, texts in enumerate(([str(x) + "Z" for x in stamps], [str(x)[11:] for x in stamps[:500]])):
+        rows = [
+            ",".join([text, *map(repr, row.tolist())]) for text, row in zip(texts, ALL[:, [1, 2, 5, 6]], strict=False)
+        ]
+        path = tmp_path / f"{number}.csv"
+        path.write_text("\n".join(["stamp,q1,q2,tau1,tau2", ",rad,rad,Nm,Nm", *rows]))
+        log = ch.Log(path, ARM)
+        assert log.columns.names["q"] == ("q1 [rad]", "q2 [rad]")
+        assert np.allclose(log.time - log.time[0], MOTION.t[: len(texts)], atol=1e-6)
+
+
 def test_tables_of_other_libraries(tmp_path: Path) -> None:
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     frame = pandas.DataFrame(ALL, columns=NAMES)
@@ -262,6 +295,7 @@ def test_contradictions(change: dict[str, np.ndarray], words: str) -> None:
         ("t,q1,q1,tau1,tau2\n0,1,2,3,4\n", "two columns named 'q1'"),
         ("q1,q2,tau1,tau2\n" + "0,1,2,3\n" * 20, "no column of times"),
         ("t,q1,q2,tau1,tau2\n" + "0,1,2,3,4\n" * 20, "does not increase"),
+        ("t;q1;q2;tau1;tau2\n" + "0,1;1.000,5;2;3;4\n" * 20, "is ',' or '.' the decimal mark"),
         ("t,q1,tau1,tau2\n" + "0,1,2,3\n" * 20, "1 columns seem to be 'q'"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, import_extra
 from chasles.identification.ros_bags import read_bag
+from chasles.identification.text_tables import read_text
 
 if TYPE_CHECKING:
     import pandas
@@ -24,8 +24,7 @@ Table = dict[str, NDArray[np.float64]]
 Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
 
 LARGEST_FILE = 2_000_000_000
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".nc", ".db3")
-_MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "inf", "-inf", "+inf"}
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3")
 
 
 def read_table(source: Any) -> Table:
@@ -84,82 +83,15 @@ def _read_file(path: Path) -> Table:
                 return _from_dataset(dataset.load())
         except (OSError, ValueError) as error:
             raise ArgumentError(f"the log '{path}' is not a NetCDF file: {error}") from None
-    if suffix not in SUFFIXES:
+    if suffix and suffix not in SUFFIXES:
         raise ArgumentError(f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, ROS 2 bag folders")
     try:
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":
             data = gzip.decompress(data)
-        lines = data.decode("utf-8-sig").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"the log '{path}' cannot be read as text: {error}") from None
-    return _from_text(lines, str(path))
-
-
-def _from_text(lines: list[str], name: str) -> Table:
-    """Parse columns of text: a header line if the first row is not numbers; comments begin with ``#``."""
-    numbered = [(k, line) for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
-    if not numbered:
-        raise ArgumentError(f"the log '{name}' has no rows")
-    first = numbered[0][1]
-    delimiter = next((mark for mark in (";", "\t", ",") if mark in first), None)
-    header = _cells(first, delimiter)
-    if all(_is_number(cell) for cell in header):
-        names = [f"column {k + 1}" for k in range(len(header))]
-    else:
-        names, numbered = [cell.strip('"').lstrip("%").strip() for cell in header], numbered[1:]
-    if len(set(names)) < len(names):
-        twice = next(cell for cell in names if names.count(cell) > 1)
-        raise ArgumentError(f"the log '{name}' has two columns named '{twice}'")
-    rows = [line for _, line in numbered]
-    if delimiter == ";" and any("," in row for row in rows[:10]):  # decimal commas
-        rows = [row.replace(",", ".") for row in rows]
-    try:
-        values = np.loadtxt(rows, delimiter=delimiter, ndmin=2)
-    except ValueError:
-        values = _cell_by_cell(rows, [k for k, _ in numbered], delimiter, len(names), name)
-    if values.size and values.shape[1] != len(names):
-        raise ArgumentError(f"the log '{name}' has {len(names)} column names but {values.shape[1]} values in a row")
-    values = values.reshape(-1, len(names))
-    return {column: _finite_or_nan(values[:, k]) for k, column in enumerate(names)}
-
-
-def _cell_by_cell(
-    rows: list[str], numbers: list[int], delimiter: str | None, width: int, name: str
-) -> NDArray[np.float64]:
-    values = np.full((len(rows), width), np.nan)
-    for k, (number, row) in enumerate(zip(numbers, rows, strict=True)):
-        cells = _cells(row, delimiter)
-        if len(cells) != width:
-            if k == len(rows) - 1:  # the recorder was stopped within its last line
-                return values[:-1]
-            raise ArgumentError(f"'{name}', line {number}: expected {width} values, found {len(cells)}")
-        for column, cell in enumerate(cells):
-            try:
-                values[k, column] = float(cell)
-            except ValueError:
-                if cell.lower() not in _MISSING:
-                    values[k, column] = np.nan
-                    if not _is_time_text(cell):
-                        raise ArgumentError(f"'{name}', line {number}: '{cell}' is not a number") from None
-    return values
-
-
-def _cells(line: str, delimiter: str | None) -> list[str]:
-    return [cell.strip() for cell in line.strip().split(delimiter)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return cell.lower() in _MISSING
-    return True
-
-
-def _is_time_text(cell: str) -> bool:
-    """Tell a calendar date or a word in a column that is not used from a broken number."""
-    return re.fullmatch(r"[A-Za-z_ ]+|\d{4}-\d\d-\d\d.*", cell.strip('"')) is not None
+    except (OSError, EOFError) as error:
+        raise ArgumentError(f"the log '{path}' cannot be read: {error}") from None
+    return read_text(data, str(path))
 
 
 def _from_dataset(dataset: xarray.Dataset) -> Table:
