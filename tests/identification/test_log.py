@@ -218,6 +218,75 @@ def test_units_and_motor_side() -> None:
     assert same(ch.Log({"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, ARM, drive_gains=5.0))
 
 
+@pytest.mark.parametrize(("unit", "power"), [("ms", 3), ("us", 6), ("ns", 9)])
+@pytest.mark.parametrize("velocities", [True, False])
+def test_times_in_other_units_are_recognised(unit: str, power: int, velocities: bool) -> None:
+    data = {"stamp": 1e9 + MOTION.t * 10.0**power, "q": MOTION.q, "tau": TAU} | (
+        {"qd": MOTION.qd} if velocities else {}
+    )
+    log = ch.Log(data, ARM)
+    assert np.allclose(log.time - log.time[0], MOTION.t, atol=1e-5)
+    assert any(f"times were read as {unit}" in text for text in log.findings)
+
+
+def test_seconds_and_nanoseconds_of_a_stamp_belong_together() -> None:
+    seconds, rest = np.divmod(1.7e9 + 0.5 + MOTION.t, 1.0)
+    stamp = {"header.stamp.sec": seconds, "header.stamp.nanosec": np.round(1e9 * rest)}
+    log = ch.Log({**stamp, "q": MOTION.q, "tau": TAU}, ARM)
+    assert log.columns.names["time"] == tuple(stamp)
+    assert np.allclose(log.time - log.time[0], MOTION.t, atol=1e-6)
+
+
+def test_units_of_each_joint() -> None:
+    arm = ch.load("scara")
+    kinds = list(arm.coordinate_units)
+    assert kinds == ["rad", "rad", "m", "rad"]
+    motion = fourier_motion(4, 2.0, size=0.1)
+    wanted = {"t": motion.t, "tau": motion.q}
+    per_joint = np.where([kind == "rad" for kind in kinds], np.degrees(1.0), 1e3)
+    named = {
+        f"q{k + 1} [{'deg' if kind == 'rad' else 'mm'}]": (motion.q * per_joint)[:, k] for k, kind in enumerate(kinds)
+    }
+    for log in (
+        ch.Log({**wanted, **named}, arm),
+        ch.Log({**wanted, "q": motion.q * per_joint}, arm, units={"q": ["deg", "deg", "mm", "deg"]}),
+        ch.Log({**wanted, "q": motion.q * np.where(per_joint == 1e3, 1.0, per_joint)}, arm, units={"q": "deg"}),
+        ch.Log({**wanted, "q": -motion.q * 4096.0}, arm, units={"q": -1.0 / 4096.0}),
+    ):
+        assert np.allclose(log.q, motion.q)
+        assert np.allclose(log.effort, motion.q)
+    with pytest.raises(ArgumentError, match=r"column 'q 3' is in deg, but its joint moves in m"):
+        ch.Log({**wanted, "q": motion.q}, arm, units={"q": ["deg"] * 4})
+    with pytest.raises(ArgumentError, match="expected one unit of 'q' or 4"):
+        ch.Log({**wanted, "q": motion.q}, arm, units={"q": ["deg"] * 3})
+
+
+def test_faults_of_single_samples_and_clocks_are_named_and_mended() -> None:
+    q, tau = MOTION.q.copy(), TAU.copy()
+    q[400, 1] += 1.5
+    tau[700, 0] += 1e4
+    log = ch.Log({"t": MOTION.t, "q": q, "tau": tau}, ARM)
+    text = "\n".join(log.findings)
+    assert "position of 'joint2' jumps and returns in 1 samples (first at 4 s)" in text
+    assert "effort of 'joint1' jumps and returns in 1 samples (first at 7 s)" in text
+    assert np.allclose(log.q, np.delete(MOTION.q, [400, 700], axis=0))
+    moved = np.concatenate([MOTION.q[:500], MOTION.q[600:]])
+    log = ch.Log({"t": MOTION.t[:900], "q": moved, "tau": TAU[:900]}, ARM)
+    assert [part.stop for part in log.segments] == [500, 900]
+    assert any("positions jump in 1 places" in finding for finding in log.findings)
+    wrapped = np.mod(4.0 * MOTION.q + np.pi, 2.0 * np.pi) - np.pi
+    log = ch.Log({"t": MOTION.t, "q": wrapped, "tau": TAU}, ARM)
+    assert np.allclose(np.diff(log.q, axis=0), np.diff(4.0 * MOTION.q, axis=0))
+    assert any("unwrapped: 'joint1', 'joint2'" in finding for finding in log.findings)
+    coarse = ch.Log({"t": np.floor(MOTION.t * 10.0 + 1e-9) / 10.0, "q": MOTION.q, "tau": TAU}, ARM)
+    assert np.allclose(np.diff(coarse.time), 0.01)
+    assert any("the clock advances by 0.1 s every 10 samples" in finding for finding in coarse.findings)
+    kept = np.delete(np.arange(1000), [200, 201, 202])
+    gap = ch.Log({"t": MOTION.t[kept], "q": MOTION.q[kept], "tau": TAU[kept], "qd": 0.0 * TAU[kept]}, ARM)
+    assert any("3 samples are missing in 1 places" in finding for finding in gap.findings)
+    assert any("velocity is constant, so it was not measured" in finding for finding in gap.findings)
+
+
 def test_jumps_in_time_part_the_log() -> None:
     t = MOTION.t.copy()
     t[400:] += 3.0

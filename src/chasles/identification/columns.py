@@ -15,17 +15,22 @@ QUANTITIES = ("time", "q", "qd", "effort")
 _WORDS = {
     "time": {"t", "time", "timestamp", "stamp", "times"},
     "q": {"q", "pos", "position", "positions", "angle", "angles", "qpos", "theta", "positionactual"},
-    "qd": {"qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "qvel", "dtheta"},
-    "effort": {"tau", "effort", "efforts", "torque", "torques", "moment", "current", "currents", "force", "u"},
+    "qd": {"qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "qvel", "dtheta", "omega"},
+    "effort": {"tau", "effort", "efforts", "torque", "torques", "moment", "current", "currents", "force", "u", "i"},
 }
 _NOT_MEASURED = {
     *("d", "des", "desired", "target", "cmd", "command", "commanded", "ref", "reference", "setpoint", "goal"),
     *("ext", "external", "hat", "error", "err", "limit", "filtered", "qdd", "ddq", "acc", "acceleration", "ddot"),
+    *("model", "predicted", "sim", "simulated", "nominal", "feedforward", "ff", "gravity", "coriolis", "friction"),
 }
 _CURRENT = {"a", "ma", "amp", "ampere", "amps", "current", "currents"}
+_SECONDS = {"s", "sec", "secs", "seconds"}
+_NANOSECONDS = {"ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"}
 _UNITS = {
-    "deg": ("q", "deg"), "degree": ("q", "deg"), "degrees": ("q", "deg"), "mm": ("q", "mm"),
-    "ms": ("time", "ms"), "us": ("time", "us"), "ns": ("time", "ns"), "nanosec": ("time", "ns"), "ma": ("effort", "mA"),
+    **dict.fromkeys(("deg", "degree", "degrees"), ("q", "deg")), "mm": ("q", "mm"), "rad": ("q", "rad"),
+    **dict.fromkeys(_SECONDS, ("time", "s")), **dict.fromkeys(_NANOSECONDS, ("time", "ns")),
+    **dict.fromkeys(("ms", "msec", "milliseconds"), ("time", "ms")),
+    **dict.fromkeys(("us", "usec", "microseconds"), ("time", "us")), "ma": ("effort", "mA"),
 }  # fmt: skip
 _BY_UNIT = {
     **dict.fromkeys(("deg", "°", "rad", "mm", "m"), "q"),
@@ -36,6 +41,10 @@ _BY_UNIT = {
 """Quantities that units in brackets tell, where no word does."""
 
 
+Unit = str | float
+"""Name of a unit, or its factor to SI units."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """Mapping from quantities to column names.
@@ -43,10 +52,11 @@ class Columns:
     Attributes
     ----------
     names
-        Column of ``"time"`` (one), and of ``"q"``, ``"qd"`` and ``"effort"`` (one for each joint), as far as they are
-        there.
+        Column of ``"time"`` (one, or seconds and nanoseconds), and of ``"q"``, ``"qd"`` and ``"effort"`` (one for each
+        joint), as far as they are there.
     units
-        Units that the names of the columns tell, by quantity: ``"deg"``, ``"mm"``, ``"ms"``, …
+        Units that the names of the columns or the user tell, by quantity: ``"deg"``, ``"mm"``, ``"ms"``, …, or a factor
+        to SI units; one for each column (``""`` if nothing tells it) where they differ.
     currents
         Whether the efforts are motor currents.
     unused
@@ -54,7 +64,7 @@ class Columns:
     """
 
     names: Mapping[str, tuple[str, ...]]
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, Unit | tuple[Unit, ...]] = field(default_factory=dict)
     currents: bool = False
     unused: tuple[str, ...] = ()
 
@@ -62,7 +72,9 @@ class Columns:
         lines = []
         for quantity in QUANTITIES:
             if quantity in self.names:
-                unit = f" [{self.units[quantity]}]" if quantity in self.units else ""
+                told = self.units.get(quantity, "")
+                text = ", ".join(str(each) or "-" for each in told) if isinstance(told, tuple) else str(told)
+                unit = f" [{text}]" if text else ""
                 lines.append(f"{quantity:<7} {', '.join(self.names[quantity])}{unit}")
         if self.unused:
             shown = ", ".join(self.unused[:8]) + (f", … ({len(self.unused)})" if len(self.unused) > 8 else "")
@@ -125,14 +137,14 @@ def find_columns(
                 f"joints ({', '.join(joints)})"
             )
     taken = {name for group in names.values() for name in group}
-    units: dict[str, str] = {}
-    for one in parsed:
-        if one.name in taken:
-            for word in one.words:
-                quantity, unit = _UNITS.get(word, ("", ""))
-                role = next(role for role, group in names.items() if one.name in group)
-                if quantity == role or (unit == "deg" and role == "qd"):
-                    units[role] = unit
+    by_name = {column.name: column for column in parsed}
+    units: dict[str, Unit | tuple[Unit, ...]] = {}
+    for role, group in names.items():
+        own = tuple(_unit_of(by_name[name], role) for name in group)
+        if any(own):
+            units[role] = own[0] if len(set(own)) == 1 else own
+    if len(names.get("time", ())) > 1:
+        units["time"] = "s"
     efforts = [column for column in parsed if column.name in names["effort"]]
     return Columns(
         names=names,
@@ -140,6 +152,17 @@ def find_columns(
         currents=all(_CURRENT & column.words for column in efforts),
         unused=tuple(name for name in table if name not in taken),
     )
+
+
+def _unit_of(column: _Column, role: str) -> str:
+    """Unit that a column's name tells, or nothing."""
+    told = [
+        unit
+        for word in column.words
+        for quantity, unit in [_UNITS.get(word, ("", ""))]
+        if role in (quantity, quantity + "d")
+    ]
+    return told[0] if told else ""
 
 
 @dataclass(frozen=True)
@@ -168,7 +191,7 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
     ordered = [token for token in tokens if not token.isdigit()]
     joined = [
         *ordered,
-        *("q" + b for a, b in pairwise(ordered) if a == "q" and b in ("dot", "ddot")),
+        *("q" + b for a, b in pairwise(ordered) if a in ("q", "theta") and b in ("dot", "ddot")),
     ]
     words = frozenset(joined) | ({"ddot"} if "qddot" in joined else set())
     numbers = [int(token) for token in tokens if token.isdigit()]
@@ -189,7 +212,18 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
 
 
 def _time(candidates: list[_Column]) -> tuple[str, ...]:
-    return (candidates[0].name,) if candidates else ()
+    """First column of times; seconds and nanoseconds of one stamp belong together."""
+    if not candidates:
+        return ()
+    first = candidates[0]
+    for other in candidates[1:]:
+        if (
+            first.words & _SECONDS
+            and other.words & _NANOSECONDS
+            and first.words - _SECONDS == other.words - _NANOSECONDS
+        ):
+            return first.name, other.name
+    return (first.name,)
 
 
 def _by_joint(quantity: str, candidates: list[_Column], joints: Sequence[str]) -> tuple[str, ...]:

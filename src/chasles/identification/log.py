@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, reals
 from chasles.errors import ArgumentError
-from chasles.identification.columns import Columns, find_columns
+from chasles.identification.columns import Columns, Unit, find_columns
 from chasles.identification.soundness import Recording, inspect
 from chasles.identification.tables import read_table
 from chasles.robot import Robot, require_plain_coordinates
@@ -45,7 +45,9 @@ class Log:
         ``"tau_{index}"`` (from 1; ``{index0}`` from 0).
     units
         Units by quantity, where names and values do not tell: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for the time,
-        ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"A"``, ``"mA"`` for efforts.
+        ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for efforts, or a
+        factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for another sign). One for all, or one for each
+        joint. Angles leave prismatic joints as they are, and lengths revolute ones.
     sample_period
         Time between samples, s, for sources without a time column.
     motor_from_joint
@@ -108,7 +110,7 @@ class Log:
         robot: Robot,
         *,
         columns: Mapping[str, str | Sequence[str] | Mapping[str, str]] | None = None,
-        units: Mapping[str, str] | None = None,
+        units: Mapping[str, Unit | Sequence[Unit]] | None = None,
         sample_period: float | None = None,
         motor_from_joint: ArrayLike | None = None,
         drive_gains: ArrayLike | None = None,
@@ -117,22 +119,29 @@ class Log:
         require_plain_coordinates(robot, "a log")
         table = read_table(source)
         found = find_columns(list(table), robot.velocity_names, columns or {})
-        told = {**found.units, **_checked_units(units or {})}
-        scale = {key: _UNITS[key][unit] for key, unit in told.items()}
+        told = {
+            **found.units,
+            **{choice(key, "quantity of a log", _UNITS): unit for key, unit in (units or {}).items()},
+        }
+        at_motors = motor_from_joint is not None
+        factors = {
+            quantity: _factors(quantity, told.get(quantity, ""), found, robot, at_motors) for quantity in found.names
+        }
 
         def block(quantity: str) -> FloatArray:
-            return scale.get(quantity, 1.0) * np.stack([table[column] for column in found.names[quantity]], axis=1)
+            return factors[quantity] * np.stack([table[column] for column in found.names[quantity]], axis=1)
 
         q, effort = block("q"), block("effort")
         qd = block("qd") if "qd" in found.names else None
         if "time" in found.names:
-            time = scale.get("time", 1.0) * table[found.names["time"][0]]
+            stamps = [table[column] for column in found.names["time"]]
+            time = factors["time"][0] * stamps[0] if len(stamps) == 1 else _joined_stamp(*stamps)
         elif sample_period is not None:
             time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
         else:
             raise ArgumentError("the log has no column of times; give sample_period=, in s, or name the column")
         coupling = np.eye(robot.n)
-        currents = found.currents or (told.get("effort") in ("A", "mA"))
+        currents = found.currents or told.get("effort") in ("A", "mA")
         if drive_gains is not None:
             effort = effort * reals(drive_gains, "drive_gains", (robot.n,), broadcast=True)
             currents = False
@@ -144,8 +153,10 @@ class Log:
         recording = Recording(time, q, qd, effort)
         self.robot = robot
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
-        inspection = inspect(recording, robot, unit_known="q" in told)
-        self.columns: Columns = found if not told else Columns(found.names, told, currents, found.unused)
+        clock_known = "time" in told or "time" not in found.names
+        inspection = inspect(recording, robot, unit_known="q" in told, clock_known=clock_known)
+        shown = {key: unit if isinstance(unit, str | float | int) else tuple(unit) for key, unit in told.items()}
+        self.columns: Columns = Columns(found.names, shown, currents, found.unused)
         self.currents = currents
         self.coupling = coupling
         self.time, self.q, self.qd, self.effort = inspection.recording
@@ -214,8 +225,43 @@ def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:
     return G
 
 
-def _checked_units(units: Mapping[str, str]) -> dict[str, str]:
-    return {
-        key: choice(unit, f"unit of '{key}'", _UNITS[choice(key, "quantity of a log", _UNITS)])
-        for key, unit in units.items()
-    }
+def _factors(quantity: str, unit: Unit | Sequence[Unit], found: Columns, robot: Robot, at_motors: bool) -> FloatArray:
+    """Factor to SI units of each column of a quantity."""
+    columns = found.names[quantity]
+    kinds = robot.coordinate_units if quantity != "time" else ["s"] * len(columns)
+    each = [unit] * len(columns) if isinstance(unit, str | float | int) else list(unit)
+    if len(each) != len(columns):
+        raise ArgumentError(
+            f"units: expected one unit of '{quantity}' or {len(columns)}, one for each joint, not {each}"
+        )
+    return np.array(
+        [
+            _factor(quantity, own, "" if at_motors else kind, column, isinstance(unit, str))
+            for own, kind, column in zip(each, kinds, columns, strict=True)
+        ]
+    )
+
+
+def _factor(quantity: str, unit: Unit, coordinate: str, column: str, for_all: bool) -> float:
+    """Factor to SI units of one column, whose joint moves in `coordinate`: rad, m, or unknown at the motors."""
+    if not isinstance(unit, str):
+        factor = real(unit, f"unit of '{quantity}'")
+        if factor == 0.0:
+            raise ArgumentError(f"units: the factor of '{quantity}' must not be 0")
+        return factor
+    if unit == "":
+        return 1.0
+    factor = _UNITS[quantity][choice(unit, f"unit of '{quantity}'", _UNITS[quantity])]
+    if quantity in ("q", "qd") and coordinate and (unit in ("rad", "deg")) != (coordinate == "rad"):
+        if for_all:  # it is meant for the joints that it suits
+            return 1.0
+        raise ArgumentError(
+            f"column '{column}' is in {unit}, but its joint moves in {coordinate}: name the columns in the order of "
+            f"the joints with columns={{'{quantity}': [...]}}"
+        )
+    return factor
+
+
+def _joined_stamp(seconds: FloatArray, nanoseconds: FloatArray) -> FloatArray:
+    """Time after the first second, s."""
+    return np.asarray(seconds - np.nanmin(seconds) + 1e-9 * nanoseconds)

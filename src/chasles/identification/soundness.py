@@ -21,6 +21,12 @@ LEAST_SEGMENT = 8
 """Samples of the shortest segment that is kept."""
 JITTER = 0.1
 """Relative deviation of the time steps above which a finding mentions it."""
+SLOWEST = 0.4
+"""Sample period, s, from which times without a unit are read in a smaller one."""
+COARSE = 0.3
+"""Share of samples with the time of the one before from which the clock is taken to be coarser than the samples."""
+FASTEST = 10.0
+"""Changes in a sample beyond this many times the 99th percentile are no motion."""
 
 
 class Recording(NamedTuple):
@@ -48,7 +54,7 @@ class Inspection(NamedTuple):
     contradictions: tuple[str, ...]
 
 
-def inspect(recording: Recording, robot: Robot, *, unit_known: bool) -> Inspection:
+def inspect(recording: Recording, robot: Robot, *, unit_known: bool, clock_known: bool = True) -> Inspection:
     """Repair what can be repaired, and put the rest into words.
 
     Parameters
@@ -59,6 +65,8 @@ def inspect(recording: Recording, robot: Robot, *, unit_known: bool) -> Inspecti
         Gives joint names and limits.
     unit_known
         Whether names or the user told the unit of q; if not, degrees are recognised by the joints' limits.
+    clock_known
+        Whether names or the user told the unit of the time; if not, it is recognised by the sample period.
 
     Raises
     ------
@@ -71,11 +79,16 @@ def inspect(recording: Recording, robot: Robot, *, unit_known: bool) -> Inspecti
         empty = np.isnan(block).all(axis=0)
         if empty.any():
             raise ArgumentError(f"the {label} of joint '{names[int(np.argmax(empty))]}' has no values in this log")
-    recording = _complete_rows(recording, findings)
-    recording = _without_repeated_rows(recording, findings)
-    recording, segments = _segments(recording, findings)
     contradictions: list[str] = []
+    recording = _complete_rows(recording, findings)
+    if not clock_known:
+        recording = _in_seconds(recording, findings)
+    recording = _without_repeated_rows(recording, findings)
+    recording = _even_times(recording, findings)
+    recording = _without_spikes(recording, names, findings)
     recording = _units(recording, robot, unit_known, findings, contradictions)
+    recording = _unwrapped(recording, robot, findings)
+    recording, segments = _segments(recording, names, findings)
     measured, saturated = _efforts(recording, robot, findings)
     still = np.ptp(recording.q, axis=0) == 0.0
     if still.any():
@@ -94,6 +107,75 @@ def _complete_rows(recording: Recording, findings: list[str]) -> Recording:
     if complete.sum() < LEAST_SEGMENT:
         raise ArgumentError(f"the log has {int(complete.sum())} complete samples; at least {LEAST_SEGMENT} are needed")
     return recording.rows(complete)
+
+
+def _in_seconds(recording: Recording, findings: list[str]) -> Recording:
+    """Recognise times in ms, µs and ns by measured velocities, else by a sample period that no robot is logged with."""
+    steps = np.diff(recording.time)
+    if not (steps > 0.0).any():
+        return recording
+    period = float(np.median(steps[steps > 0.0]))
+    powers = [power for power in (0, 3, 6, 9) if period * 10.0**-power <= SLOWEST]
+    power = powers[0] if powers else 0
+    how = f"the sample period would be {period:.4g} s"
+    if recording.qd is not None:
+        shifts = np.diff(recording.q, axis=0)[steps > 0.0]
+        paths = (recording.qd[1:] * steps[:, None])[steps > 0.0]
+        ratio = np.sum(paths * shifts, axis=0) / np.maximum(np.sum(shifts**2, axis=0), 1e-300)
+        factor = float(np.median(ratio))
+        told = min((0, 3, 6, 9), key=lambda k: abs(np.log10(max(factor, 1e-300)) - k))
+        if 0.5 < factor * 10.0**-told < 2.0:
+            power, how = told, "velocities would not fit the positions"
+    if power == 0:
+        return recording
+    findings.append(f"times were read as { {3: 'ms', 6: 'us', 9: 'ns'}[power] }: as seconds {how}")
+    return recording._replace(time=recording.time * 10.0**-power)
+
+
+def _even_times(recording: Recording, findings: list[str]) -> Recording:
+    """Spread samples evenly that a coarse clock gave the same time."""
+    same = np.diff(recording.time) == 0.0
+    ticks = np.flatnonzero(np.append(True, ~same))
+    if same.mean() < COARSE or len(ticks) < LEAST_SEGMENT:
+        return recording
+    inner = np.arange(ticks[1], ticks[-1])  # the first and the last tick may have been cut off
+    time = np.interp(inner, ticks, recording.time[ticks])
+    findings.append(
+        f"the clock advances by {np.median(np.diff(recording.time[ticks])):.3g} s every "
+        f"{np.median(np.diff(ticks)):.0f} samples; they were spread evenly"
+    )
+    keep = np.zeros(len(recording.time), dtype=bool)
+    keep[inner] = True
+    return recording.rows(keep)._replace(time=time)
+
+
+def _without_spikes(recording: Recording, names: tuple[str, ...], findings: list[str]) -> Recording:
+    """Leave out samples that are far from both neighbours, on the same side."""
+    bad = np.zeros(len(recording.time), dtype=bool)
+    for label, block in (("position", recording.q), ("effort", recording.effort)):
+        steps = np.diff(block, axis=0)
+        highest = FASTEST * np.quantile(np.abs(steps), 0.99, axis=0)
+        alone = (steps[1:] * steps[:-1] < 0.0) & (np.minimum(np.abs(steps[1:]), np.abs(steps[:-1])) > highest)
+        alone &= highest > 0.0
+        for joint in np.flatnonzero(alone.any(axis=0)):
+            findings.append(
+                f"{label} of '{names[joint]}' jumps and returns in {int(alone[:, joint].sum())} samples (first at "
+                f"{recording.time[1 + np.argmax(alone[:, joint])]:.4g} s); they were left out"
+            )
+        bad[1:-1] |= alone.any(axis=1)
+    return recording.rows(~bad) if bad.any() else recording
+
+
+def _unwrapped(recording: Recording, robot: Robot, findings: list[str]) -> Recording:
+    """Take out jumps by a revolution."""
+    turning = np.array([unit == "rad" for unit in robot.coordinate_units])
+    wrapped = turning & (np.abs(np.diff(recording.q, axis=0)) > 1.5 * np.pi).any(axis=0)
+    if not wrapped.any():
+        return recording
+    findings.append(f"positions jump by a revolution; they were unwrapped: {_listed(robot.velocity_names, wrapped)}")
+    q = recording.q.copy()
+    q[:, wrapped] = np.unwrap(q[:, wrapped], discont=1.5 * np.pi, axis=0)
+    return recording._replace(q=q)
 
 
 def _without_repeated_rows(recording: Recording, findings: list[str]) -> Recording:
@@ -128,7 +210,7 @@ def _without_repeated_rows(recording: Recording, findings: list[str]) -> Recordi
     return recording._replace(time=time).rows(~taken)
 
 
-def _segments(recording: Recording, findings: list[str]) -> tuple[Recording, tuple[slice, ...]]:
+def _segments(recording: Recording, names: tuple[str, ...], findings: list[str]) -> tuple[Recording, tuple[slice, ...]]:
     time = recording.time
     forward = np.append(True, np.diff(time) != 0.0)
     if not forward.all():
@@ -148,10 +230,24 @@ def _segments(recording: Recording, findings: list[str]) -> tuple[Recording, tup
             f"{time[np.argmax(gaps)]:.4g} s);"
             " the log was parted there"
         )
+    rates = np.abs(np.diff(recording.q, axis=0)) / np.maximum(steps, period)[:, None]
+    highest = FASTEST * np.quantile(rates, 0.99, axis=0)
+    jumps = (rates > highest) & (highest > 0.0) & (~back & ~gaps)[:, None]
+    if jumps.any():
+        places, joints = jumps.any(axis=1), np.asarray(jumps.any(axis=0))
+        findings.append(
+            f"positions jump in {int(places.sum())} places (first at {time[np.argmax(places)]:.4g} s: "
+            f"{_listed(names, joints)}); the log was parted there"
+        )
+        gaps |= jumps.any(axis=1)
     within = steps[~back & ~gaps]
-    spread = float(np.std(within) / period) if len(within) else 0.0
+    regular = within < 1.5 * period
+    spread = float(np.std(within[regular]) / period) if regular.any() else 0.0
     if spread > JITTER:
         findings.append(f"samples are irregular (time steps vary by {spread:.0%}); they were interpolated")
+    elif not regular.all():
+        lost = int(np.sum(np.rint(within[~regular] / period) - 1.0))
+        findings.append(f"{lost} samples are missing in {int((~regular).sum())} places; they were interpolated")
     bounds = [0, *(np.flatnonzero(back | gaps) + 1).tolist(), len(time)]
     parts = [slice(a, b) for a, b in pairwise(bounds) if b - a >= LEAST_SEGMENT]
     if not parts:
@@ -242,6 +338,10 @@ def _velocities(
     moves = (sizes > 1e-6) & (others > 1e-12)
     likeness = (slopes.T @ rates) / np.where(np.outer(sizes, others) > 0.0, np.outer(sizes, others), np.inf)
     useful = True
+    constant = np.ptp(recording.qd, axis=0) == 0.0
+    if constant.any():
+        useful = False
+        findings.append(f"velocity is constant, so it was not measured: {_listed(names, constant)}")
     for joint in np.flatnonzero(moves):
         own, best = likeness[joint, joint], int(np.argmax(np.abs(likeness[joint])))
         if own < -0.7:
@@ -255,13 +355,12 @@ def _velocities(
             useful = False
             findings.append(f"velocity of '{names[joint]}' does not fit its position (correlation {own:.2f}); not used")
         else:
-            ratio = own * sizes[joint] / others[joint]
-            if not 0.8 < ratio < 1.25:
+            ratio = sizes[joint] / others[joint]  # noise in one of both moves it from ratio · own to ratio / own
+            if not (ratio * own < 1.25 and ratio / own > 0.8):
                 useful = False
                 findings.append(
                     f"velocity of '{names[joint]}' is {1.0 / ratio:.3g} times the slope of its position: another "
-                    "unit or "
-                    "the motor's; not used"
+                    "unit or the motor's; not used"
                 )
     if useful and not contradictions and moves.any():
         return recording

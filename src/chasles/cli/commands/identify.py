@@ -14,6 +14,7 @@ from chasles.cli.output import add_row, number, results, say, say_wrapped, show_
 from chasles.cli.values import JsonOption, numbers
 from chasles.errors import ArgumentError, writing
 from chasles.identification import Identification, Log, identify
+from chasles.identification.columns import Unit
 from chasles.progress import is_watched, progress_bar
 from chasles.robot import Robot, load
 
@@ -28,7 +29,10 @@ ColumnsOption = Annotated[
     list[str] | None,
     typer.Option("--columns", help="Columns, if guessed wrong: q=NAME,NAME,… or effort='tau_{joint}'."),
 ]
-UnitOption = Annotated[list[str] | None, typer.Option("--unit", help="Unit of a quantity: q=deg, time=ms, effort=A.")]
+UnitOption = Annotated[
+    list[str] | None,
+    typer.Option("--unit", help="Unit of a quantity, or factor to SI units: q=deg, effort=A, q=deg,deg,mm, effort=-1."),
+]
 PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Sample period of logs without times, s.")]
 ReductionsOption = Annotated[
     str | None,
@@ -113,11 +117,22 @@ def read_log(
         source,
         robot,
         columns=chosen,
-        units=_pairs(units, "--unit"),
+        units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         sample_period=sample_period,
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         name=paths[0].name,
     )
+
+
+def _units(text: str) -> Unit | list[Unit]:
+    """Units or factors of the joints, or one for all."""
+    units: list[Unit] = []
+    for part in text.split(","):
+        try:
+            units.append(float(part))
+        except ValueError:
+            units.append(part.strip())
+    return units if len(units) > 1 else units[0]
 
 
 def _pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
