@@ -129,23 +129,90 @@ def joint_state(time: float, names: list[str], values: list[np.ndarray], order: 
     return (b"\0\1\0\0" if order == "<" else b"\0\0\0\0") + bytes(out)
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_ros_bags(tmp_path: Path, order: str) -> None:
-    folder = tmp_path / "bag"
-    folder.mkdir()
-    connection = sqlite3.connect(folder / "bag_0.db3")
+def write_sqlite_bag(path: Path, messages: list[tuple[str, float, bytes]]) -> None:
+    """Write joint states (topic, time, data) as rosbag2 does."""
+    connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE topics (id INTEGER, name TEXT, type TEXT, serialization_format TEXT)")
     connection.execute("CREATE TABLE messages (id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB)")
-    connection.execute("INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr')")
-    for k, (t, q, qd, tau) in enumerate(zip(MOTION.t, MOTION.q, MOTION.qd, TAU, strict=True)):
-        data = joint_state(100.0 + t, ["joint2", "joint1"], [q[::-1], qd[::-1], tau[::-1]], order)
-        connection.execute("INSERT INTO messages VALUES (?, 1, ?, ?)", (k, int((100.0 + t) * 1e9), data))
+    topics = list(dict.fromkeys(topic for topic, _, _ in messages))
+    for k, topic in enumerate(topics):
+        connection.execute("INSERT INTO topics VALUES (?, ?, 'sensor_msgs/msg/JointState', 'cdr')", (k, topic))
+    rows = [(k, topics.index(topic), int(time * 1e9), data) for k, (topic, time, data) in enumerate(messages)]
+    connection.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
     connection.commit()
     connection.close()
+
+
+def states(order: str = "<", topic: str = "/joint_states", extra: float = 0.0) -> list[tuple[str, float, bytes]]:
+    rows = zip(MOTION.t, MOTION.q + extra, MOTION.qd, TAU * (extra == 0.0), strict=True)
+    names = ["joint2", "joint1"]
+    return [
+        (topic, 100.0 + t, joint_state(100.0 + t, names, [q[::-1], qd[::-1], tau[::-1]], order))
+        for t, q, qd, tau in rows
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_ros_bags_in_parts(tmp_path: Path, order: str) -> None:
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    messages = states(order)
+    write_sqlite_bag(folder / "bag_0.db3", messages[:400])
+    write_sqlite_bag(folder / "bag_1.db3", messages[400:])
     log = ch.Log(folder, ARM)
     assert np.allclose(log.q, MOTION.q)
     assert np.allclose(log.effort, TAU)
     assert np.allclose(log.time, MOTION.t, atol=1e-6)
+
+
+def test_bags_with_several_publishers(tmp_path: Path) -> None:
+    finger = [
+        ("/joint_states", 100.0 + t, joint_state(100.0 + t, ["finger"], [np.array([0.02])] * 3))
+        for t in MOTION.t + 3e-3
+    ]
+    path = tmp_path / "bag.db3"
+    write_sqlite_bag(path, states() + finger)
+    log = ch.Log(path, ARM)
+    assert same(log)
+    assert not log.findings
+    assert "position finger" in log.columns.unused
+    path = tmp_path / "two.db3"
+    write_sqlite_bag(path, states() + states(topic="/other_states", extra=0.3))
+    with pytest.raises(ArgumentError, match=r"'q' may be \[/joint_states position joint1, .*or \[/other_states"):
+        ch.Log(path, ARM)
+    names = {"q": "/joint_states position {joint}", "qd": "/joint_states velocity {joint}"}
+    assert same(ch.Log(path, ARM, columns={**names, "effort": "/joint_states effort {joint}"}))
+
+
+def test_mcap_and_compressed_bags(tmp_path: Path) -> None:
+    writer, zstandard = pytest.importorskip("mcap.writer"), pytest.importorskip("zstandard")
+    messages = states()[:100]
+
+    def agrees(name: str) -> bool:
+        log = ch.Log(tmp_path / name, ARM)
+        return bool(np.allclose(log.q, MOTION.q[:100]) and np.allclose(log.effort, TAU[:100]))
+
+    with (tmp_path / "bag.mcap").open("wb") as stream:
+        own = writer.Writer(stream)
+        own.start("ros2")
+        schema = own.register_schema("sensor_msgs/msg/JointState", "ros2msg", b"")
+        channel = own.register_channel("/joint_states", "cdr", schema)
+        for _, time, data in messages:
+            own.add_message(channel, int(1e9 * time), data, int(1e9 * time))
+        own.finish()
+    assert agrees("bag.mcap")
+    compress = zstandard.ZstdCompressor().compress
+    write_sqlite_bag(tmp_path / "plain.db3", messages)
+    (tmp_path / "bag.db3.zstd").write_bytes(compress((tmp_path / "plain.db3").read_bytes()))
+    assert agrees("bag.db3.zstd")
+    write_sqlite_bag(tmp_path / "messages.db3", [(topic, time, compress(data)) for topic, time, data in messages])
+    assert agrees("messages.db3")
+    (tmp_path / "cut.mcap").write_bytes((tmp_path / "bag.mcap").read_bytes()[:5000])
+    (tmp_path / "cut.db3.zstd").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(50))
+    (tmp_path / "empty").mkdir()
+    for name in ("cut.mcap", "cut.db3.zstd", "empty"):
+        with pytest.raises(ArgumentError, match=r"not a ROS 2 bag|holds no ROS 2 bag|cannot be decompressed"):
+            ch.Log(tmp_path / name, ARM)
 
 
 def test_damaged_messages_are_refused() -> None:

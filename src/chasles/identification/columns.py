@@ -19,7 +19,20 @@ _WORDS = {
     "effort": {"tau", "effort", "efforts", "torque", "torques", "moment", "current", "currents", "force", "u", "i"},
 }
 _NOT_MEASURED = {
-    *("d", "des", "desired", "target", "cmd", "command", "commanded", "ref", "reference", "setpoint", "goal"),
+    *(
+        "d",
+        "des",
+        "desired",
+        "target",
+        "cmd",
+        "command",
+        "commands",
+        "commanded",
+        "ref",
+        "reference",
+        "setpoint",
+        "goal",
+    ),
     *("ext", "external", "hat", "error", "err", "limit", "filtered", "qdd", "ddq", "acc", "acceleration", "ddot"),
     *("model", "predicted", "sim", "simulated", "nominal", "feedforward", "ff", "gravity", "coriolis", "friction"),
 }

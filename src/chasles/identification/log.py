@@ -34,7 +34,8 @@ class Log:
     Parameters
     ----------
     source
-        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states), mapping from names to
+        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states,
+        SQLite or MCAP), mapping from names to
         arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several sources use
         the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
     robot

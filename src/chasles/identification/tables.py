@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, import_extra
-from chasles.identification.ros_bags import read_bag
+from chasles.identification.ros_bags import is_bag, read_bag
 from chasles.identification.text_tables import read_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Table = dict[str, NDArray[np.float64]]
 Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
 
 LARGEST_FILE = 2_000_000_000
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3")
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3", ".mcap")
 
 
 def read_table(source: Any) -> Table:
@@ -72,7 +72,7 @@ def _read_file(path: Path) -> Table:
     if not path.exists():
         raise ArgumentError(f"the log '{path}' does not exist")
     suffix = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
-    if path.is_dir() or suffix == ".db3":
+    if is_bag(path):
         return read_bag(path)
     if path.stat().st_size > LARGEST_FILE:
         raise ArgumentError(f"the log '{path}' has more than {LARGEST_FILE:,} bytes")
