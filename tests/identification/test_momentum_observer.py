@@ -24,21 +24,46 @@ Q, QD, QDD = MOTION(T)
 
 
 def test_residual_is_the_external_torque_through_a_first_order_lag() -> None:
-    """The exact discrete answer to a step is 1 - (1 - K h)^k."""
+    """The external torque is integrated by the trapezoidal rule, and the residual step by step."""
     K = np.array([20.0, 40.0])
     push = np.where(T[:, None] > 1.0, [3.0, -1.0], 0.0)
     tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) - push
     found = MomentumObserver(ARM, bandwidth=K, period=PERIOD).residuals(Q, QD, tau)
     wanted = np.stack(
-        [lfilter([0.0, k * PERIOD], [1.0, k * PERIOD - 1.0], x) for k, x in zip(K, push.T, strict=True)], axis=1
+        [lfilter([0.5 * k * PERIOD] * 2, [1.0, k * PERIOD - 1.0], x) for k, x in zip(K, push.T, strict=True)], axis=1
     )
-    assert np.abs(found - wanted).max() < 0.02
+    assert np.abs(found - wanted).max() < 1e-3
+
+
+@pytest.mark.parametrize("commanded", [False, True])
+def test_motion_without_contact_leaves_little_at_long_periods(commanded: bool) -> None:
+    """An error of second order in the period: 4 ms leave some hundredths of what Euler's rule leaves."""
+    h, arm = 0.004, ARM.with_friction(viscous=0.5, coulomb=0.0)
+    t = np.arange(0.0, 1.0, h)
+    q, qd, qdd = (np.asarray(part) for part in MOTION(t))
+    tau = np.asarray(arm.inverse_dynamics(q, qd, qdd))
+    if commanded:  # the torques are held; a fine Runge-Kutta integration gives the motion
+
+        def slope(x: np.ndarray, u: np.ndarray) -> np.ndarray:
+            return np.concatenate([x[2:], arm.forward_dynamics(x[:2], x[2:], u)])
+
+        x, states = np.concatenate([q[0], qd[0]]), []
+        for u in tau:
+            states.append(x)
+            for step in [h / 4.0] * 4:
+                k1 = slope(x, u)
+                k2 = slope(x + 0.5 * step * k1, u)
+                k3 = slope(x + 0.5 * step * k2, u)
+                x = x + step / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + slope(x + step * k3, u))
+        q, qd = np.hsplit(np.array(states), 2)
+    observer = MomentumObserver(arm, bandwidth=20.0, period=h, commanded=commanded)
+    assert np.abs(observer.residuals(q, qd, tau)).max() < 2e-3 * np.abs(tau).max()
 
 
 def test_law_is_the_same_step_by_step() -> None:
     observer = MomentumObserver(ARM, bandwidth=30.0, period=PERIOD)
     tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) + 1.0
-    integral, steps = observer.start(Q[0], QD[0]), []
+    integral, steps = observer.start(Q[0], QD[0], tau[0]), []
     for k in range(200):
         integral, residual = observer.law(integral, Q[k], QD[k], tau[k])
         steps.append(residual)
@@ -56,7 +81,7 @@ def test_c_code_does_step_by_step_what_python_does(tmp_path: Path) -> None:
     step = ctypes.CDLL(str(tmp_path / "observer.so")).momentum_observer
     push = np.where(T[:, None] > 1.0, [3.0, -1.0], 0.0)
     tau = np.asarray(ARM.inverse_dynamics(Q, QD, QDD)) - push
-    integral, residual, found = observer.start(Q[0], QD[0]), np.full(2, np.nan), []
+    integral, residual, found = observer.start(Q[0], QD[0], tau[0]), np.full(2, np.nan), []
     for row in zip(Q, QD, tau, strict=True):
         arrays = (integral, *map(np.ascontiguousarray, row), integral, residual)
         step(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
@@ -79,13 +104,26 @@ def test_probability_of_a_crossing(correlation: float) -> None:
 def test_alarms_come_at_the_stated_rate() -> None:
     observer = MomentumObserver(ARM, bandwidth=50.0, period=0.001)
     rho = 0.95
-    white = np.random.default_rng(1).normal(size=(3_600_000, 2))
+    white = np.random.default_rng(1).normal(size=(1_200_000, 2))
     quiet = 0.2 * np.sqrt(1.0 - rho**2) * lfilter([1.0], [1.0, -rho], white, axis=0) + [0.1, -0.2]
-    alarm = observer.alarm(quiet[:200_000], false_alarms_per_hour=200.0)
+    alarm = observer.alarm(quiet[:200_000], false_alarms_per_hour=600.0)
     hit = alarm(quiet)
     count = int(np.sum(hit[1:] & ~hit[:-1]))
     assert 140 < count < 280
     assert alarm(quiet[0] + [0.0, 2.0])
+
+
+def test_thresholds_allow_for_few_residuals() -> None:
+    """Alarms from 500 residuals each, on average over 25 of them; without allowance they come half as often again."""
+    observer, rho = MomentumObserver(ARM, bandwidth=50.0, period=0.01), 0.8
+    white = np.random.default_rng(2).normal(size=(25, 8_000, 2))
+    quiet = np.sqrt(1.0 - rho**2) * lfilter([1.0], [1.0, -rho], white, axis=1)[:, 100:]
+    count = 0
+    for series in quiet:
+        hit = observer.alarm(series[:500], false_alarms_per_hour=400.0)(series[500:])
+        count += int(np.sum(hit[1:] & ~hit[:-1]))
+    hours = 25 * 7_400 * 0.01 / 3600.0
+    assert 300.0 < count / hours < 500.0
 
 
 def test_wrong_arguments() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import chi2, norm
 
-from chasles.arguments import real, reals
+from chasles.arguments import real, reals, truth
 from chasles.cached import cached_property
 from chasles.engine.function import Function, function
 from chasles.errors import ArgumentError, IdentificationError
@@ -25,8 +25,13 @@ from chasles.robot import Robot
 FloatArray = NDArray[np.float64]
 
 LEAST_RESIDUALS = 200
-HIGHEST_THRESHOLD = 12.0
+HIGHEST_THRESHOLD = 30.0
 """Largest threshold in standard deviations."""
+LOST = 0.05
+"""Autocorrelation below which residuals are taken to be independent."""
+QUANTILES = 32
+"""Quantiles of the deviation's distribution that stand for it."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(100)
 
 
 class MomentumObserver:
@@ -40,6 +45,9 @@ class MomentumObserver:
         K, 1/s: one number or shape (n,). Residuals follow external torques with the time constant 1/K.
     period
         Sample period, s; K · period must be below 1.
+    commanded
+        Whether torques are commands that act from each sample to the next one. Default: torques are measured at the
+        samples, as positions are.
 
     Attributes
     ----------
@@ -61,8 +69,9 @@ class MomentumObserver:
     array([1., 0.])
     """
 
-    def __init__(self, robot: Robot, *, bandwidth: ArrayLike, period: float) -> None:
+    def __init__(self, robot: Robot, *, bandwidth: ArrayLike, period: float, commanded: bool = False) -> None:
         self.robot = robot
+        self.commanded = truth(commanded, "commanded")
         self.bandwidth = reals(bandwidth, "bandwidth", (robot.n,), broadcast=True, above=0.0)
         self.period = real(period, "period", above=0.0)
         if (self.bandwidth * self.period >= 1.0).any():
@@ -75,19 +84,31 @@ class MomentumObserver:
     @cached_property
     def law(self) -> Function:
         """Compiled step of the observer."""
-        robot, K, h, n = self.robot, self.bandwidth, self.period, self.robot.n
+        robot, K, n = self.robot, self.bandwidth, self.robot.n
 
         @function(integral=(n,), q=(robot.nq,), qd=(n,), tau=(n,), outputs=["next_integral", "residual"])
         def momentum_observer(integral: Any, q: Any, qd: Any, tau: Any) -> Any:
             momentum, drift = robot.momentum_and_drift(q, qd)
-            residual = K * (momentum - integral)
-            return integral + h * (tau + drift + residual), residual
+            before, after = self._impulses(tau, drift)
+            residual = K * (momentum - integral - before)
+            return integral + before + after + self.period * residual, residual
 
         return momentum_observer
 
-    def start(self, q: ArrayLike, qd: ArrayLike) -> FloatArray:
-        """Integral with which the observer starts without a residual, shape (n,)."""
-        return np.asarray(self.robot.momentum_and_drift(q, qd)[0])
+    def _impulses(self, tau: FloatArray, drift: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Impulses of the half periods before and after a sample: the trapezoidal rule, but for held torques."""
+        half = 0.5 * self.period
+        return half * drift + (0.0 if self.commanded else half) * tau, half * drift + (
+            self.period if self.commanded else half
+        ) * tau
+
+    def start(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | None = None) -> FloatArray:
+        """Integral with which the observer starts without a residual, shape (n,).
+
+        Without `tau`, the torques are taken to hold the robot at rest.
+        """
+        momentum, drift = (np.asarray(part) for part in self.robot.momentum_and_drift(q, qd))
+        return momentum if tau is None else momentum - self._impulses(reals(tau, "tau", momentum.shape), drift)[0]
 
     def residuals(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External torques over a log at the observer's period, shape (k, n), N·m; q, qd and tau have shape (k, n)."""
@@ -95,15 +116,18 @@ class MomentumObserver:
         rates = reals(qd, "qd", (len(positions), self.robot.n))
         torques = reals(tau, "tau", rates.shape)
         momenta, drifts = (np.asarray(part) for part in self.robot.momentum_and_drift(positions, rates))
-        integral = momenta[0]
+        before, after = self._impulses(torques, drifts)
+        integral = momenta[0] - before[0]
         found = np.empty_like(rates)
         for k in range(len(rates)):  # the law, with the robot's part computed in one call
-            found[k] = self.bandwidth * (momenta[k] - integral)
-            integral = integral + self.period * (torques[k] + drifts[k] + found[k])
+            found[k] = self.bandwidth * (momenta[k] - integral - before[k])
+            integral = integral + before[k] + after[k] + self.period * found[k]
         return found
 
     def alarm(self, residuals: ArrayLike, *, false_alarms_per_hour: float = 1.0) -> CollisionAlarm:
         """Alarm thresholds from residuals of a motion without contact, shape (k, n).
+
+        Thresholds allow for the error of standard deviations that are estimated from so many residuals.
 
         Raises
         ------
@@ -116,9 +140,8 @@ class MomentumObserver:
             raise IdentificationError(f"{len(own)} residuals are too few; at least {LEAST_RESIDUALS} are needed")
         centred = own - own.mean(axis=0)
         deviation = np.maximum(centred.std(axis=0), 1e-12)
-        correlation = np.sum(centred[1:] * centred[:-1], axis=0) / np.sum(centred**2, axis=0)
-        steps = 3600.0 / self.period
-        factor = np.array([_threshold(rho, rate / (steps * self.robot.n)) for rho in correlation])
+        probability = rate * self.period / (3600.0 * self.robot.n)
+        factor = np.array([_threshold(_autocorrelation(column), len(own), probability) for column in centred.T])
         return CollisionAlarm(own.mean(axis=0), factor * deviation, rate)
 
 
@@ -143,34 +166,51 @@ class CollisionAlarm:
         return np.asarray((np.abs(np.asarray(residuals, dtype=np.float64) - self.mean) > self.threshold).any(axis=-1))
 
 
-def crossing_probability(threshold: float, correlation: float) -> float:
+def crossing_probability(threshold: ArrayLike, correlation: float) -> FloatArray:
     """Probability that a unit Gaussian sequence goes beyond ±threshold from one sample to the next.
 
     Examples
     --------
     Without correlation: it is outside with 0.0455, and was inside before.
 
-    >>> round(crossing_probability(2.0, 0.0), 4)
+    >>> float(crossing_probability(2.0, 0.0).round(4))
     0.0434
     """
+    a = np.asarray(threshold, dtype=np.float64)[..., None]
     rho = min(max(correlation, -0.999999), 0.999999)
-    both = multivariate_normal(mean=[0.0, 0.0], cov=[[1.0, rho], [rho, 1.0]])
-    a = threshold
-    inside = float(both.cdf([a, a]) - 2.0 * both.cdf([a, -a]) + both.cdf([-a, -a]))
-    return max(float(1.0 - 2.0 * norm.sf(a)) - inside, 0.0)
+    width = np.sqrt(1.0 - rho**2)  # deviation of the next sample from the mean that this one, x, tells
+    middle = np.maximum(a - 10.0 * width / max(abs(rho), 0.1), -a)
+    total = np.zeros(a.shape[:-1])
+    for low, high in ((-a, middle), (middle, a)):
+        x = 0.5 * (low + high) + 0.5 * (high - low) * _NODES
+        leaves = norm.sf((a - abs(rho) * x) / width)
+        total += np.sum(0.5 * (high - low) * _WEIGHTS * norm.pdf(x) * leaves, axis=-1)
+    return np.asarray(2.0 * total)
 
 
-def _threshold(correlation: float, probability: float) -> float:
-    """Threshold in standard deviations that is crossed with this probability in each step."""
+def _autocorrelation(centred: FloatArray) -> FloatArray:
+    """Autocorrelation from lag 1 to the first lag where it is lost, at least one."""
+    power = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
+    rho = np.fft.irfft(power)[1 : len(centred) // 2] / max(float(np.sum(centred**2)), 1e-300)
+    lost = np.flatnonzero(rho < LOST)
+    return np.asarray(rho[: max(int(lost[0]) if len(lost) else len(rho), 1)])
+
+
+def _threshold(autocorrelation: FloatArray, count: int, probability: float) -> float:
+    """Threshold, in estimated standard deviations, that is expected to be crossed with this probability in each step.
+
+    The expectation is over the true deviation, of which the estimate from `count` correlated residuals is as good as
+    one from `freedom` independent ones. The error of their mean makes that estimate too small, and adds to the
+    distance from it.
+    """
+    correlation = float(autocorrelation[0])
+    freedom = count / (1.0 + 2.0 * float(np.sum(autocorrelation**2)))
+    ratios = np.sqrt(freedom / chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, freedom))
+    ratios *= np.sqrt(1.0 + 2.0 * (1.0 + 2.0 * float(np.sum(autocorrelation))) / count)
 
     def excess(threshold: float) -> float:
-        # far out, where differences of distributions lose their digits, the chance is that of being outside
-        crossing = crossing_probability(threshold, correlation) if threshold < 4.5 else tail(threshold)
+        crossing = float(np.mean(crossing_probability(threshold / ratios, correlation)))
         return float(np.log(max(crossing, 1e-300)) - np.log(probability))
-
-    def tail(threshold: float) -> float:
-        scale = crossing_probability(4.5, correlation) / (2.0 * norm.sf(4.5))
-        return float(min(max(scale, 1e-6), 1.0) * 2.0 * norm.sf(threshold))
 
     if excess(0.5) < 0.0:
         return 0.5
