@@ -239,7 +239,8 @@ def is_record(value: object) -> bool:
     >>> is_record({"q": (2,)}), is_record((2,))
     (True, False)
     """
-    return _is_kind_of_record(type(value))
+    kind: type = type(value)
+    return _is_kind_of_record(kind)
 
 
 @lru_cache(maxsize=1024)  # asked of every part of every record
