@@ -52,6 +52,6 @@ def links_beyond(description: Description, frame: str) -> set[str]:
 
 
 def _link(description: Description, frame: str) -> str:
-    """Return the name of the link to which a frame is fixed; a link's name is rerotated as it is."""
+    """Return the name of the link to which a frame is fixed; the name of a link is returned as it is."""
     name = description.tool if frame == "tool" and frame not in description.frame_names else frame
     return next((place.link for place in description.frames if place.name == name), name)

@@ -9,8 +9,7 @@ Known defects of the published Python package (version 1.1.1) are mended; the do
 """
 
 from chasles.interop.modern_robotics.basic_helpers import NearZero, Normalize
-from chasles.interop.modern_robotics.control import ComputedTorque, SimulateControl
-from chasles.interop.modern_robotics.control_plot import plot_control
+from chasles.interop.modern_robotics.control import ComputedTorque, SimulateControl, plot_control
 from chasles.interop.modern_robotics.dynamics import (
     EndEffectorForces,
     ForwardDynamics,

@@ -65,8 +65,7 @@ from chasles.interop.roboop.link import Link
 from chasles.interop.roboop.link_stewart import LinkStewart
 from chasles.interop.roboop.plots import GNUcurve, Plot2d, Plot3d, Plot_file, set_plot2d, set_plot3d
 from chasles.interop.roboop.quaternion import Integ_quat, Omega, Quaternion, Slerp, Slerp_prime, Squad, Squad_prime
-from chasles.interop.roboop.robot import Robot_basic
-from chasles.interop.roboop.robot_kinds import Robot, mRobot, mRobot_min_para, perturb_robot
+from chasles.interop.roboop.robot import Robot, Robot_basic, mRobot, mRobot_min_para, perturb_robot
 from chasles.interop.roboop.simulation import Dynamics, New_dynamics
 from chasles.interop.roboop.stewart import Stewart
 from chasles.interop.roboop.trajectories import Spl_cubic, Spl_path, Spl_Quaternion, Trajectory_Select
