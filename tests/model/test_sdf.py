@@ -128,6 +128,21 @@ def test_models_of_a_world_by_name(tmp_path: Any) -> None:
         from_sdf(path, model="three")
 
 
+def test_shapes_that_cannot_be_drawn_are_left_out_with_the_reason() -> None:
+    for inside, reason in (
+        ("", "it has no geometry"),
+        ("<mesh/>", "lacks <uri>"),
+        ("<plane/>", "a geometry is a box"),
+        ("<box/>", "lacks <size>"),
+    ):
+        shape = f'<visual name="v"><geometry>{inside}</geometry></visual>'
+        with pytest.warns(ModelWarning, match=f"left out of its shapes: .*{reason}"):
+            robot = parse_sdf(f'<sdf version="1.9"><model name="m"><link name="a">{shape}</link></model></sdf>')
+        assert robot.links[0].visuals == ()
+    with pytest.raises(ModelError, match="not <sdf>"):
+        parse_sdf("<robot/>")
+
+
 def test_springs_are_named() -> None:
     text = ARM.format(version="1.7", extra="").replace("<damping>", "<spring_stiffness>3</spring_stiffness><damping>")
     with pytest.warns(ModelWarning, match="ignored .*: springs of the joints 'shoulder'"):
@@ -153,6 +168,12 @@ def test_springs_are_named() -> None:
         ('<link name="a"><pose>0 0 0 0 0 nan</pose></link>', "must be finite"),
         ('<link name="a"><inertial auto="true"/></link>', "collision geometry, which is not supported"),
         ('<link name="a"><inertial><mass>-1</mass></inertial></link>', "mass"),
+        ('<link name="a"><inertial/></link>', "lacks <mass>"),
+        (
+            '<link name="a"/><joint name="j" type="universal"><parent>world</parent><child>a</child>'
+            "<axis><xyz>1 0 0</xyz></axis></joint>",
+            "needs <axis> and <axis2>",
+        ),
         ("<link/>", "lacks the attribute 'name'"),
         ('<link name="a"/><frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', "itself"),
         ('<link name="a"/><link name="a"/>', "2 links have the name 'a'"),

@@ -13,12 +13,16 @@ from chasles.control import (
     CompositeAdaptive,
     ComputedTorque,
     DisturbanceObserver,
+    GainScheduledRegulator,
     LeeChung,
+    LinearQuadraticGaussian,
+    LinearQuadraticRegulator,
     ModelReferenceAdaptive,
     NaturalAdaptive,
     PDGravity,
     SlidingMode,
     SlotineLi,
+    TimeVaryingRegulator,
 )
 from chasles.simulation.results import Run
 
@@ -33,6 +37,10 @@ LAWS = [
     ModelReferenceAdaptive(ARM, frequency=20.0, adaptation=100.0),
     SlidingMode(ARM, rate=20.0, reaching=5.0, layer=0.2),
     DisturbanceObserver(ComputedTorque(ARM, kp=400.0, kd=40.0), bandwidth=50.0),
+    LinearQuadraticRegulator(ARM),
+    LinearQuadraticGaussian(ARM),
+    GainScheduledRegulator(ARM, update_period=0.1),
+    TimeVaryingRegulator(ARM),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
+from chasles.arguments import real, truth
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
@@ -76,7 +76,7 @@ class GainScheduledRegulator(RobotController):
         super().__init__(robot, {}, np.zeros(integral_count(weights)))
         self.weights = weights
         self.update_period = real(update_period, "update_period", above=0.0)
-        self.interpolate = bool(interpolate)
+        self.interpolate = truth(interpolate, "interpolate")
         if integral_count(weights):
             self.name += ", with integral action"
 
