@@ -82,7 +82,7 @@ def test_a_copy_to_edit() -> None:
         (["none.toml"], "none.toml cannot be read"),
         (["mine.toml", "--runs", "0"], "'runs' must be a whole number"),
         (["mine.toml", "--robot", "leg"], "there is no robot of the study 'leg'"),
-        (["mine.toml", "--workers", "-1"], "'workers' must be"),
+        (["mine.toml", "--workers", "-1"], "workers must be a whole number"),
         (["mine.toml", "--folder", "mine.toml"], "results cannot be stored in"),
         (["mine.toml", "--out", "none/report.html"], "its folder does not exist"),
         (["mine.toml", "--scheduler", "nowhere"], "the scheduler 'nowhere' cannot be reached"),

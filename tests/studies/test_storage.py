@@ -150,7 +150,7 @@ def test_processes_give_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True])
 def test_wrong_numbers_of_workers(count: Any) -> None:
-    with pytest.raises(ArgumentError, match="'workers' must be"):
+    with pytest.raises(ArgumentError, match="workers must be a whole number"):
         tiny().run(workers=count)
 
 

@@ -8,12 +8,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.description import Description, velocities_left
+from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic
 from chasles.model.joint_positions import at_home, fixed_at, home_positions, pose_at_home
 from chasles.model.record import shortened
 from chasles.model.tools import with_tool_named
+from chasles.model.topology import velocities_left
 
 Branches = Literal["lock", "drop"]
 

@@ -405,16 +405,3 @@ class Description(Record):
                 part = slice(self.starts[joint.name][0], self.starts[joint.name][0] + 4)
                 unit[part] = unit_vector(q[part], 4, f"the quaternion of joint {shortened(joint.name)} in home")
         return frozen_array(unit, q.shape, "home")
-
-
-def velocities_left(names: Iterable[str], joints: Iterable[Joint]) -> tuple[str, ...]:
-    """Return the names, of joints or of single velocities, that belong to one of these joints and have a coordinate.
-
-    Examples
-    --------
-    >>> velocities_left(["slide", "turn"], [Joint("slide", "prismatic", "a", "b"), Joint("turn", "fixed", "b", "c")])
-    ('slide',)
-    """
-    moving = [joint for joint in joints if joint.moves and joint.mimic is None]
-    known = {name for joint in moving for name in (*joint.velocity_names, joint.name)}
-    return tuple(name for name in names if name in known)

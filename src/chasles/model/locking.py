@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model.description import Description, Frame, velocities_left
+from chasles.model.description import Description, Frame
 from chasles.model.inertia import combined
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import Vector, at_home, checked_position, fixed_at, home_positions
 from chasles.model.placement import FloatArray, compose
 from chasles.model.record import shortened
 from chasles.model.shapes import Shape
+from chasles.model.topology import velocities_left
 
 
 def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[str]) -> Description:

@@ -122,3 +122,16 @@ def resolved_mimics(joints: Sequence[Joint]) -> dict[str, tuple[str, float, floa
                         )
             resolved[follower.name] = (driver, ratio, offset)
     return resolved
+
+
+def velocities_left(names: Iterable[str], joints: Iterable[Joint]) -> tuple[str, ...]:
+    """Return the names, of joints or of single velocities, that belong to one of these joints and have a coordinate.
+
+    Examples
+    --------
+    >>> velocities_left(["slide", "turn"], [Joint("slide", "prismatic", "a", "b"), Joint("turn", "fixed", "b", "c")])
+    ('slide',)
+    """
+    moving = [joint for joint in joints if joint.moves and joint.mimic is None]
+    known = {name for joint in moving for name in (*joint.velocity_names, joint.name)}
+    return tuple(name for name in names if name in known)

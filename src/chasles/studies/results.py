@@ -15,7 +15,7 @@ from chasles import verbs
 from chasles.arguments import real
 from chasles.cached import cached_property
 from chasles.control import LoopMargins, loop_margins
-from chasles.errors import MissingExtraError, UnknownNameError
+from chasles.errors import UnknownNameError, import_extra
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
@@ -307,10 +307,7 @@ class StudyResults:
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""
-        try:
-            import xarray
-        except ImportError as error:
-            raise MissingExtraError("xarray", "data", "a labelled table of a study") from error
+        xarray = import_extra("xarray", "data", "a labelled table of a study")
         robots = [robot.title for robot in self.study.robots]
         controllers = list(dict.fromkeys(choice.title for choice in self.study.controllers))
         data: dict[str, Any] = {}

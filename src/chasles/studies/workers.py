@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from chasles.arguments import whole_number
 from chasles.engine import set_threads
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.simulation import DivergenceWarning, SaturationWarning, StiffnessWarning
@@ -27,6 +28,8 @@ from chasles.studies.tuning import CANDIDATES, best, tune
 
 #: A part is tried again when its worker died, this often.
 RETRIES = 3
+#: Processes that a study may ask for.
+MOST_WORKERS = 10_000
 #: Seconds to wait for a scheduler.
 PATIENCE = 10.0
 
@@ -57,10 +60,7 @@ def perform_part(study: Definition, part: Part) -> Performed:
 
 def on_this_machine(study: Definition, missing: list[Part], workers: int | None) -> Generator[Performed]:
     """Results of parts as they come, from processes of this machine or from this one."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ArgumentError(f"'workers' must be a positive whole number, not {workers!r}")
-    count = workers or 1
-    count = min(count, len(missing))
+    count = min(1 if workers is None else whole_number(workers, "workers", 1, MOST_WORKERS), len(missing))
     if count == 1:
         for part in missing:
             yield perform_part(study, part)
