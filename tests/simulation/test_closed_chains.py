@@ -13,7 +13,7 @@ import chasles as ch
 from chasles.control import PD
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, with_loop
-from chasles.simulation.dead_centres import DeadCentreWarning
+from chasles.simulation.diagnosis import DeadCentreWarning
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("excavator", "palletiser")]
 

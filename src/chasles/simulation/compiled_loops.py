@@ -14,8 +14,7 @@ from chasles.engine import Function
 from chasles.model import Description
 from chasles.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.references import TracedReference
-from chasles.simulation.tangent_references import TangentReference
+from chasles.simulation.references import TangentReference, TracedReference
 
 #: Loops that are kept; each holds its machine code, about a megabyte.
 _KEPT = 16

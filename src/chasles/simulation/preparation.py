@@ -1,4 +1,4 @@
-"""What comes before a run: plant, controller and reference joined into a loop that is compiled and has its start."""
+"""What comes before a run: plant, controller and reference are checked, joined into a loop, compiled and started."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, truth
+from chasles.arguments import doubles, real, reals, truth, whole_number
 from chasles.control import Controller
 from chasles.control.controller import as_controller
-from chasles.engine import Function
+from chasles.engine import Function, Layout
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
+from chasles.plant.sensors import checked_seeds
 from chasles.robot import Robot
-from chasles.simulation import setup
+from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
-from chasles.simulation.references import loop_reference
+from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
-from chasles.simulation.tangent_references import TangentReference
-from chasles.trajectories import JointTrajectory
+from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
 Floats = NDArray[np.float64]
+Values = dict[str, Floats]
+SEED = "sensors.seed"
+_LOOKS = 129  # at a curve, whether its loops can be closed
+_MOST_CALLS = 1_000_000_000  # from one recorded sample to the next
 
 
 class UncompiledWarning(UserWarning):
@@ -75,11 +79,11 @@ def prepare(
     """Join plant, controller and reference into a loop, choose its steps and compile it; see `simulate`."""
     plant, controller = as_plant(plant), as_controller(no_controller if controller is None else controller)
     if reference is None:
-        reference = setup.rest(plant.robot, q0, duration)
+        reference = rest(plant.robot, q0, duration)
     if plant.robot.description.loops and isinstance(reference, JointTrajectory):
-        reference = setup.closed_reference(reference, plant.robot, q0)
+        reference = closed_reference(reference, plant.robot, q0)
     in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
-    setup.check_partners(plant, controller, in_loop)
+    check_partners(plant, controller, in_loop)
     if plant.robot.nq != plant.robot.n and in_loop.n is not None:
         in_loop = TangentReference(plant.robot, in_loop)
     method, steps = integrator_and_steps(integrator, substeps)
@@ -87,10 +91,10 @@ def prepare(
     if 0 in in_loop.batch:
         raise ArgumentError(f"there are no runs to simulate: the batch of the reference is {in_loop.batch}")
     length = in_loop.duration if duration is None else real(duration, "duration", above=0.0)
-    times = in_loop.start_time + setup.call_times(length, step, save_every)
-    given = setup.varied_values(vary)
-    varied = setup.varied_in_plant(given, plant, controller, in_loop)
-    further = setup.further_inputs(plant, controller, in_loop, times, step, given)
+    times = in_loop.start_time + call_times(length, step, save_every)
+    given = varied_values(vary)
+    varied = varied_in_plant(given, plant, controller, in_loop)
+    further = further_inputs(plant, controller, in_loop, times, step, given)
     loop = ClosedLoop(
         plant,
         controller,
@@ -106,7 +110,7 @@ def prepare(
         truth(effort_limits, "effort_limits"),
         stop_at_velocity_limits,
     )
-    values = setup.arguments_of(loop, given)
+    values = arguments_of(loop, given)
     state = initial_state(loop, values, given, q0, qd0)
     if not state.size:
         raise ArgumentError(
@@ -149,3 +153,142 @@ def _traced(loop: ClosedLoop) -> Function | None:
             UncompiledWarning,
         )
         return None
+
+
+def check_partners(plant: Plant, controller: Controller, reference: LoopReference) -> None:
+    """Refuse a controller or a reference that is made for another number of joints."""
+    n, nq = plant.n, plant.robot.nq
+    if controller.robot is not None and controller.robot.n != n:
+        raise ArgumentError(f"the controller's model has {controller.robot.n} joints, but robot '{plant.name}' has {n}")
+    if reference.n is not None and reference.n != nq:
+        raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
+
+
+def rest(robot: Robot, q0: ArrayLike | None, duration: float | None) -> PointToPoint:
+    """Reference of a simulation without one: rest at the configurations (..., nq) at the start."""
+    if duration is None:
+        raise ArgumentError("a simulation without a reference needs a duration, such as duration=1.0")
+    start = robot.home if q0 is None else reals(q0, "q0", (..., robot.nq))
+    return PointToPoint(start, start, real(duration, "duration", above=0.0))
+
+
+def closed_reference(reference: JointTrajectory, robot: Robot, q0: ArrayLike | None) -> JointTrajectory:
+    """Reference of all coordinates of a robot with loops, from one of its independent joints or of all.
+
+    A curve of all coordinates that leads near closed configurations stays what it is: the compiled loop closes it.
+    """
+    if reference.n == robot.n:
+        near = None if q0 is None else reals(q0, "q0", (..., robot.nq)).reshape(-1, robot.nq)[0]
+        return ClosedMotion(robot, reference, near)
+    if reference.nv == robot.n or reference.n != robot.nq:
+        return reference
+    shares = np.linspace(0.0, 1.0, _LOOKS).reshape(-1, *(1,) * len(reference.batch))
+    curve = reference(reference.start_time + shares * reference.duration).q
+    return reference if np.isfinite(robot.normalize(curve)).all() else ClosedMotion(robot, reference)
+
+
+def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
+    """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
+    calls = whole_number(save_every, "save_every", 1, _MOST_CALLS)
+    steps = round(duration / period)
+    if steps < 1:
+        raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
+    samples = -(-steps // calls) + 1
+    return period * np.arange(samples * calls, dtype=float).reshape(samples, calls)
+
+
+def varied_values(vary: Mapping[str, ArrayLike] | None) -> Values:
+    """The values to vary as arrays."""
+    return {name: doubles(value, f"vary['{name}']") for name, value in (vary or {}).items()}
+
+
+def varied_in_plant(given: Values, plant: Plant, controller: Controller, reference: LoopReference) -> tuple[str, ...]:
+    """Names of the plant's parameters that are to vary, whether they exist or not."""
+    own = {f"controller.{name}" for name in controller.parameters}
+    own |= {f"reference.{name}" for name in reference.parameters}
+    if plant.sensors is not None:
+        own.add(SEED)
+    return tuple(name for name in given if name not in own)
+
+
+def arguments_of(loop: ClosedLoop, given: Values) -> Values:
+    """Values of all arguments of the loop; those that vary in the shape (*batch, *shape)."""
+    values = {}
+    for name, shape in loop.shapes.items():
+        values[name] = _with_core(given[name], shape) if name in given else loop.nominal[name]
+        core = values[name].ndim - len(shape)
+        if core < 0 or values[name].shape[core:] != shape:
+            hint = "; one value for all joints has shape (..., 1)" if len(shape) == 1 else ""
+            wanted = ", ".join(map(str, shape))
+            raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
+    return values
+
+
+def further_inputs(
+    plant: Plant,
+    controller: Controller,
+    reference: LoopReference,
+    times: NDArray[np.float64],
+    period: float,
+    given: Values,
+) -> dict[str, CallInput]:
+    """What is computed before the loop runs, for every call."""
+    further: dict[str, CallInput] = {}
+    if controller.has_schedule:
+        values = {name: given.get(f"reference.{name}", value) for name, value in reference.parameters.items()}
+        further["schedule"] = scheduled(controller, times.ravel(), reference, values)
+    sampled = [wrench for name, wrench in plant.wrenches.items() if wrench.sampled]
+    for wrench in sampled:
+        unknown = [name for name in given if name.startswith(f"wrenches.{wrench.name}.") and wrench.function]
+        if unknown:
+            raise ArgumentError(
+                f"'{unknown[0]}' cannot be varied: the function of wrench '{wrench.name}' cannot be compiled and is "
+                "evaluated once, beforehand"
+            )
+    sensors = plant.sensors
+    if sensors is not None and any(
+        sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
+    ):
+        seeds = checked_seeds(given.get(SEED, sensors.seed))
+        further["noise"] = Noise(seeds, (len(sensors.noises), plant.n))
+    if sampled:
+        further["wrenches"] = SampledWrenches(sampled, period)
+    if plant.base is not None:
+        further["base"] = BasePaths(plant.base, period)
+    return further
+
+
+def scheduled(
+    controller: Controller, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
+) -> ScheduledValues:
+    """Schedule of a controller at all calls, for each motion of a batch."""
+    motion = reference.along(times, values)
+    ranks = (2, 1, 1) if reference.n is None else (1, 1, 1)
+    cores = [np.shape(part)[np.ndim(part) - rank :] for part, rank in zip(motion, ranks, strict=True)]
+    # A part that is the same at all times or for all runs may come without these axes.
+    shape = np.broadcast_shapes(
+        times.shape, *(np.shape(part)[: np.ndim(part) - rank] for part, rank in zip(motion, ranks, strict=True))
+    )
+    batch = shape[:-1]
+    whole = [np.broadcast_to(part, (*shape, *core)) for part, core in zip(motion, cores, strict=True)]
+    tables: list[NDArray[np.float64]] = []
+    for run in np.ndindex(*batch):
+        table = controller.schedule(times, type(motion)(*(part[run] for part in whole)))
+        first = Layout.of(table)
+        if any(shape[:1] != times.shape for shape in first.leaves.values()):
+            shapes = ", ".join(f"{name} {shape}".strip() for name, shape in first.leaves.items())
+            raise ArgumentError(
+                f"the schedule of controller '{controller.name}' has shape {shapes} instead of ({times.size}, ...), "
+                "one row for each call"
+            )
+        layout = first.rows()
+        plain = isinstance(table, np.ndarray) and table.dtype == np.float64
+        tables.append(table.reshape(times.size, layout.size) if plain else layout.join(table))
+    stacked = tables[0] if len(tables) == 1 else np.stack(tables)
+    return ScheduledValues(stacked.reshape(*batch, times.size, layout.size), layout)
+
+
+def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Repeat a single value for all joints, of shape (..., 1), for each of them."""
+    one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
+    return np.repeat(value, shape[0], axis=-1) if one_for_all else value

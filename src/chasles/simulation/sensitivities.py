@@ -20,11 +20,10 @@ from chasles.engine import Function, Layout, jvp, trace
 from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.robot import Robot
-from chasles.simulation import setup
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
-from chasles.simulation.preparation import Prepared, prepare
+from chasles.simulation.preparation import Prepared, arguments_of, prepare
 
 Floats = NDArray[np.float64]
 
@@ -165,6 +164,6 @@ def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], q0: Any, q0_slop
     if q0 is not None:
         change = step[:, None] * q0_slopes
         moved = np.asarray(q0, dtype=np.float64) + np.concatenate([change, -change])
-    states = initial_state(loop, setup.arguments_of(loop, values), values, moved, qd0)
+    states = initial_state(loop, arguments_of(loop, values), values, moved, qd0)
     states = np.broadcast_to(states, (len(both), loop.layout.size))
     return np.asarray((states[: len(flat)] - states[len(flat) :]) / (2.0 * step[:, None]))

@@ -15,12 +15,12 @@ from chasles.integrators import Integrator
 from chasles.plant.plant import Plant
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
-from chasles.simulation import setup, stepping
+from chasles.simulation import stepping
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
-from chasles.simulation.preparation import Prepared, prepare
+from chasles.simulation.preparation import SEED, Prepared, prepare
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -268,6 +268,6 @@ def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:
         "effects": loop.plant.summary,
     }
     varied = {name: ready.values.get(name, given[name]) for name in given}
-    shapes = {**loop.shapes, setup.SEED: ()}
+    shapes = {**loop.shapes, SEED: ()}
     names = loop.controller.memory_names
     return make_run(loop.plant.robot, ready.times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)

@@ -307,7 +307,9 @@ class StudyResults:
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""
-        xarray = import_extra("xarray", "data", "a labelled table of a study")
+        import_extra("xarray", "data", "a labelled table of a study")
+        import xarray
+
         robots = [robot.title for robot in self.study.robots]
         controllers = list(dict.fromkeys(choice.title for choice in self.study.controllers))
         data: dict[str, Any] = {}
