@@ -139,19 +139,26 @@ def _from_poses(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray, Fl
     """Device X and marker Z with ``measured = X T_world_frame Z``."""
     F, M = T_world_frame[:, :3, :3], setup.measured[:, :3, :3]
     if setup.device_known:
-        X = setup.T_device_world[:3, :3]
-        Z = project_rotation(np.einsum("nji,kj,nkl->il", F, X, M))
+        starts = [setup.T_device_world[:3, :3]]
     elif setup.marker_known:
-        Z = setup.T_frame_marker[:3, :3]
-        X = project_rotation(np.einsum("nij,kj,nlk->il", M, Z, F))
+        starts = [np.asarray(project_rotation(np.einsum("nij,kj,nlk->il", M, setup.T_frame_marker[:3, :3], F)))]
     else:
         # M Zᵀ = X F in all samples: vec X and vec Zᵀ are the leading singular vectors of the sum of F ⊗ M.
         K = np.einsum("nij,nkl->ikjl", F, M).reshape(9, 9)
-        left, _, right = np.linalg.svd(K)
-        x, z = left[:, 0].reshape(3, 3).T, right[0].reshape(3, 3).T
-        sign = np.sign(np.linalg.det(x))
-        X, Z = project_rotation(sign * x), project_rotation((np.sign(np.linalg.det(z)) * z).T)
-    X, Z = np.asarray(X), np.asarray(Z)
+        x = np.linalg.svd(K)[0][:, 0].reshape(3, 3).T
+        # They are not unique where all rotations have one axis (SCARA robots); there the positions tell X.
+        by_position = replace(setup, kind="position", measured=setup.measured[:, :3, 3])
+        starts = [
+            np.asarray(project_rotation(np.sign(np.linalg.det(x)) * x)),
+            _from_positions(by_position, T_world_frame)[0][:3, :3],
+        ]
+    found = []
+    for X in starts:
+        Z = setup.T_frame_marker[:3, :3]
+        if not setup.marker_known:
+            Z = np.asarray(project_rotation(np.einsum("nji,kj,nkl->il", F, X, M)))
+        found.append((float(np.linalg.norm(X @ F @ Z - M)), X, Z))
+    _, X, Z = min(found, key=lambda one: one[0])
     return _positions(setup, X, Z, T_world_frame, setup.measured[:, :3, 3])
 
 
