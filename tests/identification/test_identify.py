@@ -220,6 +220,23 @@ def test_logs_that_cannot_be_right_are_refused_with_the_reason(data: dict[str, n
         ch.identify(ARM, data)
 
 
+def test_units_that_cannot_be_right_are_refused() -> None:
+    limits = [
+        joint.replace(limits=joint.limits.replace(lower=-4.0, upper=4.0, velocity=4.0))
+        for joint in ARM.description.joints
+    ]
+    arm = ch.Robot(ARM.description.replace(joints=tuple(limits)))
+    with pytest.raises(IdentificationError, match=r"gravity torques .* in another unit than N·m"):
+        ch.identify(arm, changed(tau=1e3 * TAU))
+    at_motors = changed(q=101.0 * MOTION.q, tau=TAU)
+    with pytest.raises(IdentificationError, match=r"read as degrees.*motor_from_joint"):
+        ch.identify(arm, at_motors)
+    read = ch.Log({**at_motors, "tau": TAU / 101.0}, arm, motor_from_joint=[101.0, 101.0])
+    assert ch.identify(arm, read, friction=ALWAYS).predictions["model", "unseen"].relative().max() < 0.01
+    with pytest.raises(IdentificationError, match=r"times its velocity limit: times in another unit"):
+        ch.identify(arm, ch.Log(changed(), arm, units={"time": "ms"}))
+
+
 def ur10_log_as(name: str) -> Identification:
     """The log of a UR10, read as if another robot of six joints had moved so."""
     names = {"q": [f"q{k}_rad" for k in range(1, 7)], "effort": [f"effort{k}" for k in range(1, 7)]}
@@ -228,7 +245,7 @@ def ur10_log_as(name: str) -> Identification:
 
 
 def test_a_log_of_another_robot_is_refused() -> None:
-    with pytest.raises(IdentificationError, match="another robot than 'puma560'"):
+    with pytest.raises(IdentificationError, match=r"joint2.* far beyond its limits.*another robot"):
         ur10_log_as("puma560")
 
 

@@ -18,7 +18,7 @@ from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
 from chasles.identification.identification import Identification, Parameter
-from chasles.identification.judgement import doubts, reason_to_refuse, remarks_and_warnings
+from chasles.identification.judgement import doubts, reason_in_units, reason_to_refuse, remarks_and_warnings
 from chasles.identification.log import Log
 from chasles.identification.regression import OUTLIER
 from chasles.robot import Robot
@@ -154,6 +154,7 @@ def identify(
     noise = train.noise
     remarks, warnings = remarks_and_warnings(robot, own, train, found, parameters, gains)
     trouble = reason_to_refuse(robot, own, train, first, found, predictions, noise)
+    trouble = trouble or reason_in_units(robot, own, model, train)
     if trouble is not None:
         if check:
             raise IdentificationError(trouble + " (check=False goes on nevertheless)")
@@ -261,7 +262,13 @@ def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
     among = spread[np.ix_(order, order)]
     wanted = found.values[order]
     smooth = robot.with_friction(coulomb_velocity=found.v0)
-    model = smooth.with_base_parameters(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
+    try:
+        model = smooth.with_base_parameters(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
+    except np.linalg.LinAlgError:
+        raise IdentificationError(
+            "the log leaves some parameters without any bound: its motion, its units or its sample rate are far from "
+            "those of a robot"
+        ) from None
     reached = np.asarray(model.base_parameters().values)
     values = found.values.copy()
     values[order] = reached

@@ -28,6 +28,8 @@ MISSED = 0.3
 refused. The logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83."""
 GRAVITY_FACTOR, GRAVITY_LIKENESS = 2.0, 0.9
 """Factor and correlation between gravity torques of the identified and the prior model that call for a warning."""
+ANOTHER_UNIT = 50.0
+"""Factor between these that no error of a prior model explains."""
 OVERFITTED = 1.6
 """Ratio of unseen to training errors that calls for a warning."""
 ILL_CONDITIONED = 1e4
@@ -112,6 +114,12 @@ def reason_to_refuse(
         return None
     rotating = told & np.array([unit == "rad" for unit in robot.coordinate_units])
     together = rotating if rotating.any() else told
+    if log.guesses:
+        worst = int(np.nanargmax(np.where(told, excess, np.nan)))
+        return (
+            f"the fitted model misses {excess[worst]:.0%} of the torque of '{names[worst]}', so this is doubtful: "
+            f"{log.guesses[0]}. If they are those of the motors, give motor_from_joint (--reductions), else units"
+        )
     share = float(np.linalg.norm(missed[together]) / np.linalg.norm(variation[together]))
     median = float(np.median(excess[told]))
     another = (
@@ -138,16 +146,36 @@ def doubts(
     return [*_overfitting(robot, log, predictions), *_other_weights(robot, log, model, train)]
 
 
-def _other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list[str]:
-    """Compare gravity torques of the identified with those of the prior model: similar robots differ in them."""
-    if log.currents:  # their gains were chosen so that gravity agrees
-        return []
+def reason_in_units(robot: Robot, log: Log, model: Robot, train: Signals) -> str | None:
+    """Reason to refuse a model whose weights are of another order than the prior's."""
+    factor, likeness = _gravity_ratio(robot, log, model, train)
+    if likeness < GRAVITY_LIKENESS or 1.0 / ANOTHER_UNIT < factor < ANOTHER_UNIT:
+        return None
+    return (
+        f"gravity torques of the identified model are {factor:.2g} times those of the prior model, so efforts are in "
+        "another unit than N·m (units={'effort': ...}, --unit), those of the motors (motor_from_joint=, --reductions) "
+        "or currents (units={'effort': 'A'})"
+    )
+
+
+def _gravity_ratio(robot: Robot, log: Log, model: Robot, train: Signals) -> tuple[float, float]:
+    """Size of the identified model's gravity torques relative to the prior's, and their correlation.
+
+    (1, 1) for currents, whose gains were chosen so that gravity agrees, and where gravity hardly matters.
+    """
     rest = np.zeros_like(train.q)
     before, now = (np.asarray(one.inverse_dynamics(train.q, rest, rest))[:, log.measured] for one in (robot, model))
-    sizes = np.linalg.norm(before), np.linalg.norm(now)
-    if min(sizes) < 1e-3 * float(np.linalg.norm(train.effort[:, log.measured])):
-        return []
-    factor, likeness = float(sizes[1] / sizes[0]), float(np.sum(before * now) / (sizes[0] * sizes[1]))
+    whole = np.asarray(robot.inverse_dynamics(train.q, train.qd, train.qdd))[:, log.measured]
+    sizes = float(np.linalg.norm(before)), float(np.linalg.norm(now))
+    hardly = sizes[0] < 1e-3 * np.linalg.norm(whole) or sizes[1] < 1e-3 * np.linalg.norm(train.effort[:, log.measured])
+    if log.currents or hardly:
+        return 1.0, 1.0
+    return sizes[1] / sizes[0], float(np.sum(before * now) / (sizes[0] * sizes[1]))
+
+
+def _other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list[str]:
+    """Compare gravity torques of the identified with those of the prior model: similar robots differ in them."""
+    factor, likeness = _gravity_ratio(robot, log, model, train)
     if likeness >= GRAVITY_LIKENESS and 1.0 / GRAVITY_FACTOR < factor < GRAVITY_FACTOR:
         return []
     return [

@@ -82,6 +82,8 @@ class Log:
         these samples out: the torque that the motion needed may be larger.
     findings
         Sentences about what was noticed.
+    guesses
+        Findings about units that the values were taken to tell; `identify` refuses the log where the fit is bad.
     contradictions
         Sentences about columns that cannot belong together; `identify` refuses such a log.
 
@@ -165,6 +167,7 @@ class Log:
         self.measured = inspection.measured
         self.saturated = inspection.saturated
         self.findings: tuple[str, ...] = inspection.findings
+        self.guesses: tuple[str, ...] = inspection.guesses
         self.contradictions: tuple[str, ...] = inspection.contradictions
 
     @property

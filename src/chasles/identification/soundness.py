@@ -25,6 +25,8 @@ SLOWEST = 0.4
 """Sample period, s, from which times without a unit are read in a smaller one."""
 COARSE = 0.3
 """Share of samples with the time of the one before from which the clock is taken to be coarser than the samples."""
+TOO_FAST = 20.0
+"""Mean speed, in multiples of the velocity limit, that a robot does not have."""
 FASTEST = 10.0
 """Changes in a sample beyond this many times the 99th percentile are no motion."""
 
@@ -51,6 +53,7 @@ class Inspection(NamedTuple):
     measured: NDArray[np.bool_]
     saturated: NDArray[np.bool_]
     findings: tuple[str, ...]
+    guesses: tuple[str, ...]
     contradictions: tuple[str, ...]
 
 
@@ -86,15 +89,18 @@ def inspect(recording: Recording, robot: Robot, *, unit_known: bool, clock_known
     recording = _without_repeated_rows(recording, findings)
     recording = _even_times(recording, findings)
     recording = _without_spikes(recording, names, findings)
+    before = len(findings)
     recording = _units(recording, robot, unit_known, findings, contradictions)
+    guesses = findings[before:]
     recording = _unwrapped(recording, robot, findings)
     recording, segments = _segments(recording, names, findings)
+    _too_fast(recording, segments, robot, contradictions)
     measured, saturated = _efforts(recording, robot, findings)
     still = np.ptp(recording.q, axis=0) == 0.0
     if still.any():
         findings.append(f"position is constant: {_listed(names, still)}")
     recording = _velocities(recording, segments, names, findings, contradictions)
-    return Inspection(recording, segments, measured, saturated, tuple(findings), tuple(contradictions))
+    return Inspection(recording, segments, measured, saturated, tuple(findings), tuple(guesses), tuple(contradictions))
 
 
 def _complete_rows(recording: Recording, findings: list[str]) -> Recording:
@@ -293,6 +299,23 @@ def _units(
         f"{robot.upper_limits[joint]:.3g} rad: another robot, other units, or positions of the motors"
     )
     return recording
+
+
+def _too_fast(recording: Recording, segments: tuple[slice, ...], robot: Robot, contradictions: list[str]) -> None:
+    """Compare the changes of positions over a tenth of each segment, which noise hardly moves, with velocity limits."""
+    limits = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
+    rates = np.zeros(robot.n)
+    for part in segments:
+        step = max(1, (part.stop - part.start) // 10)
+        q, time = recording.q[part][::step], recording.time[part][::step]
+        rates = np.maximum(rates, np.abs(np.diff(q, axis=0) / np.diff(time)[:, None]).max(axis=0, initial=0.0))
+    joint = int(np.argmax(rates / limits))
+    if rates[joint] > TOO_FAST * limits[joint]:
+        contradictions.append(
+            f"joint '{robot.velocity_names[joint]}' moves at {rates[joint]:.3g} {robot.coordinate_units[joint]}/s, "
+            f"{rates[joint] / limits[joint]:.3g} times its velocity limit: times in another unit, or positions of the "
+            "motors"
+        )
 
 
 def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
