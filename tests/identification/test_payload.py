@@ -76,7 +76,6 @@ def test_payload_from_poses() -> None:
         payload_from_poses(ARM, poses[:2], both[0][:2])
 
 
-@pytest.mark.slow
 def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:
     online = RecursivePayload(ARM, deviation=1e4)
     rows = slice(0, 400, 10)
@@ -90,6 +89,7 @@ def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:
         carrying = LOADED if k < 80 else ARM
         mass = dropped.update(q, qd, qdd, carrying.inverse_dynamics(q, qd, qdd))[0]
     assert abs(mass) < 0.01
+    assert "void recursive_payload(" in dropped.law.to_c()[0]
 
 
 def test_nothing_carried_is_said() -> None:

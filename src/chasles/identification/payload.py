@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
-from chasles.control.adaptive.recursive_least_squares import recursive_least_squares
+from chasles.cached import cached_property
+from chasles.control.adaptive.recursive_least_squares import Fitted, recursive_least_squares
+from chasles.engine.function import Function, function
 from chasles.errors import ArgumentError, IdentificationError
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
@@ -256,6 +258,13 @@ class RecursivePayload:
     deviation
         Standard deviation of what the payload is expected to be, in kg, kg·m and kg·m².
 
+    Attributes
+    ----------
+    law
+        Compiled step: ``(estimate, P, q, qd, qdd, tau) -> (estimate, P)``; ``law.to_c()`` is its C source and header.
+    parameters, covariance
+        Estimate and P, shapes (10,) and (10, 10).
+
     Examples
     --------
     >>> import chasles as ch
@@ -277,23 +286,38 @@ class RecursivePayload:
         self.parameters = np.zeros(10)
         self.covariance = real(deviation, "deviation", above=0.0) ** 2 * np.eye(10)
 
+    @cached_property
+    def law(self) -> Function:
+        """Compiled step of the recursion."""
+        robot, own, n = self.model, self.forgetting, self.model.n
+        columns, to_link = _placement(robot, self.frame)
+
+        @function(
+            estimate=(10,), P=(10, 10), q=(robot.nq,), qd=(n,), qdd=(n,), tau=(n,), outputs=["next_estimate", "next_P"]
+        )
+        def recursive_payload(estimate: Any, P: Any, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
+            W = robot.torque_regressor(q, qd, qdd)[:, columns] @ to_link
+            y = tau - robot.inverse_dynamics(q, qd, qdd)
+            fitted = Fitted(estimate, P)
+            for joint in range(n):
+                forgetting = own if joint == 0 else 1.0
+                fitted = recursive_least_squares(*fitted, W[joint], y[joint], forgetting=forgetting)
+            return fitted
+
+        return recursive_payload
+
     def update(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, effort: ArrayLike) -> FloatArray:
         """Take one sample into account; return the ten parameters (see `Payload`), shape (10,)."""
-        states = [np.asarray(part, dtype=np.float64)[None] for part in (q, qd, qdd)]
-        W = payload_regressor(self.model, self.frame, *states)[0]
-        y = np.asarray(effort, dtype=np.float64) - np.asarray(self.model.inverse_dynamics(q, qd, qdd))
-        for joint in range(self.model.n):
-            forgetting = self.forgetting if joint == 0 else 1.0
-            found = recursive_least_squares(self.parameters, self.covariance, W[joint], y[joint], forgetting=forgetting)
-            self.parameters, self.covariance = np.asarray(found.estimate), np.asarray(found.covariance)
+        n = self.model.n
+        sample = [reals(x, name, (n,)) for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("effort", effort))]
+        self.parameters, self.covariance = map(np.asarray, self.law(self.parameters, self.covariance, *sample))
         return self.parameters
 
 
 def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
     """Torques of a unit of each inertial parameter of a body at a frame, shape (k, n, 10)."""
     columns, to_link = _placement(robot, frame)
-    Y = np.asarray(robot.torque_regressor(q, qd, qdd))
-    return np.asarray(Y[..., columns] @ to_link)
+    return np.asarray(robot.torque_regressor(q, qd, qdd, columns=tuple(columns.tolist())) @ to_link)
 
 
 def _placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
