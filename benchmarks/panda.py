@@ -126,6 +126,18 @@ def pinocchio_calls(q: Any, qd: Any, qdd: Any, tau: Any) -> Calls:
     }
 
 
+def pinocchio_pose_and_jacobian(q: Any) -> Callable[[], Any]:
+    """Pinocchio's pose and Jacobian of one state, both in arrays of the caller's own."""
+    pin, model, data = pinocchio()
+    tool = model.getFrameId(PANDA_TOOL)
+
+    def call() -> Any:
+        J = pin.computeFrameJacobian(model, data, q, tool, pin.LOCAL)
+        return data.iMf[0].homogeneous, J
+
+    return call
+
+
 def pinocchio_batches(s: States) -> Calls:
     """Pinocchio's C++ loops over batches, with one thread, into arrays that exist already."""
     pin, model, _ = pinocchio()

@@ -244,7 +244,7 @@ def is_record(value: object) -> bool:
 
 
 @lru_cache(maxsize=1024)  # asked of every part of every record
-def _is_kind_of_record(kind: type) -> bool:
+def _is_kind_of_record(kind: Any) -> bool:
     named = issubclass(kind, tuple) and hasattr(kind, "_fields")
     return named or issubclass(kind, Mapping) or is_dataclass(kind)
 
