@@ -13,6 +13,7 @@ from chasles.identification import filtered_signals
 from chasles.identification.equations import Equations, unknowns
 from chasles.identification.estimation import estimate
 from chasles.identification.friction import ALWAYS
+from chasles.identification.identification import student_quantile
 
 FloatArray = NDArray[np.float64]
 
@@ -58,18 +59,28 @@ def real_planar() -> ch.Robot:
     return arm.with_friction(viscous=[2.0, 0.8], coulomb=[3.0, 1.0], coulomb_velocity=[0.08, 0.08])
 
 
-def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float) -> tuple[float, FloatArray]:
-    """Share of 95 % intervals that hold the truth in `count` logs with coloured noise, and all errors / deviations."""
-    motion = fourier_motion(arm.n, 20.0, seed=1)
+def real_arm(arm: ch.Robot) -> ch.Robot:
+    """Arm that differs from a shipped one, with friction of a tenth of its torques."""
+    real = arm.perturbed({"mass": 0.2, "inertia": 0.2}, seed=3)
+    size = np.asarray(real.inverse_dynamics(*fourier_motion(arm.n, seed=1)[1:])).std(axis=0)
+    friction = 0.1 * size + 0.1
+    return real.with_friction(viscous=friction, coulomb=friction, coulomb_velocity=np.full(arm.n, 0.08))
+
+
+def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration: float = 20.0) -> float:
+    """Share of 95 % intervals that hold the truth in `count` logs with coloured noise of 3 % of the torques."""
+    motion = fourier_motion(arm.n, duration, seed=1)
     tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
     terms = dict.fromkeys(arm.velocity_names, ALWAYS)
     base = real.base_parameters()
     truth = {name.replace("_friction", ""): value for name, value in zip(base.names, base.values, strict=True)}
-    deviations = []
+    own = unknowns(arm, terms)
+    wanted = np.array([truth.get(name, 0.0) for name in own.names])
+    held = []
     for seed in range(count):
-        log = ch.Log(table(motion, tau + coloured_noise(tau.shape, 0.5, memory, seed)), arm)
-        own = unknowns(arm, terms)
+        noise = 0.03 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, memory, seed)
+        log = ch.Log(table(motion, tau + noise), arm)
         found = estimate(arm, Equations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
-        wanted = np.array([truth.get(name, 0.0) for name in own.names])
-        deviations.append((found.values - wanted) / np.sqrt(np.diag(found.covariance)))
-    return float(np.mean(np.abs(deviations) < 1.96)), np.array(deviations)
+        widths = [student_quantile(freedom) for freedom in found.freedom]
+        held.append(np.abs(found.values - wanted) < widths * np.sqrt(np.diag(found.covariance)))
+    return float(np.mean(held))

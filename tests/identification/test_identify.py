@@ -8,7 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.identification.synthetic_logs import Motion, coloured_noise, coverage, fourier_motion, real_planar, table
+from tests.identification.synthetic_logs import (
+    Motion,
+    coloured_noise,
+    coverage,
+    fourier_motion,
+    real_arm,
+    real_planar,
+    table,
+)
 
 import chasles as ch
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
@@ -139,15 +147,18 @@ def test_friction_beyond_coulomb_and_viscous_is_found() -> None:
 @pytest.mark.parametrize("memory", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_intervals_cover(memory: float) -> None:
     """Of 95 % intervals of 13 parameters in 25 logs with white or coloured noise, most hold the truth."""
-    share, _ = coverage(ARM, REAL, 25, memory)
-    assert 0.90 < share < 0.985
+    assert 0.90 < coverage(ARM, REAL, 25, memory) < 0.985
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", [0.0, 0.9, 0.95])
-def test_intervals_cover_93_to_97_percent(memory: float) -> None:
-    share, _ = coverage(ARM, REAL, 500, memory)
-    assert 0.93 < share < 0.97
+@pytest.mark.parametrize(
+    ("name", "count", "memory", "duration"),
+    [("planar2r", 400, 0.9, 20.0), ("planar2r", 200, 0.0, 60.0), ("puma560", 60, 0.95, 20.0), ("ur5", 60, 0.0, 20.0)],
+)
+def test_intervals_cover_93_to_97_percent(name: str, count: int, memory: float, duration: float) -> None:
+    arm = ch.load(name)
+    real = REAL if name == "planar2r" else real_arm(arm)
+    assert 0.93 < coverage(arm, real, count, memory, duration) < 0.97
 
 
 def test_what_the_motion_does_not_excite_stays_near_the_prior_and_is_said() -> None:

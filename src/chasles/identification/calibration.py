@@ -20,7 +20,7 @@ from chasles.errors import ArgumentError, IdentificationError
 from chasles.geometry import exp_pose, inverse_pose, project_rotation
 from chasles.identification.geometric_errors import Geometry
 from chasles.identification.geometric_fit import PLAUSIBLE, Fit
-from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.identification import Parameter
 from chasles.identification.measurements import Kind, Setup
 from chasles.mechanics.base_parameters import expressions as combinations
 from chasles.robot import Robot
@@ -98,7 +98,7 @@ class Calibration:
         lines += ["", f"{'error':<24}{'value':>10}{'± 95 %':>10}"]
         for parameter in self.parameters:
             unit = "mrad" if parameter.name.rsplit(".", 1)[1].startswith("r") else "mm"
-            half = 1e3 * NORMAL_QUANTILE * parameter.error
+            half = 1e3 * parameter.half_width
             note = "" if parameter.determined else "  not determined"
             lines.append(f"{parameter.name:<24}{1e3 * parameter.value:>10.4f}{half:>10.4f} {unit}{note}")
         return "\n".join([*lines, *(f"\nwarning: {warning}" for warning in self.warnings)])
@@ -206,7 +206,7 @@ def calibrate(
     if known is None:
         fit = replace(fit, deviations=fit.mean_deviations(fit.residuals()))
         fit = fit.solved()
-    return _result(fit, nominal, names, expressions)
+    return _result(fit, nominal, names, expressions, is_noise_known=known is not None)
 
 
 def _setup(
@@ -347,12 +347,17 @@ def _refuse_nonsense(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
         )
 
 
-def _result(fit: Fit, nominal: Fit, names: tuple[str, ...], expressions: list[str]) -> Calibration:
+def _result(
+    fit: Fit, nominal: Fit, names: tuple[str, ...], expressions: list[str], *, is_noise_known: bool
+) -> Calibration:
     covariance = fit.covariance()
     deviations = np.sqrt(np.diag(covariance))
+    counted = int(np.sum(fit.weights > 0.0)) * fit.setup.rows
+    freedom = np.inf if is_noise_known else float(max(counted - len(fit.chosen), 1))
+    determined = deviations < UNDETERMINED * PLAUSIBLE
     parameters = tuple(
-        Parameter(names[k], text, float(fit.errors[k]), float(error), 0.0, bool(error < UNDETERMINED * PLAUSIBLE))
-        for k, text, error in zip(fit.chosen, expressions, deviations, strict=True)
+        Parameter(names[k], text, float(fit.errors[k]), float(error), 0.0, bool(sure), freedom)
+        for k, text, error, sure in zip(fit.chosen, expressions, deviations, determined, strict=True)
     )
     kept = fit.weights > 0.0
     residuals = np.where(kept[:, None], fit.residuals(), np.nan)

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from chasles.identification.equations import Equations, Terms, Unknowns, plausible_sizes, unknowns
 from chasles.identification.friction import ALWAYS, LONG, OPTIONAL, PERIODIC, columns_of, term_of
-from chasles.identification.regression import Fit, Prior, coloured_covariance, weighted_fit
+from chasles.identification.regression import (
+    Fit,
+    Prior,
+    coloured_covariance,
+    degrees_of_freedom,
+    error_model,
+    weighted_fit,
+)
 from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -41,6 +48,8 @@ class Estimate:
         Names and order.
     values, covariance
         Shapes (p,) and (p, p).
+    freedom
+        Effective degrees of freedom of each variance, shape (p,).
     information
         Matrix of the normal equations, p × p.
     v0
@@ -58,6 +67,7 @@ class Estimate:
     unknowns: Unknowns
     values: FloatArray
     covariance: FloatArray
+    freedom: FloatArray
     information: FloatArray
     v0: FloatArray
     inertial: FloatArray
@@ -120,7 +130,8 @@ def _iterate(
         if step >= LEAST_ITERATIONS and np.abs(change).max(initial=0.0) < CONVERGED:
             break
         log_v0 = np.clip(log_v0 + change, np.log(V0_LEAST * fastest), np.log(V0_MOST * fastest))
-    covariance = coloured_covariance(A, fit, prior, equations.segments)
+    errors = error_model(A, fit, equations.segments)
+    covariance = coloured_covariance(A, fit, prior, equations.segments, errors)
     rows = (A[:, :, :-n] * fit.weights[..., None]).reshape(-1, A.shape[2] - n)
     lengths = np.linalg.norm(rows, axis=0)
     singular = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], compute_uv=False)
@@ -128,6 +139,7 @@ def _iterate(
         unknowns=own,
         values=values,
         covariance=covariance[:-n, :-n],
+        freedom=degrees_of_freedom(A, fit, equations.segments, errors)[:-n],
         information=fit.information[:-n, :-n],
         v0=np.exp(log_v0),
         inertial=with_load,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from chasles import verbs
 from chasles.errors import UnknownNameError
@@ -26,6 +27,15 @@ NORMAL_QUANTILE = 1.959964
 """95 % of a normal distribution lie within this many standard deviations."""
 
 
+def student_quantile(freedom: float) -> float:
+    """Half width, in standard errors, of a 95 % interval whose variance has this many degrees of freedom.
+
+    >>> round(student_quantile(20.0), 3), round(student_quantile(np.inf), 3)
+    (2.086, 1.96)
+    """
+    return float(stdtrit(freedom, 0.975)) if np.isfinite(freedom) else NORMAL_QUANTILE
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One estimated parameter.
@@ -41,6 +51,8 @@ class Parameter:
     determined
         Whether the log determines it: the uncertainty that it leaves in the torques of moderate motions is below the
         residuals, or the parameter is twice its standard error.
+    freedom
+        Effective degrees of freedom of the error; default infinity, for a known variance.
     """
 
     name: str
@@ -49,11 +61,17 @@ class Parameter:
     error: float
     prior: float
     determined: bool
+    freedom: float = np.inf
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % confidence interval."""
+        return student_quantile(self.freedom) * self.error
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval."""
-        return self.value - NORMAL_QUANTILE * self.error, self.value + NORMAL_QUANTILE * self.error
+        return self.value - self.half_width, self.value + self.half_width
 
 
 @dataclass(frozen=True)

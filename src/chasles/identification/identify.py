@@ -342,6 +342,7 @@ def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:
                 error=float(errors[k]),
                 prior=float("nan") if place is None else float(own.base.values[place]),
                 determined=bool(known_by_effect[k] or abs(found.values[k]) > 2.0 * errors[k]),
+                freedom=float(found.freedom[k]),
             )
         )
     return tuple(parameters)

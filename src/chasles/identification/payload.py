@@ -26,9 +26,16 @@ from chasles.geometry import (
     pseudo_inertia_from_inertial_parameters,
 )
 from chasles.identification.filtering import filtered_signals
-from chasles.identification.identification import NORMAL_QUANTILE, Identification
+from chasles.identification.identification import Identification, student_quantile
 from chasles.identification.log import Log
-from chasles.identification.regression import Prior, coloured_covariance, error_model, least_covariance, weighted_fit
+from chasles.identification.regression import (
+    Prior,
+    coloured_covariance,
+    degrees_of_freedom,
+    error_model,
+    least_covariance,
+    weighted_fit,
+)
 from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -56,12 +63,15 @@ class Payload:
         (10,) or (4,) if gravity alone was used, and their covariance.
     bound
         Least covariance that any unbiased estimate from this log can have (Cramér-Rao).
+    freedom
+        Effective degrees of freedom of the mass's variance.
     """
 
     frame: str
     parameters: FloatArray
     covariance: FloatArray
     bound: FloatArray
+    freedom: float = np.inf
 
     @property
     def mass(self) -> float:
@@ -71,7 +81,7 @@ class Payload:
     @property
     def mass_interval(self) -> tuple[float, float]:
         """95 % confidence interval of the mass, kg."""
-        half = NORMAL_QUANTILE * float(np.sqrt(self.covariance[0, 0]))
+        half = student_quantile(self.freedom) * float(np.sqrt(self.covariance[0, 0]))
         return self.mass - half, self.mass + half
 
     @property
@@ -104,7 +114,7 @@ class Payload:
     def summary(self) -> str:
         """Text with intervals."""
         low, high = self.mass_interval
-        center, error = self.center_of_mass, NORMAL_QUANTILE * self.center_error
+        center, error = self.center_of_mass, student_quantile(self.freedom) * self.center_error
         lines = [
             f"mass {self.mass:.4g} kg (95 %: {low:.4g} to {high:.4g})",
             f"centre of mass in '{self.frame}': "
@@ -186,7 +196,8 @@ def identify_payload(
     errors = error_model(A, fit, segments)
     covariance = coloured_covariance(A, fit, prior, segments, errors)[:10, :10]
     bound = least_covariance(A, fit, segments, errors)[:10, :10]
-    return _checked(Payload(where, fit.values[:10], covariance, bound))
+    freedom = float(degrees_of_freedom(A, fit, segments, errors)[0])
+    return _checked(Payload(where, fit.values[:10], covariance, bound, freedom))
 
 
 def payload_from_poses(
@@ -241,7 +252,7 @@ def payload_from_poses(
     freedom = len(y) - 4
     variance = float(np.sum((y - W @ x) ** 2)) / freedom
     covariance = np.asarray(variance * np.linalg.inv(W.T @ W), dtype=np.float64)
-    return _checked(Payload(where, x, covariance, covariance))
+    return _checked(Payload(where, x, covariance, covariance, freedom))
 
 
 class RecursivePayload:
@@ -357,7 +368,7 @@ def _checked(found: Payload) -> Payload:
     if not found.mass > 0.0 or error > DETERMINED * found.mass:
         raise IdentificationError(
             f"the log does not determine a payload: its mass comes out as {found.mass:.3g} ± "
-            f"{NORMAL_QUANTILE * error:.2g} kg. "
+            f"{student_quantile(found.freedom) * error:.2g} kg. "
             "Is something carried, does the model (with friction) fit the robot without it, and do its orientations "
             "vary?"
         )

@@ -21,7 +21,7 @@ from chasles.arguments import real, reals
 from chasles.control import Controller
 from chasles.errors import ArgumentError, IdentificationError
 from chasles.identification.filtering import filtered_signals
-from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.identification import Parameter
 from chasles.identification.log import Log
 from chasles.identification.output_error import Loop, Solution, Unknowns, fitted, root_mean_square, variation
 from chasles.identification.regression import Fit, coloured_covariance
@@ -78,7 +78,7 @@ class Refinement:
         lines = [f"{'parameter':<34}{'before':>12}{'now':>12}{'± 95 %':>12}"]
         for p in self.parameters:
             note = "" if p.determined else "  not determined"
-            lines.append(f"{p.name:<34}{p.prior:>12.5g}{p.value:>12.5g}{NORMAL_QUANTILE * p.error:>12.2g}{note}")
+            lines.append(f"{p.name:<34}{p.prior:>12.5g}{p.value:>12.5g}{p.half_width:>12.2g}{note}")
         lines += ["", f"{'RMS residual':<34}{'before':>12}{'fitted':>12}{'unseen':>12}"]
         for name, *residuals in zip(self.names, self.before, self.training, self.unseen, strict=True):
             lines.append(f"{name:<34}" + "".join(f"{value:>12.4g}" for value in residuals))

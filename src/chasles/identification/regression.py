@@ -10,10 +10,12 @@ practitioner's guide to robust covariance matrix estimation, 1997) estimate spec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_toeplitz, solve_triangular
+from scipy.fft import next_fast_len
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.signal import lfilter
 
 FloatArray = NDArray[np.float64]
@@ -25,9 +27,11 @@ OUTLIER = 4.0
 LARGEST_ORDER = 10
 """Largest order of the autoregressions."""
 STABLE = 0.999
-"""Largest pole of the autoregressions."""
+"""Largest reflection coefficient of the autoregressions."""
 SIMULATIONS, CORRECTIONS = 40, 3
 """Simulated errors, and repetitions, that tell what part of the errors the fit takes."""
+MOST_FREEDOM = 1e4
+"""Largest number of degrees of freedom: beyond it Student's distribution is normal."""
 RELATIVE_FLOOR = 1e-9
 """Least residual deviation relative to the efforts."""
 
@@ -124,20 +128,32 @@ def robust_deviations(residuals: FloatArray, used: NDArray[np.bool_], y: FloatAr
     return found
 
 
+class Autoregressions(NamedTuple):
+    """Autoregressive processes: coefficients (..., orders + 1), the first 1, and deviations of innovations (...)."""
+
+    coefficients: FloatArray
+    deviations: FloatArray
+
+
 @dataclass(frozen=True)
 class ErrorModel:
     """Coloured errors of the efforts: an autoregression of each joint, and the correlation of their innovations.
 
     Attributes
     ----------
-    autoregressions
-        Coefficients (1, a1, …) and deviation of the innovations, for each joint.
+    joints
+        Autoregressions of the joints, shape (n,).
     root
         Cholesky factor of the correlation of the innovations, shape (n, n).
+    replicas, typical
+        Autoregressions of the residuals of simulated logs with such errors, shape (simulations, n), and of their mean
+        autocovariances, shape (n,).
     """
 
-    autoregressions: list[tuple[FloatArray, float]]
+    joints: Autoregressions
     root: FloatArray
+    replicas: Autoregressions
+    typical: Autoregressions
 
 
 def coloured_covariance(
@@ -152,7 +168,7 @@ def coloured_covariance(
     N = _factor(fit)
     weighted = A * (fit.weights**2)[..., None]
     shaped = np.zeros((k, n, p))
-    for joint, (coefficients, deviation) in enumerate(model.autoregressions):
+    for joint, (coefficients, deviation) in enumerate(zip(*model.joints, strict=True)):
         for part in segments:
             shaped[part, joint] = lfilter([deviation], coefficients, weighted[part, joint][::-1], axis=0)
     mixed = np.einsum("ij,kip->kjp", model.root, shaped).reshape(-1, p)
@@ -166,7 +182,7 @@ def least_covariance(A: FloatArray, fit: Fit, segments: tuple[slice, ...], error
     k, n, p = A.shape
     used = fit.weights > 0.0
     whitened = np.zeros((k, n, p))
-    for joint, (coefficients, deviation) in enumerate(errors.autoregressions):
+    for joint, (coefficients, deviation) in enumerate(zip(*errors.joints, strict=True)):
         for part in segments:
             own = np.where(used[part, joint, None], A[part, joint], 0.0)
             whitened[part, joint] = lfilter(coefficients, [max(deviation, 1e-300)], own, axis=0)
@@ -185,30 +201,65 @@ def error_model(A: FloatArray, fit: Fit, segments: tuple[slice, ...]) -> ErrorMo
     """
     k, n, p = A.shape
     used = fit.weights > 0.0
-    N = _factor(fit)
-    gain = cho_solve(N, (A * (fit.weights**2)[..., None]).reshape(-1, p).T)
+    count = used.sum(axis=0)
+    gain = _gain(A, fit)
     residuals = np.where(used, fit.residuals, 0.0)
-    orders = max(0, min(LARGEST_ORDER, int(used.sum(axis=0).max(initial=0)) // 12))
-    observed = _autocovariances(residuals[None], used, segments, orders)
-    lost = np.zeros_like(observed)
+    orders = max(0, min(LARGEST_ORDER, int(count.max(initial=0)) // 12))
+    observed = _autocovariances(residuals[None], used, segments, orders)[0]
+    joints = autoregressions(observed, count)
     white = np.random.default_rng(0).normal(size=(SIMULATIONS, k, n))
-    for last in (*(False,) * CORRECTIONS, True):
-        models = [autoregression(c, int(rows.sum())) for c, rows in zip((observed + lost).T, used.T, strict=True)]
-        root = _innovation_root(residuals, used, models, segments)
-        if last:
-            break
-        errors = np.empty_like(white)
-        for joint, (coefficients, deviation) in enumerate(models):
-            for part in segments:
-                start = white[:, part] @ root.T[:, joint]
-                padded = np.concatenate([start[:, ::-1], start], axis=1)  # settles before
-                settled = lfilter([deviation], coefficients, padded, axis=1)
-                errors[:, part, joint] = settled[:, -(part.stop - part.start) :]
-        errors = np.where(used, errors, 0.0)
+    for _ in range(CORRECTIONS):
+        root = _innovation_root(residuals, used, joints, segments)
+        errors = np.where(used, _coloured(white @ root.T, joints, segments), 0.0)
         taken = ((errors.reshape(SIMULATIONS, -1) @ gain.T) @ A.reshape(-1, p).T).reshape(errors.shape)
-        left = np.where(used, errors - taken, 0.0)
-        lost = _autocovariances(errors, used, segments, orders) - _autocovariances(left, used, segments, orders)
-    return ErrorModel(models, root)
+        left = _autocovariances(np.where(used, errors - taken, 0.0), used, segments, orders)
+        lost = (_autocovariances(errors, used, segments, orders) - left).mean(axis=0)
+        joints = autoregressions(observed + lost, count)
+    root = _innovation_root(residuals, used, joints, segments)
+    return ErrorModel(joints, root, autoregressions(left, count), autoregressions(left.mean(axis=0), count))
+
+
+def degrees_of_freedom(A: FloatArray, fit: Fit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
+    """Effective degrees of freedom of each coefficient's variance, shape (p,).
+
+    The estimated variance of a coefficient scatters from log to log like a χ² variable with these degrees of freedom
+    (F. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2(6),
+    1946). A coefficient's error, divided by its standard error, is therefore Student's. The variance weighs the spectra
+    of the errors with the coefficient's own; how these spectra scatter is known from the replicas of the error model.
+    """
+    k, n, p = A.shape
+    gain = _gain(A, fit).reshape(p, k, n)
+    length = next_fast_len(2 * max(part.stop - part.start for part in segments), real=True)
+    power = sum(np.abs(np.fft.rfft(gain[:, part], length, axis=1)) ** 2 for part in segments)
+    joints, replicas, typical = (_spectrum(each, length) for each in (errors.joints, errors.replicas, errors.typical))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.where(typical > 0.0, replicas / typical, 1.0)
+    variances = np.einsum("pfn,nf,snf->sp", power, joints, relative, optimize=True)
+    mean, spread = variances.mean(axis=0), variances.var(axis=0, ddof=1)
+    return np.asarray(2.0 * mean**2 / np.maximum(spread, 2.0 / MOST_FREEDOM * mean**2 + 1e-300))
+
+
+def _spectrum(processes: Autoregressions, length: int) -> FloatArray:
+    """Power spectra at the frequencies of a real Fourier transform of this length, shape (..., frequencies)."""
+    response = np.abs(np.fft.rfft(processes.coefficients, length))
+    return np.asarray((processes.deviations[..., None] / response) ** 2)
+
+
+def _gain(A: FloatArray, fit: Fit) -> FloatArray:
+    """Derivatives of the coefficients with respect to the efforts, shape (p, k n)."""
+    weighted = A * (fit.weights**2)[..., None]
+    return np.asarray(cho_solve(_factor(fit), weighted.reshape(-1, A.shape[2]).T))
+
+
+def _coloured(white: FloatArray, joints: Autoregressions, segments: tuple[slice, ...]) -> FloatArray:
+    """Processes of the joints from white innovations, shape (simulations, k, n)."""
+    found = np.empty_like(white)
+    for joint, (coefficients, deviation) in enumerate(zip(*joints, strict=True)):
+        for part in segments:
+            start = white[:, part, joint]
+            settled = lfilter([deviation], coefficients, np.concatenate([start[:, ::-1], start], axis=1), axis=1)
+            found[:, part, joint] = settled[:, start.shape[1] :]
+    return found
 
 
 def _factor(fit: Fit) -> tuple[FloatArray, bool]:
@@ -217,12 +268,12 @@ def _factor(fit: Fit) -> tuple[FloatArray, bool]:
 
 
 def _innovation_root(
-    residuals: FloatArray, used: NDArray[np.bool_], models: list[tuple[FloatArray, float]], segments: tuple[slice, ...]
+    residuals: FloatArray, used: NDArray[np.bool_], joints: Autoregressions, segments: tuple[slice, ...]
 ) -> FloatArray:
     """Cholesky factor of the correlation of the joints' innovations, shape (n, n)."""
-    n = len(models)
+    n = residuals.shape[1]
     innovations = np.zeros_like(residuals)
-    for joint, (coefficients, deviation) in enumerate(models):
+    for joint, (coefficients, deviation) in enumerate(zip(*joints, strict=True)):
         for part in segments:
             innovations[part, joint] = lfilter(coefficients, [max(deviation, 1e-300)], residuals[part, joint])
     innovations = np.where(used, innovations, 0.0)
@@ -238,49 +289,54 @@ def _innovation_root(
 def _autocovariances(
     values: FloatArray, used: NDArray[np.bool_], segments: tuple[slice, ...], orders: int
 ) -> FloatArray:
-    """Mean autocovariances of simulations (s, k, n) at lags 0 to `orders`, shape (orders + 1, n); biased."""
-    found = np.zeros((orders + 1, values.shape[2]))
+    """Autocovariances of series (s, k, n) at lags 0 to `orders`, shape (s, orders + 1, n); biased."""
+    found = np.zeros((len(values), orders + 1, values.shape[2]))
     for part in segments:
         own = values[:, part]
         for lag in range(min(orders + 1, own.shape[1])):
-            found[lag] += np.einsum("skn,skn->n", own[:, lag:], own[:, : own.shape[1] - lag])
-    return np.asarray(found / (len(values) * np.maximum(used.sum(axis=0), 1)))
+            found[:, lag] += np.einsum("skn,skn->sn", own[:, lag:], own[:, : own.shape[1] - lag])
+    return np.asarray(found / np.maximum(used.sum(axis=0), 1))
 
 
-def autoregression(c: FloatArray, count: int) -> tuple[FloatArray, float]:
-    """Autoregression that has these autocovariances, of the order that describes `count` samples best (BIC).
+def autoregressions(c: FloatArray, count: NDArray[np.intp] | int) -> Autoregressions:
+    """Autoregressions that have these autocovariances, each of the order that describes its samples best (BIC).
 
     Parameters
     ----------
     c
-        Autocovariances at lags 0, 1, …, shape (orders + 1,).
+        Autocovariances at lags 0, 1, …, shape (..., orders + 1, n).
     count
-        Number of samples that they come from.
+        Number of samples that they come from, shape (n,).
 
     Returns
     -------
-    coefficients, deviation
-        (1, a1, …), and the standard deviation of the innovations.
+    Autoregressions
+        Shape (..., n); coefficients beyond the chosen order are 0.
 
     Examples
     --------
-    >>> coefficients, deviation = autoregression(0.8 ** np.arange(5) / (1.0 - 0.8**2), 1000)
-    >>> coefficients.round(3), round(deviation, 3)
-    (array([ 1. , -0.8]), 1.0)
+    >>> found = autoregressions(0.8 ** np.arange(5)[:, None] / (1.0 - 0.8**2), 1000)
+    >>> found.coefficients.round(3) + 0.0, found.deviations.round(3)
+    (array([[ 1. , -0.8,  0. ,  0. ,  0. ]]), array([1.]))
     """
-    if not c[0] > 0.0:
-        return np.ones(1), 0.0
-    best, chosen, power = np.inf, np.ones(1), float(c[0])
-    for order in range(len(c)):
-        a = (
-            solve_toeplitz(c[:order] * (1.0 + 1e-9 * (np.arange(order) == 0)), -c[1 : order + 1])
-            if order
-            else np.zeros(0)
-        )
-        variance = float(c[0] + a @ c[1 : order + 1])
-        if not 0.0 < variance <= power * (1.0 + 1e-9) or (order and np.abs(np.roots([1.0, *a])).max() >= STABLE):
-            break
-        criterion = count * np.log(variance) + np.log(max(count, 2)) * order
-        if criterion < best:
-            best, chosen, smallest = criterion, np.concatenate([[1.0], a]), variance
-    return chosen, float(np.sqrt(smallest))
+    c = np.moveaxis(c, -2, -1)
+    a = np.zeros_like(c)
+    a[..., 0] = 1.0
+    variance = c[..., 0]
+    stable = variance > 0.0
+    chosen, smallest = a, np.where(stable, variance, 0.0)
+    penalty = np.log(np.maximum(count, 2)) / np.maximum(count, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = np.log(variance)
+        for order in range(1, c.shape[-1]):  # Levinson and Durbin's recursion
+            reflection = -np.sum(a[..., :order] * c[..., order:0:-1], axis=-1) / variance
+            stable = stable & (np.abs(reflection) < STABLE)
+            a = a.copy()
+            a[..., 1 : order + 1] += reflection[..., None] * a[..., order - 1 :: -1][..., :order]
+            variance = variance * (1.0 - reflection**2)
+            criterion = np.log(variance) + order * penalty
+            better = stable & (criterion < best)
+            best = np.where(better, criterion, best)
+            chosen = np.where(better[..., None], a, chosen)
+            smallest = np.where(better, variance, smallest)
+    return Autoregressions(chosen, np.sqrt(smallest))
