@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 
@@ -104,6 +106,18 @@ def writing(target: object) -> Iterator[None]:
         yield
     except OSError as error:
         raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from None
+
+
+def path_to_write(path: str | PathLike[str]) -> Path:
+    """Return the absolute path of a file to write.
+
+    Raises
+    ------
+    ArgumentError
+        The path is relative, and the working directory has been deleted.
+    """
+    with writing(Path(path)):
+        return Path(path).absolute()
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -130,3 +130,13 @@ def test_bad_arguments_are_named(panda: ch.Robot) -> None:
         joint_figure(ch.PointToPoint([0.0], [1.0], duration=1.0), robot=panda)
     with pytest.raises(ArgumentError, match="dt is nan; it must be finite"):
         pose_figure(StraightLine(POSE, POSE, duration=1.0), np.nan)
+
+
+def test_a_batch_of_no_motions_is_said(panda: ch.Robot) -> None:
+    motion = ch.PointToPoint(np.zeros((0, 7)), np.ones((0, 7)), duration=1.0)
+    line = StraightLine(np.empty((0, 4, 4)), np.empty((0, 4, 4)), duration=1.0)
+    for fails in (motion.plot, line.plot, lambda: motion.view(panda, path="never.html"), lambda: line.follow(panda)):
+        with pytest.raises(ArgumentError, match=r"a batch of no trajectories, \(0,\)"):
+            fails()
+    for shown in (motion, line, motion.check(panda)):
+        assert shown._repr_html_().startswith("<p>")

@@ -54,6 +54,8 @@ def run_metrics(
     times = np.asarray(run["time"].values, dtype=float)
     if times.size < 2:
         raise ArgumentError("metrics need a run of at least two samples")
+    if not all(run.sizes[dim] for dim in batch):
+        raise ArgumentError(f"metrics need at least one run, but {' and '.join(map(str, batch))} is empty")
     units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
     band = None if settling_band is None else _band(settling_band, len(units))
     names = ["q", "qd", "q_reference", "error", "pose_reference", "motor_position"]

@@ -57,15 +57,26 @@ class Trajectory(Sealed, Generic[M]):
         """Time from start to end, s."""
         return self.end_time - self.start_time
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """Earliest start and latest end of a batch, s.
+
+        Raises
+        ------
+        ArgumentError
+            The batch is empty.
+        """
+        if 0 in self.batch:
+            raise ArgumentError(f"this is a batch of no trajectories, {self.batch}: it has no times")
+        return float(np.min(self.start_time)), float(np.max(self.end_time))
+
     @abstractmethod
     def __call__(self, t: ArrayLike) -> M:
         """Motion at times of any shape, s."""
 
     def sample_times(self, dt: float) -> NDArray[np.float64]:
         """Times from start to end in steps of dt (s); the end is always among them, after a shorter step if need be."""
-        if 0 in self.batch:
-            raise ArgumentError(f"this is a batch of no trajectories, {self.batch}: it has no times to sample")
-        first, last = float(np.min(self.start_time)), float(np.max(self.end_time))
+        first, last = self.span
         dt = checked_step(dt)
         if last - first > _MOST_SAMPLES * dt:
             raise ArgumentError(f"{last - first:g} s in steps of {dt:g} s are more than {_MOST_SAMPLES:,} samples")

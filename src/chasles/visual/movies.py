@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import verbs
 from chasles.arguments import choice, reals, whole_number
-from chasles.errors import ArgumentError, import_extra, writing
+from chasles.errors import ArgumentError, import_extra, path_to_write, writing
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -68,6 +68,8 @@ def motion_movie(
     progress: bool | None = None,
 ) -> Path:
     """Write a movie of a motion; see `chasles.verbs.movie`."""
+    if motion.batch:
+        raise ArgumentError(f"a movie shows one motion, not a batch of shape {motion.batch}")
     count = frame_count(float(motion.duration), whole_number(frame_rate, "frame_rate", 1, 120))
     times = motion.start_time + np.arange(count) / frame_rate
     q = np.asarray(motion(np.minimum(times, motion.start_time + motion.duration)).q)
@@ -127,7 +129,7 @@ def _pillow(purpose: str) -> Any:
 
 
 def _target(path: str | PathLike[str], suffixes: tuple[str, ...]) -> Path:
-    target = Path(path).absolute()
+    target = path_to_write(path)
     if target.suffix.lower() not in suffixes:
         raise ArgumentError(f"the file must end in {', '.join(suffixes)}, not '{target.name}'")
     return target

@@ -74,7 +74,9 @@ def solution_html(solution: Solution) -> str:
 @verbs.to_html.register(JointTrajectory)
 def motion_html(motion: JointTrajectory) -> str:
     """Return the duration of a motion with its first and last configuration."""
-    first, last = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    if 0 in motion.batch:
+        return _heading(type(motion).__name__, f"{motion.n} joints, a batch of no motions")
+    first, last = motion.span
     batch = f", batch {motion.batch}" if motion.batch else ""
     heading = _heading(type(motion).__name__, f"{motion.n} joints, {first:.4g} s to {last:.4g} s{batch}")
     ends = [np.asarray(motion(t).q).reshape(-1, motion.n)[0] for t in (first, last)]
@@ -85,7 +87,9 @@ def motion_html(motion: JointTrajectory) -> str:
 @verbs.to_html.register(CartesianTrajectory)
 def path_html(motion: CartesianTrajectory) -> str:
     """Return the duration of a motion in space with its first and last position."""
-    first, last = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    if 0 in motion.batch:
+        return _heading(type(motion).__name__, "a batch of no motions in space")
+    first, last = motion.span
     batch = f", batch {motion.batch}" if motion.batch else ""
     heading = _heading(type(motion).__name__, f"motion in space, {first:.4g} s to {last:.4g} s{batch}")
     ends = [np.asarray(motion(t).pose).reshape(-1, 4, 4)[0, :3, 3] for t in (first, last)]
@@ -97,7 +101,10 @@ def path_html(motion: CartesianTrajectory) -> str:
 @verbs.to_html.register(CheckReport)
 def check_html(report: CheckReport) -> str:
     """Return what a motion violates, and the used share of the limits of each joint."""
+    sentence = html.escape(str(report)).replace("\n", "<br>")
     share = report.share.reshape(-1, len(QUANTITIES), len(report.joint_names))
+    if not len(share):
+        return f"<p>{sentence}</p>"
     with np.errstate(invalid="ignore"):
         most = np.where(
             np.isnan(share).all(axis=0), np.nan, np.nanmax(np.where(np.isnan(share), -np.inf, share), axis=0)
@@ -107,7 +114,6 @@ def check_html(report: CheckReport) -> str:
         [html.escape(name), *("–" if np.isnan(most[k, j]) else _share(float(most[k, j])) for k in shown)]
         for j, name in enumerate(report.joint_names)
     ]
-    sentence = html.escape(str(report)).replace("\n", "<br>")
     return f"<p>{sentence}</p>" + _cut(["used share of the limits", *(QUANTITIES[k] for k in shown)], body)
 
 

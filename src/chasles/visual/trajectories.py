@@ -214,7 +214,7 @@ def _pose_times(trajectory: CartesianTrajectory, dt: float | None) -> Floats:
 def _even_times(trajectory: Any, dt: float | None, count: int) -> Floats:
     if dt is not None:
         return np.asarray(trajectory.sample_times(dt))
-    return np.linspace(float(np.min(trajectory.start_time)), float(np.max(trajectory.end_time)), count + 1)
+    return np.linspace(*trajectory.span, count + 1)
 
 
 def _spread(values: Floats, places: NDArray[np.intp], count: int) -> Floats:

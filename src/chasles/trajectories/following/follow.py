@@ -126,7 +126,7 @@ def _follow(
 
 def _first_times(motion: CartesianTrajectory, dt: float | None) -> Floats:
     """Times of the first samples: evenly spaced, and the knots of the motion."""
-    start, end = float(np.min(motion.start_time)), float(np.max(motion.end_time))
+    start, end = motion.span
     if not end > start:
         raise ArgumentError("the motion takes no time; for one pose there is robot.inverse_kinematics")
     times = np.linspace(start, end, _FIRST_SAMPLES) if dt is None else motion.sample_times(dt)

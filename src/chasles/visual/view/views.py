@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.arguments import choice, reals
 from chasles.distances.bodies import Body, HalfSpace
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError, path_to_write, writing
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot import Robot
 from chasles.trajectories import CartesianTrajectory, JointTrajectory
@@ -111,7 +111,7 @@ def motion_view(
         raise ArgumentError(
             f"the motion has {trajectory.n} joints, but robot '{robot.name}' has {robot.nq} coordinates"
         )
-    first, last = float(np.min(trajectory.start_time)), float(np.max(trajectory.end_time))
+    first, last = trajectory.span
     batch = int(np.prod(trajectory.batch))
     times = np.linspace(first, last, frame_count(last - first, batch, robot.nq))
     moving = times.reshape(-1, *(1,) * len(trajectory.batch))
@@ -160,7 +160,7 @@ def write_view(
 ) -> Path:
     """Write the page of a robot to a file, and return that."""
     page = view_page(robot, q, title=title or robot.name, **content)
-    target = Path(path).absolute()
+    target = path_to_write(path)
     with writing(f"the page {target}"):
         target.write_text(page, encoding="utf-8")
     return target
