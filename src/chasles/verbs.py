@@ -163,9 +163,9 @@ def plot(subject: Any, *arguments: Any, **options: Any) -> Any:
 def report(subject: Any, *arguments: Any, **options: Any) -> Any:
     """Write one self-contained HTML page about a run or several.
 
-    ``report(run, path, title=None)``
+    ``report(run, path, title=None, packages=None)``
         The page of one run.
-    ``report({"first": run, "second": other}, path, title=...)``
+    ``report({"first": run, "second": other}, path, title=..., packages=None)``
         One page with a section for each run.
 
     Returns

@@ -20,7 +20,7 @@ let shown;
 const paint = RobotView.prototype.paint;
 RobotView.prototype.paint = function () {
   paint.call(this);
-  const { gl, canvas } = this, pixels = new Uint8Array(4 * canvas.width * canvas.height);
+  const { canvas, graphics: { gl } } = this, pixels = new Uint8Array(4 * canvas.width * canvas.height);
   gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
   const poses = this.posesNow().map(T => [...T]);
   shown = { time: this.time, links: this.scene.links, poses, pixels, error: gl.getError() };

@@ -11,7 +11,7 @@ const find = selector => document.querySelector(selector);
 const frames = async count => { while (count--) await new Promise(requestAnimationFrame); };
 const painted = () => {
   page.scene.paint();
-  const { gl, canvas } = page.scene, pixels = new Uint8Array(4 * canvas.width * canvas.height);
+  const { canvas, graphics: { gl } } = page.scene, pixels = new Uint8Array(4 * canvas.width * canvas.height);
   gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
   return pixels;
 };

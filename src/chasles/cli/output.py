@@ -64,7 +64,7 @@ def show_warning(
 
 def require_writable(path: Path | None) -> None:
     """Raise `ArgumentError` for a path that cannot be written; call it before long work."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
         reason = "it is a folder" if path.is_dir() else "its folder does not exist"
         raise ArgumentError(f"{path} cannot be written: {reason}")
 

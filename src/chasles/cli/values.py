@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.model import shipped
-from chasles.robot import Robot
+from chasles.robot import Robot, load
 
 _MOST_RUNS = 100_000
 
@@ -38,6 +39,30 @@ def numbers(text: str, option: str) -> list[float]:
     if not values:
         raise ArgumentError(f"{option}: expected numbers separated by commas, not '{text}'")
     return values
+
+
+def package_folders(texts: Sequence[str] | None) -> dict[str, Path]:
+    """Return folders of packages by name.
+
+    Examples
+    --------
+    >>> package_folders(["my_robot=."])
+    {'my_robot': PosixPath('.')}
+    """
+    folders = {}
+    for text in texts or ():
+        name, _, folder = text.partition("=")
+        if not name or not folder:
+            raise ArgumentError(f"--package: expected NAME=FOLDER, not '{text}'")
+        if not Path(folder).is_dir():
+            raise ArgumentError(f"--package: there is no folder '{folder}'")
+        folders[name] = Path(folder)
+    return folders
+
+
+def loaded(robot: str, packages: Mapping[str, Path]) -> Robot:
+    """Load a robot; packages matter here to xacro files alone, as other files are read without their meshes."""
+    return load(robot, packages=packages if Path(robot).suffix.lower() == ".xacro" else None)
 
 
 def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
@@ -170,6 +195,14 @@ RobotArgument = Annotated[
         help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.",
         show_default=False,
         autocompletion=lambda incomplete: [name for name in shipped() if name.startswith(incomplete)],
+    ),
+]
+PackagesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        metavar="NAME=FOLDER",
+        help="Folder of a ROS package that the robot's file names in package:// addresses; may be repeated.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -206,7 +207,13 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         return verbs.plot(self, kind)
 
-    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
+    def report(
+        self,
+        path: str | PathLike[str],
+        title: str | None = None,
+        *,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
+    ) -> Path:
         """Write a self-contained HTML report with plots and the motion in 3D.
 
         Parameters
@@ -215,6 +222,8 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             File to write.
         title
             Title of the report; default the robot's name.
+        packages
+            Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
 
         Returns
         -------
@@ -226,7 +235,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         MissingExtraError
             If Plotly is not installed.
         """
-        return Path(verbs.report(self, path, title))
+        return Path(verbs.report(self, path, title, packages=packages))
 
     def _repr_html_(self) -> str:
         try:

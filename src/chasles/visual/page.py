@@ -10,12 +10,14 @@ from os import PathLike
 from pathlib import Path
 
 from chasles._version import __version__
-from chasles.errors import MissingExtraError, writing
+from chasles.errors import MissingExtraError, path_to_write, writing
 
 # The browser itself refuses whatever would leave the page.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 )
+#: Scripts of 3D scenes, in the order in which they need each other.
+_SCENE = ("vectors.js", "solids.js", "meshes.js", "graphics.js", "camera.js", "gestures.js", "scene.js")
 
 
 def write_page(
@@ -48,7 +50,7 @@ def write_page(
     ArgumentError
         The file cannot be written.
     """
-    target = Path(path).absolute()
+    target = path_to_write(path)
     content = f"""<main>
 <h1>{html.escape(title)}</h1>
 {body}
@@ -94,9 +96,14 @@ def document(title: str, content: str, style: str, scripts: Sequence[str], polic
 """
 
 
+def scene_script() -> str:
+    """Return the JavaScript of 3D scenes."""
+    return "".join(map(asset, _SCENE))
+
+
 def asset(name: str) -> str:
-    """Return the text of a file that is embedded in pages."""
-    return (files("chasles.visual") / name).read_text(encoding="utf-8")
+    """Return the text of a script or style that is embedded in pages."""
+    return (files("chasles.visual") / "scripts" / name).read_text(encoding="utf-8")
 
 
 def _plotly_code() -> str:

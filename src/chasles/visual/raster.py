@@ -26,8 +26,10 @@ Theme = Literal["light", "dark"]
 AZIMUTH, ELEVATION = -0.85, 0.42
 TANGENT = np.tan(0.3)
 """Half of the picture's height at distance 1, as in the pages."""
-ROOM = 1.35
+ROOM = 1.25
 """Height of the picture in that of the scene."""
+NEAREST = 0.3
+"""Least distance from the scene's middle, in lengths of the robot."""
 SHADOW_LIGHT = np.array([0.35, -0.3, 0.9]) / np.linalg.norm([0.35, -0.3, 0.9])
 COLORS = {
     "link": (0.93, 0.935, 0.94),
@@ -113,21 +115,23 @@ class Camera:
             texture = bodies.texture(surface) if textured else None
             self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture))
         self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
-        self.middle = np.array(data["middle"])
         level = np.cos(ELEVATION)
         forward = -np.array([level * np.cos(AZIMUTH), level * np.sin(AZIMUTH), np.sin(ELEVATION)])
         right = np.cross(forward, [0.0, 0.0, 1.0]) / level
         self.axes = np.stack([right, np.cross(right, forward), forward])
-        self.eye = self.middle - self._fitting() * forward
+        self.eye = self._fitting()
 
-    def _fitting(self) -> float:
-        """Distance at which the box around the scene fits into the picture, with some room, as in the pages."""
-        half = np.array(self.data["half"])
-        signs = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
-        right, up, forward = self.axes @ (signs * half).T
-        aspect = self.size[0] / self.size[1]
-        needed = np.maximum(np.abs(right) / aspect, np.abs(up)) * ROOM / TANGENT - forward
-        return max(float(needed.max()), float(self.data["size"]))
+    def _fitting(self) -> Floats:
+        """Place from which the outline of the scene fits into the picture, with some room, as in the pages."""
+        right, up, forward = self.axes @ np.array(self.data["outline"]).T
+        place = []
+        for across, slope in ((right, TANGENT * self.size[0] / self.size[1] / ROOM), (up, TANGENT / ROOM)):
+            back = -forward
+            ahead, behind = (back + across / slope).max(), (back - across / slope).max()
+            place.append((0.5 * slope * (ahead - behind), 0.5 * (ahead + behind)))
+        nearest = 0.5 * (forward.min() + forward.max()) - NEAREST * self.data["size"]
+        distance = min(-place[0][1], -place[1][1], nearest)
+        return np.asarray(np.array([place[0][0], place[1][0], distance]) @ self.axes)
 
     def image(self, q: Floats) -> NDArray[np.uint8]:
         """Return the picture of a configuration, (height, width, 3), sRGB."""
@@ -141,7 +145,7 @@ class Camera:
         corners = [self._in_world(mesh, T_world_link) for mesh in self.meshes]
         pixels = self._ground(rays, solids, corners)
         depth = np.full(rays.shape[:2], np.inf)
-        light = self.eye - self.middle + np.linalg.norm(self.eye - self.middle) * np.array([0.3, -0.2, 0.9])
+        light = np.array([0.3, -0.2, 0.9]) - self.axes[2]
         light /= np.linalg.norm(light)
         for solid in solids:
             window = self._window(solid, x, y)
@@ -245,7 +249,7 @@ class Camera:
         down = rays[..., 2] < -1e-6
         points = self.eye + rays[down] * ((ground - self.eye[2]) / rays[down][:, 2])[:, None]
         reach = 1.4 * max(self.data["extent"], self.data["size"])
-        away = np.linalg.norm(points[:, :2] - self.middle[:2], axis=1) / reach
+        away = np.linalg.norm(points[:, :2] - self.data["middle"][:2], axis=1) / reach
         fade = np.clip((1.0 - away) / 0.65, 0.0, 1.0)
         fade = (fade * fade * (3.0 - 2.0 * fade))[:, None]
         wanted = self.data["size"] / 8.0

@@ -21,10 +21,11 @@ from chasles.model import to_toml
 from chasles.robot import Robot
 from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import run_metrics, run_robot
+from chasles.visual.bodies import Packages
 from chasles.visual.encoding import embedded_json
 from chasles.visual.energy import energy_figure
 from chasles.visual.figures import tracking_figure
-from chasles.visual.page import asset, write_page
+from chasles.visual.page import asset, scene_script, write_page
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import scene_data
 from chasles.visual.scores import scores_figure
@@ -39,7 +40,11 @@ _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2",
 
 @verbs.report.register(Mapping)
 def write_report(
-    runs: Mapping[str, xarray.Dataset], path: str | PathLike[str], title: str = "Closed-loop simulation"
+    runs: Mapping[str, xarray.Dataset],
+    path: str | PathLike[str],
+    title: str = "Closed-loop simulation",
+    *,
+    packages: Packages | None = None,
 ) -> Path:
     """Write a self-contained HTML report of runs.
 
@@ -56,6 +61,8 @@ def write_report(
         File to write; its folder must exist.
     title
         Title of the page.
+    packages
+        Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
 
     Returns
     -------
@@ -82,21 +89,19 @@ def write_report(
     if not runs:
         raise ArgumentError("runs is empty; a report needs at least one run")
     hands: dict[str, str] = {}
-    sections = "\n".join(_section(name, run, hands) for name, run in runs.items())
+    sections = "\n".join(_section(name, run, hands, packages) for name, run in runs.items())
     sections += "".join(f'\n<script type="text/plain" id="{key}">{page}</script>' for key, page in hands.items())
-    return write_page(
-        path, title, sections, scripts=[asset("meshes.js"), asset("scene.js"), asset("viewer.js"), asset("report.js")]
-    )
+    return write_page(path, title, sections, scripts=[scene_script(), asset("viewer.js"), asset("report.js")])
 
 
 @verbs.report.register(xarray.Dataset)
-def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str | None = None) -> Path:
+def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str | None = None, **options: Any) -> Path:
     require_run(run)
     name = title or str(run.attrs.get("robot", "run"))
-    return write_report({name: run}, path)
+    return write_report({name: run}, path, **options)
 
 
-def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
+def _section(title: str, run: xarray.Dataset, hands: dict[str, str], packages: Packages | None) -> str:
     """Return the part of one run; `hands` collects packed pages of the robots, by identifier."""
     require_run(run)
     labels = run_labels(run)
@@ -107,8 +112,9 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
     notes: list[str] = []
     if robot is not None:
         q = by_run(run, "q")[shown]
-        data["scene"] = scene_data(robot, np.asarray(run["time"].values, dtype=float), q, [labels[k] for k in shown])
-        data["hand"] = _hand(robot, q[0, 0], hands)
+        times = np.asarray(run["time"].values, dtype=float)
+        data["scene"] = scene_data(robot, times, q, [labels[k] for k in shown], packages)
+        data["hand"] = _hand(robot, q[0, 0], hands, packages)
         notes = data["scene"].pop("notes")
     words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
     numbers = "" if metrics is None else metrics_table(run, metrics)
@@ -127,13 +133,13 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str]) -> str:
 </section>"""
 
 
-def _hand(robot: Robot, q: NDArray[np.float64], hands: dict[str, str]) -> str:
+def _hand(robot: Robot, q: NDArray[np.float64], hands: dict[str, str], packages: Packages | None) -> str:
     """Return the identifier of the page on which a robot can be moved, shared by the runs of equal robots."""
     toml = to_toml(robot.description, mesh_folders=True)
     key = f"hand-{hashlib.sha256(toml.encode()).hexdigest()[:12]}"
     if key not in hands:
         start = q if np.isfinite(q).all() else robot.home
-        page = view_page(robot, start, title=robot.name)
+        page = view_page(robot, start, title=robot.name, packages=packages)
         hands[key] = base64.b64encode(gzip.compress(page.encode("utf-8"), mtime=0)).decode("ascii")
     return key
 

@@ -20,10 +20,17 @@ _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800
 _MOST_POSES = 30_000  # of links, over all frames and runs: 1 MB in the page
 _MOST_COLLISION_TRIANGLES = 12_000
+#: Unit vectors to the faces, edges and corners of a cube.
+_DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)], dtype=np.float64) - 1.0
+_DIRECTIONS /= np.linalg.norm(_DIRECTIONS, axis=1, keepdims=True)
 
 
 def scene_data(
-    robot: Robot, times: NDArray[np.float64], q: NDArray[np.float64], labels: Sequence[str]
+    robot: Robot,
+    times: NDArray[np.float64],
+    q: NDArray[np.float64],
+    labels: Sequence[str],
+    packages: Packages | None = None,
 ) -> dict[str, Any]:
     """Return the data of the 3D view, ready for JSON.
 
@@ -35,16 +42,19 @@ def scene_data(
         Times (time,), s, and configurations (runs, time, nq).
     labels
         Name of each run.
+    packages
+        Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
 
     Returns
     -------
     dict
         Shapes with the index of their link, and whether the robot stands on its root; times (frames,) and poses
-        (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, middle, half
-        edges and diagonal of the box around the scene, in m; sentences about bodies that cannot be shown.
+        (runs, frames, links, 7), position and quaternion (x, y, z, w) in the world; ground level, outline that the
+        first picture must contain, middle and diagonal of the box around it, in m; sentences about bodies that cannot
+        be shown.
     """
     drawn = skeleton(robot.description)
-    bodies = robot_bodies(robot.description)
+    bodies = robot_bodies(robot.description, packages=packages)
     links = _links(drawn, bodies)
     frames = _frames(times, len(q) * len(links))
     T_world_link = _link_poses(robot, links, last_finite(q[:, frames], robot.neutral))
@@ -82,23 +92,21 @@ def still_scene(robot: Robot, q: NDArray[np.float64], bodies: Bodies) -> dict[st
 
 
 def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) -> None:
-    """Add obstacles in the world to a scene, whose box grows to contain those of finite size.
+    """Add obstacles in the world to a scene, whose outline grows to contain those of finite size.
 
     Raises
     ------
     ArgumentError
         An obstacle is neither a body in the world nor a half-space.
     """
-    low, high = (np.array(scene["middle"]) + sign * np.array(scene["half"]) for sign in (-1.0, 1.0))
+    seen = [np.array(scene["outline"])]
     for obstacle in obstacles:
         if not isinstance(obstacle, (Body, HalfSpace)) or obstacle.frame is not None:
             raise ArgumentError(f"obstacles must be bodies in the world (frame None) or half-spaces, not {obstacle!r}")
         if isinstance(obstacle, Body):
-            ends = np.stack([obstacle.start, obstacle.end])
-            low = np.minimum(low, ends.min(axis=0) - obstacle.radius)
-            high = np.maximum(high, ends.max(axis=0) + obstacle.radius)
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    scene |= {"middle": middle.tolist(), "half": half.tolist(), "extent": float(2.0 * np.linalg.norm(half))}
+            seen.append(_farthest(np.stack([obstacle.start, obstacle.end]), obstacle.radius))
+    scene |= frame_of(np.concatenate(seen), scene["ground"])
+    middle = np.array(scene["middle"])
     reach = max(scene["extent"], scene["size"])
     scene["obstacles"] = []
     for obstacle in obstacles:
@@ -161,7 +169,7 @@ def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> N
 
 def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
     """Return drawn shapes with the index of their link, and the extent at poses (runs, frames, links, 4, 4)."""
-    ground, low, high = _extent(drawn, bodies, links, T_world_link)
+    ground, outline = _extent(drawn, bodies, links, T_world_link)
     return {
         "links": links,
         "tool": links.index(drawn.tool),
@@ -179,10 +187,16 @@ def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link:
         "size": drawn.size,
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
-        "middle": (0.5 * (low + high)).tolist(),
-        "half": (0.5 * (high - low)).tolist(),
-        "extent": float(np.linalg.norm(high - low)),
-    }
+    } | frame_of(outline, ground)
+
+
+def frame_of(outline: NDArray[np.float64], ground: float) -> dict[str, Any]:
+    """Return what frames the picture of a scene on level ground whose outermost points (k, 3) are known."""
+    outline = _farthest(outline)
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    low[2] = min(low[2], ground)
+    extent = float(np.linalg.norm(high - low))
+    return {"outline": outline.tolist(), "middle": (0.5 * (low + high)).tolist(), "extent": extent}
 
 
 def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
@@ -204,24 +218,35 @@ def last_finite(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray
 
 def _extent(
     drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ground level, and the corners of the box that contains the motion."""
-    low = high = T_world_link[0, 0, 0, :3, 3]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the ground level, and the outermost points (k, 3) of what is seen at all poses."""
+    T_world_root = T_world_link[0, 0, 0]
+    tool = T_world_link[:, :, links.index(drawn.tool), :3, 3].reshape(-1, 3)
+    seen = [_farthest(tool)]
     deepest = 0.0
     for shape in drawn.shapes:
+        if bodies.placed and shape.link not in bodies.incomplete:
+            continue
         p = _moved(T_world_link[:, :, links.index(shape.link)], np.stack([shape.start, shape.end]))
-        low, high = np.minimum(low, p.min(axis=0)), np.maximum(high, p.max(axis=0))
+        seen.append(_farthest(p, shape.radius))
         if shape.link != drawn.root and not bodies.placed:
             deepest = min(deepest, float(p[:, 2].min()) - shape.radius)
     for link in bodies.links:
         p = _moved(T_world_link[:, :, links.index(link)], bodies.corners(link))
-        low, high = np.minimum(low, p.min(axis=0)), np.maximum(high, p.max(axis=0))
+        seen.append(_farthest(p))
         deepest = min(deepest, float(p[:, 2].min()))
-    ground = min(float(T_world_link[0, 0, 0, 2, 3]), 0.0)
+    ground = min(float(T_world_root[2, 3]), 0.0)
     if deepest < ground:  # the arm reaches below its base frame, which then stands on a pedestal
         ground = deepest - (0.0 if bodies.placed else 0.08 * drawn.size)
-    low = np.append(low[:2], ground)
-    return ground, low, np.maximum(high, low)
+    if drawn.stands and not bodies.placed:  # its plate
+        seen.append(np.append(T_world_root[:2, 3], ground) + 0.115 * drawn.size * _DIRECTIONS * [1.0, 1.0, 0.0])
+    return ground, np.concatenate(seen)
+
+
+def _farthest(points: NDArray[np.float64], radius: float = 0.0) -> NDArray[np.float64]:
+    """Return the farthest places (k, 3) of balls about points (m, 3) in 26 directions."""
+    farthest = (points @ _DIRECTIONS.T).argmax(axis=0)
+    return np.unique(points[farthest] + radius * _DIRECTIONS, axis=0)
 
 
 def _moved(T_world_link: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -211,7 +211,7 @@ def _pose_times(trajectory: CartesianTrajectory, dt: float | None) -> Floats:
     return np.unique(np.concatenate([times, knots, before]))
 
 
-def _even_times(trajectory: Any, dt: float | None, count: int) -> Floats:
+def _even_times(trajectory: JointTrajectory | CartesianTrajectory, dt: float | None, count: int) -> Floats:
     if dt is not None:
         return np.asarray(trajectory.sample_times(dt))
     return np.linspace(*trajectory.span, count + 1)

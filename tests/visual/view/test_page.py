@@ -50,7 +50,13 @@ def test_the_picture_shows_the_links_where_python_has_them(opened: Any, panda: c
         expected = panda.forward_kinematics(panda.home, target=link)
         np.testing.assert_allclose(np.array(T).reshape(4, 4).T, expected, atol=1e-6)
     assert tab.ask("new Set(new Uint32Array(painted().buffer)).size") > 100  # colors: it is no empty view
-    assert tab.ask("page.scene.gl.getError()") == 0
+    assert tab.ask("page.scene.graphics.gl.getError()") == 0
+    # Some room is left at all sides, and no more than needed at two that are opposite.
+    places = np.array(tab.ask("page.scene.scene.outline.map(p => page.scene.camera.project(p))"))
+    size = np.array(tab.ask("[page.scene.canvas.clientWidth, page.scene.canvas.clientHeight]"))
+    free = np.array([places.min(axis=0), size - places.max(axis=0)]) / size
+    tight = free.min(axis=0).argmin()
+    np.testing.assert_allclose(free[:, tight], 0.1, atol=1e-6)
 
 
 def test_the_page_is_small_and_alone(panda: ch.Robot) -> None:
@@ -142,10 +148,10 @@ def test_keys_move_joints_and_the_camera(opened: Any, panda: ch.Robot) -> None:
             "Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39
         )
     np.testing.assert_allclose(_shown(tab)[0][0], np.radians(3.0), atol=1e-12)
-    azimuth = tab.ask("page.scene.azimuth")
+    azimuth = tab.ask("page.scene.camera.azimuth")
     tab.ask("find('canvas').focus()")
     tab.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", windowsVirtualKeyCode=37)
-    assert tab.ask("page.scene.azimuth") != azimuth
+    assert tab.ask("page.scene.camera.azimuth") != azimuth
 
 
 def test_dark_and_narrow(opened: Any, panda: ch.Robot) -> None:
@@ -215,7 +221,7 @@ def test_positions_that_are_no_numbers_are_said(opened: Any, panda: ch.Robot) ->
 def test_a_lost_graphics_card_is_said_and_the_picture_returns(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     kept = tab.ask("new Set(new Uint32Array(painted().buffer)).size")
-    tab.ask("(window.loss = page.scene.gl.getExtension('WEBGL_lose_context')).loseContext(), frames(3)")
+    tab.ask("(window.loss = page.scene.graphics.gl.getExtension('WEBGL_lose_context')).loseContext(), frames(3)")
     assert "graphics card" in tab.ask("find('.notice').textContent")
     tab.ask("slide('panda_joint1', 10)")  # goes on computing
     tab.ask("loss.restoreContext(), new Promise(done => setTimeout(done, 300))")
@@ -277,7 +283,7 @@ def test_bodies_are_shown_with_their_colors_and_what_is_missing_is_said(opened: 
     np.testing.assert_allclose(np.abs(vertices[:, 4:]).max(axis=1), 1.0, atol=1e-3)  # edges of a box are sharp
     tab.ask("choose('Bodies', 'drawn')")
     assert tab.ask(red) < 0.2 * shown
-    tab.ask("choose('Bodies', 'visual'), page.scene.gl.getExtension('WEBGL_lose_context').loseContext()")
+    tab.ask("choose('Bodies', 'visual'), page.scene.graphics.gl.getExtension('WEBGL_lose_context').loseContext()")
     tab.ask("frames(2)")
     assert tab.complaints() == []
 

@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 from tests.visual.browser import Browser, Tab
 from tests.visual.view_in_a_tab import ready
+from typer.testing import CliRunner
 
 import chasles as ch
+from chasles.cli.application import application
 from chasles.distances import Body, HalfSpace
 from chasles.errors import ArgumentError, ArgumentTypeError
 from chasles.visual.view import live
@@ -200,6 +202,58 @@ def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Pat
             serving.kill()
 
 
+def test_packages_of_meshes_are_named_on_the_command_line(tmp_path: Path) -> None:
+    robot = """<robot name="r"><link name="base"><visual><geometry>
+        <mesh filename="package://parts/m/ball.stl"/></geometry></visual></link></robot>"""
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "arm" / "r.urdf").write_text(robot)
+    (tmp_path / "elsewhere" / "m").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "m" / "ball.stl").write_bytes(_tetrahedron())
+    page, packages = tmp_path / "r.html", ["--package", f"parts={tmp_path / 'elsewhere'}"]
+    for options, given in (([], False), (packages, True)):
+        found = CliRunner().invoke(application, ["view", str(tmp_path / "arm" / "r.urdf"), "-o", str(page), *options])
+        assert found.exit_code == 0, found.output
+        assert ("ball.stl' is not there" in page.read_text()) is not given
+    wrong = CliRunner().invoke(application, ["view", "panda", "-o", str(page), "--package", "parts"])
+    assert "expected NAME=FOLDER, not 'parts'" in wrong.output
+
+
+def _tetrahedron() -> bytes:
+    """A binary STL file."""
+    corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]], dtype="<f4")
+    faces = [
+        np.zeros(3, "<f4").tobytes() + corners[f].tobytes() + b"\0\0"
+        for f in ([0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3])
+    ]
+    return bytes(80) + len(faces).to_bytes(4, "little") + b"".join(faces)
+
+
+def test_a_deleted_working_directory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ArgumentError, match=r"arm.html cannot be written: No such file or directory"):
+        ch.load("planar2r").view(path="arm.html")
+
+
+def test_half_spaces_that_the_viewer_stands_in_leave_the_robot_as_it_is(opened: Any) -> None:
+    look = np.array([np.cos(-0.85), np.sin(-0.85), 0.0])  # from the viewer's side
+    pixel = """(() => {
+      page.gizmo.shown = false;
+      const { camera, canvas } = page.scene, [x, y] = camera.project([0, 0, 0.16]);
+      const at = 4 * (Math.round(x) + canvas.width * Math.round(canvas.height - y));
+      return [...painted().slice(at, at + 3)];
+    })()"""
+    tab = opened(ch.load("panda"), obstacles=[HalfSpace(0.5 * look, -look), HalfSpace(0.5 * look, look)])
+    tab.ask("page.kept = page.scene.planes")
+    plain, before, behind = (
+        tab.ask(f"page.scene.planes = {planes}, {pixel}") for planes in ("[]", "[page.kept[0]]", "[page.kept[1]]")
+    )
+    assert before == plain
+    assert behind != plain
+
+
 def test_obstacles_are_drawn_and_framed(opened: Any) -> None:
     arm = ch.load("planar2r")
     wall = HalfSpace([0.0, -0.3, 0.0], [0.0, 2.0, 0.0])
@@ -210,7 +264,7 @@ def test_obstacles_are_drawn_and_framed(opened: Any) -> None:
     assert tab.ask("page.scene.planes.map(part => [part.placed[9], part.placed[13]])")[0] == pytest.approx(
         [1.0, -0.3], abs=0.02
     )
-    assert tab.ask("page.scene.project([3, 0, 0.2])[0] < page.scene.canvas.clientWidth")
+    assert tab.ask("page.scene.camera.project([3, 0, 0.2])[0] < page.scene.canvas.clientWidth")
     amber = (
         "{const p = painted(); let n = 0; for (let k = 0; k < p.length; k += 4) n += p[k] > 110 && p[k + 2] < 70; n}"
     )

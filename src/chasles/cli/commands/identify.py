@@ -73,7 +73,7 @@ def identify_command(
     """
     arm = load(robot)
     for path in (out, report):
-        if path is not None and not path.absolute().parent.is_dir():
+        if path is not None and not path.parent.is_dir():
             raise ArgumentError(f"{path} cannot be written: its folder does not exist")
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
         raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")

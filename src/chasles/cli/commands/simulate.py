@@ -19,18 +19,21 @@ from chasles.cli.output import error_text, errors, joint_table, require_writable
 from chasles.cli.standing import Standing
 from chasles.cli.values import (
     JsonOption,
+    PackagesOption,
     RobotArgument,
     configuration,
     joint_values,
+    loaded,
     not_negative,
     numbers,
+    package_folders,
     random_configuration,
     varied,
 )
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
 from chasles.errors import ArgumentError, import_extra, writing
-from chasles.robot import Robot, load, require_plain_coordinates
+from chasles.robot import Robot, require_plain_coordinates
 from chasles.simulation.limits import VelocityLimits
 from chasles.simulation.metrics import pose_errors
 from chasles.studies.controllers import KINDS
@@ -128,6 +131,7 @@ def simulate(
     ] = None,
     runs: Annotated[int | None, typer.Option(help="Number of runs [default: 11 over a range].")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Report to write, with plots and 3D motion.")] = None,
+    packages: PackagesOption = None,
     save: Annotated[Path | None, typer.Option(help="NetCDF file to write, with all samples.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -166,7 +170,8 @@ def simulate(
 
         chasles simulate dog.urdf --free-base --contact lf_foot --contact rf_foot --contact lh_foot --contact rh_foot
     """
-    model = _model(load(robot), free_base, gravity, motor_inertia)
+    folders = package_folders(packages)
+    model = _model(loaded(robot, folders), free_base, gravity, motor_inertia)
     real(period, "--period", above=0.0)
     first = model.home if start is None else configuration(start, "--start", model)
     standing = _standing(model, contacts or [], first)
@@ -213,7 +218,7 @@ def simulate(
     if out is not None:
         from chasles.visual.report import write_report
 
-        report = write_report({model.name: run}, out)
+        report = write_report({model.name: run}, out, packages=folders)
     diverged = int(np.isfinite(run["diverged_at"].values).sum())
     if diverged == run["diverged_at"].size:
         raise typer.Exit(1)  # a warning has given the reason

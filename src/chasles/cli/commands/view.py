@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from chasles.cli.output import results, say
-from chasles.cli.values import ForceOption, RobotArgument
+from chasles.cli.values import ForceOption, PackagesOption, RobotArgument, loaded, package_folders
 from chasles.errors import ArgumentError, import_extra
-from chasles.robot import load
 from chasles.visual.view.views import open_live, write_view
 
 
@@ -20,18 +19,23 @@ def view(
         Path | None, typer.Option("--out", "--output", "-o", help="Write a self-contained page to this file instead.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    packages: PackagesOption = None,
 ) -> None:
     """Show a robot in the browser: move joints or tool, and see frames, torques and the velocity ellipsoid.
 
     The page is served to this machine only (127.0.0.1), until it is closed or Ctrl-C is pressed. With **--out** the
     page is a file that works without Chasles and without a network.
+
+    Meshes of package:// addresses are looked for in the folders of **--package**, around the robot's file, and in
+    those of ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and GAZEBO_MODEL_PATH.
     """
-    arm = load(robot)
+    folders = package_folders(packages)
+    arm = loaded(robot, folders)
     if output is not None:
-        page = write_view(arm, arm.home, output, None)
+        page = write_view(arm, arm.home, output, None, packages=folders)
         results().print(f"Written: {page}", markup=False, highlight=False, soft_wrap=True)
         return
-    live = open_live(arm, arm.home, None, browser)
+    live = open_live(arm, arm.home, None, browser, packages=folders)
     try:
         results().print(f"Open at {live.url}", markup=False, highlight=False, soft_wrap=True)
         results().print("Close the page or press Ctrl-C to stop.")

@@ -14,7 +14,7 @@ from chasles.engine.kernels import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.robot import Robot
 from chasles.visual.bodies import Packages, robot_bodies
-from chasles.visual.scene import bodies_data, still_scene
+from chasles.visual.scene import bodies_data, frame_of, still_scene
 
 _MOST_TRIANGLES = 20_000
 _AZIMUTH = -0.25  # rad, of the camera: from the front, as the robots stand side by side along y
@@ -45,7 +45,7 @@ def add_beside(
     """
     described = []
     place = 0.5 * scene["extent"]
-    low, high = _box(scene)
+    seen = [np.array(scene["outline"])]
     for k, (robot, q) in enumerate(others):
         bodies = robot_bodies(robot.description, packages=packages, most=_MOST_TRIANGLES)
         own = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
@@ -55,9 +55,7 @@ def add_beside(
         shift = place + 0.5 * own["extent"]
         place = shift + 0.5 * own["extent"]
         scene["ground"] = min(scene["ground"], own["ground"])
-        own_low, own_high = _box(own)
-        aside = np.array([0.0, shift, 0.0])
-        low, high = np.minimum(low, own_low + aside), np.maximum(high, own_high + aside)
+        seen.append(np.array(own["outline"]) + np.array([0.0, shift, 0.0]))
         frames = lower({"frames": Kernel(robot.frame_poses.program, "map")})
         described.append(
             {
@@ -70,14 +68,7 @@ def add_beside(
                 "module": base64.b64encode(gzip.compress(frames.binary, mtime=0)).decode("ascii"),
             }
         )
-    scene |= {"middle": (0.5 * (low + high)).tolist(), "half": (0.5 * (high - low)).tolist()}
-    scene["extent"] = float(np.linalg.norm(high - low))
+    scene |= frame_of(np.concatenate(seen), scene["ground"])
     if described:
         scene["azimuth"] = _AZIMUTH
     return described
-
-
-def _box(scene: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest corner of the box around a scene."""
-    middle, half = np.array(scene["middle"]), np.array(scene["half"])
-    return middle - half, middle + half

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from chasles.engine.targets.wasm import program_script
 from chasles.robot import Robot
 from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
-from chasles.visual.page import asset, document
+from chasles.visual.page import document, scene_script
 from chasles.visual.scene import add_obstacles, bodies_data, still_scene
 from chasles.visual.view.beside import Beside, add_beside
 from chasles.visual.view.mechanism import mechanism_data
@@ -114,7 +115,7 @@ def view_page(
 <noscript><p class="notice">This page computes: it needs JavaScript.</p></noscript>
 <script type="application/json" id="data">{embedded_json(data)}</script>
 <!-- Written by Chasles {__version__}. This page is self-contained and loads nothing from a network. -->"""
-    scripts = [program_script() + asset("meshes.js") + asset("scene.js") + "".join(map(_own, _SCRIPTS))]
+    scripts = [program_script() + scene_script() + "".join(map(_own, _SCRIPTS))]
     policy = _POLICY.format(connect="'self'" if live else "'none'")
     return document(title, content, _own("view.css"), scripts, policy)
 
@@ -129,7 +130,7 @@ def _source(robot: Robot) -> str:
 
 def _own(name: str) -> str:
     """Return the text of a script or style of the view."""
-    return asset(f"view/scripts/{name}")
+    return (files("chasles.visual.view") / "scripts" / name).read_text(encoding="utf-8")
 
 
 def _recorded(recording: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -4,9 +4,6 @@
 const GIZMO_PIXELS = 88;
 const RING_POINTS = 40;
 const AXIS_COLORS = AXES.map(([, color]) => color);
-PROFILES.ring = [...Array(13).keys()].map(k => 2 * Math.PI * k / 12).map(a =>
-  [1 + 0.02 * Math.cos(a), 0.02 * Math.sin(a), 0, Math.cos(a), Math.sin(a)]);
-
 class Gizmo {
   /**
    * @param {RobotScene} scene
@@ -34,7 +31,7 @@ class Gizmo {
   /** Direction of a handle's axis in the world. @param {number} k */
   axis(k) { return this.held ? this.heldAxes[k] : this.axes(k); }
 
-  get length() { return GIZMO_PIXELS * 2 * Math.tan(0.3) * this.scene.distance / (this.scene.canvas.clientHeight || 1); }
+  get length() { return GIZMO_PIXELS * this.scene.camera.pixel; }
 
   /** Solids that show the handles. @returns {Part[]} */
   parts() {
@@ -55,15 +52,15 @@ class Gizmo {
 
   /** Points on the canvas that stand for each handle. */
   handles() {
-    const { origin, length } = this, found = this.shifts ? [{ kind: "ball", axis: 0, points: [this.scene.project(origin)] }] : [];
+    const { origin, length } = this, found = this.shifts ? [{ kind: "ball", axis: 0, points: [this.scene.camera.project(origin)] }] : [];
     for (let k = 0; k < 3; k++) {
-      const a = this.axis(k), points = [0.35, 0.5, 0.65, 0.8, 0.95, 1.05].map(f => this.scene.project(Vector.plus(origin, a, f * length)));
+      const a = this.axis(k), points = [0.35, 0.5, 0.65, 0.8, 0.95, 1.05].map(f => this.scene.camera.project(Vector.plus(origin, a, f * length)));
       if (this.shifts) found.push({ kind: "arrow", axis: k, points });
       if (!this.turns) continue;
       const u = Vector.unit(Vector.cross(Math.abs(a[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], a)), v = Vector.cross(a, u);
       found.push({ kind: "ring", axis: k, points: [...Array(RING_POINTS).keys()].map(j => {
         const angle = 2 * Math.PI * j / RING_POINTS;
-        return this.scene.project(Vector.plus(Vector.plus(origin, u, 0.7 * length * Math.cos(angle)), v, 0.7 * length * Math.sin(angle)));
+        return this.scene.camera.project(Vector.plus(Vector.plus(origin, u, 0.7 * length * Math.cos(angle)), v, 0.7 * length * Math.sin(angle)));
       }) });
     }
     return found;
@@ -124,14 +121,14 @@ class Gizmo {
 
   /** Point in the plane through the tool that faces the viewer. */
   inPlane(x, y) {
-    const { eye, direction, forward } = this.scene.ray(x, y);
+    const { eye, direction, forward } = this.scene.camera.ray(x, y);
     const t = Vector.dot(Vector.minus(this.home, eye), forward) / Vector.dot(direction, forward);
     return Vector.plus(eye, direction, t);
   }
 
   /** Place along the arrow that is nearest to the line of sight; null where that looks along the arrow. */
   along(x, y) {
-    const { eye, direction } = this.scene.ray(x, y), a = this.axis(this.held.axis), b = Vector.dot(a, direction), across = 1 - b * b;
+    const { eye, direction } = this.scene.camera.ray(x, y), a = this.axis(this.held.axis), b = Vector.dot(a, direction), across = 1 - b * b;
     if (across < 1e-3) return null;
     const w = Vector.minus(this.home, eye);
     return (b * Vector.dot(direction, w) - Vector.dot(a, w)) / across;
@@ -139,9 +136,9 @@ class Gizmo {
 
   /** Angle about the ring's axis: in its plane, or on the picture where the ring is seen from its edge. */
   around(x, y) {
-    const { eye, direction } = this.scene.ray(x, y), a = this.axis(this.held.axis), slope = Vector.dot(direction, a);
+    const { eye, direction } = this.scene.camera.ray(x, y), a = this.axis(this.held.axis), slope = Vector.dot(direction, a);
     if (Math.abs(slope) < 0.2) {
-      const [px, py] = this.scene.project(this.home), [qx, qy] = this.scene.project(Vector.plus(this.home, a, 0.1 * this.length));
+      const [px, py] = this.scene.camera.project(this.home), [qx, qy] = this.scene.camera.project(Vector.plus(this.home, a, 0.1 * this.length));
       const size = Math.hypot(qx - px, qy - py) || 1;
       return ((x - px) * (qy - py) - (y - py) * (qx - px)) / size / (0.7 * GIZMO_PIXELS) * (slope > 0 ? -1 : 1);
     }

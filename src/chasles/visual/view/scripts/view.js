@@ -11,36 +11,38 @@ const BODIES = { visual: "bodies", collision: "collision bodies", drawn: "kinema
 
 /** The 3D picture of a robot whose poses are handed over. */
 class LiveScene extends RobotScene {
-  constructor(canvas, scene) {
+  /** @param {HTMLCanvasElement} canvas @param {any} scene @param {Float32Array[]} places Poses of the links at the start. */
+  constructor(canvas, scene, places) {
     super(canvas, scene);
     this.wheelNeedsFocus = false;
     /** @type {() => Part[]} */
     this.handles = () => [];
+    this.places = places;
+    /** Place of the fixed link. */
+    this.root = places[0].slice(12, 15);
+    /** @type {Float32Array} */
+    this.points = new Float32Array(0);
+    /** @type {{ points: Float32Array, color: number[] }[]} */
+    this.others = [];
+    this.open();
   }
 
   prepare() {
-    /** @type {number[]} Place of the fixed link. */
-    this.root = this.root ?? [0, 0, 0];
-    /** @type {Float32Array[]} */
-    this.places = this.places ?? [];
     super.prepare();
+    this.setTrace(this.points);
+    this.setOtherTraces(this.others);
   }
 
   /** Points of the tool's path. @param {Float32Array} points */
   setTrace(points) {
     this.points = points;
-    this.trace = points.length ? this.mesh(points, [3]) : null;
+    this.trace = points.length ? this.graphics.mesh(points, [3]) : null;
   }
 
   /** Paths of other motions, each in its color. @param {{ points: Float32Array, color: number[] }[]} traces */
   setOtherTraces(traces) {
     this.others = traces;
-    this.otherTraces = traces.map(({ points, color }) => ({ ...this.mesh(points, [3]), color }));
-  }
-
-  restored() {
-    if (this.points) this.setTrace(this.points);
-    if (this.others) this.setOtherTraces(this.others);
+    this.otherTraces = traces.map(({ points, color }) => ({ ...this.graphics.mesh(points, [3]), color }));
   }
 
   posesNow() { return this.places; }
@@ -111,7 +113,8 @@ class ViewPage {
     /** @type {Gizmo} */
     this.gizmo = /** @type {any} */ ({ turns: true, axes: () => [], axis: k => this.handleAxes(k), shown: true, T: [], parts: () => [] });
     try {
-      this.scene = new LiveScene(canvas, this.data.scene);
+      const nowhere = Matrix.fromPose([0, 0, 0, 0, 0, 0, 1]), places = this.mechanism.places(this.q) ?? this.data.frames.map(() => nowhere);
+      this.scene = new LiveScene(canvas, this.data.scene, places);
     } catch (error) {
       this.scene = null;
       canvas.remove();
@@ -125,11 +128,6 @@ class ViewPage {
     this.gizmo.shown = this.mechanism.dragged;
     this.scene.handles = () => [...this.frameParts, ...this.gizmo.parts()];
     if (this.mechanism.dragged) this.scene.tools.push(this.gizmo);
-    const first = this.mechanism.places(this.q);
-    if (first) {
-      this.scene.root = [...first[0].subarray(12, 15)];
-      this.scene.prepare();
-    }
     canvas.addEventListener("keydown", event => this.key(event));
   }
 
@@ -262,10 +260,10 @@ class ViewPage {
 
   addCameras() {
     if (!this.scene) return;
-    const look = (azimuth, elevation) => { Object.assign(this.scene, { azimuth, elevation }); this.refresh(); };
+    const look = (azimuth, elevation) => { Object.assign(this.scene.camera, { azimuth, elevation }); this.refresh(); };
     const buttons = Object.entries(CAMERAS).map(([name, [azimuth, elevation]]) =>
       make("button", { type: "button", onclick: () => look(azimuth, elevation) }, name));
-    const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.resetCamera(); this.refresh(); } }, "whole");
+    const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.camera.reset(); this.refresh(); } }, "whole");
     const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "picture");
     const kinds = Object.keys(this.data.scene.bodies).filter(kind => kind in BODIES), bodies = choice("Bodies", [...kinds, "drawn"].map(kind => [kind, BODIES[kind]]), kind => this.scene.show(kind));
     if (!kinds.includes("visual")) bodies.querySelector("select").value = "drawn";
@@ -298,13 +296,13 @@ class ViewPage {
 
   /** Keys on the picture: arrows turn it, + and - zoom. @param {KeyboardEvent} event */
   key(event) {
-    const { scene } = this;
-    const act = { ArrowLeft: () => scene.turn(-0.08, 0), ArrowRight: () => scene.turn(0.08, 0), ArrowUp: () => scene.turn(0, 0.08),
-      ArrowDown: () => scene.turn(0, -0.08), "+": () => scene.zoom(0.9), "-": () => scene.zoom(1 / 0.9), Home: () => scene.resetCamera() }[event.key];
+    const { camera } = this.scene;
+    const act = { ArrowLeft: () => camera.turn(-0.08, 0), ArrowRight: () => camera.turn(0.08, 0), ArrowUp: () => camera.turn(0, 0.08),
+      ArrowDown: () => camera.turn(0, -0.08), "+": () => camera.zoom(0.9), "-": () => camera.zoom(1 / 0.9), Home: () => camera.reset() }[event.key];
     if (!act || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     act();
-    scene.draw();
+    this.scene.draw();
   }
 }
 

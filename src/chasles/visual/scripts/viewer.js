@@ -4,19 +4,17 @@
 class RobotView extends RobotScene {
   constructor(canvas, scene) {
     super(canvas, scene);
-    this.selectRun(0);
+    this.times = decodeFloats(scene.times);
+    this.poses = decodeFloats(scene.poses);
+    this.run = 0;
+    this.time = this.times[0];
+    this.open();
   }
 
   prepare() {
-    this.times = decodeFloats(this.scene.times);
-    this.poses = decodeFloats(this.scene.poses);
-    this.duration = this.times[this.times.length - 1] - this.times[0];
-    this.run ??= 0;
-    this.time ??= this.times[0];
     super.prepare();
+    this.selectRun(this.run);
   }
-
-  restored() { this.selectRun(this.run); }
 
   rootPlace() { return this.pose(0, 0, 0); }
 
@@ -47,7 +45,7 @@ class RobotView extends RobotScene {
     this.run = run;
     const trace = new Float32Array(3 * this.times.length);
     for (let k = 0; k < this.times.length; k++) trace.set(this.pose(k, this.scene.tool).subarray(0, 3), 3 * k);
-    this.trace = this.mesh(trace, [3]);
+    this.trace = this.graphics.mesh(trace, [3]);
     this.draw();
   }
 }

@@ -11,6 +11,8 @@ class RunSection {
     this.clock = section.querySelector(".clock");
     this.button = section.querySelector(".play");
     this.speed = section.querySelector(".speed");
+    this.first = this.last = this.time = 0;
+    this.playing = this.wanted = false;
     this.showPlot();
     if (this.data.scene) this.showRobot();
   }
@@ -31,7 +33,7 @@ class RunSection {
     try {
       this.view = new RobotView(canvas, this.data.scene);
     } catch (error) {
-      this.section.querySelector(".view").textContent = "The 3D view cannot be shown: " + error.message + ".";
+      this.section.querySelector(".view").textContent = `The 3D view cannot be shown: ${/** @type {Error} */ (error).message}.`;
       return;
     }
     const { times } = this.view;
@@ -104,7 +106,7 @@ class RunSection {
 
   placeCursor() {
     const layout = this.plot._fullLayout;
-    if (!layout?.xaxis || this.time === undefined) return;
+    if (!layout?.xaxis || !this.view) return;
     const x = layout.xaxis.l2p(this.time), inside = x >= 0 && x <= layout.xaxis._length;
     this.cursor.hidden = !inside;
     this.cursor.style.left = layout.xaxis._offset + x + "px";

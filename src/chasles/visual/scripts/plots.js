@@ -12,5 +12,5 @@ function drawPlot(plot, { data, layout }, filename) {
   const config = { displayModeBar: narrow ? false : "hover", responsive: true, displaylogo: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { format: "svg", filename } };
-  return Plotly.newPlot(plot, data, layout, config);
+  return /** @type {any} */ (window)["Plotly"].newPlot(plot, data, layout, config);
 }
