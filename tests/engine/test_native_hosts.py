@@ -12,7 +12,7 @@ import pytest
 import chasles as ch
 from chasles.engine import cache
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import kernels, machine
+from chasles.engine.targets.native import kernel_writer, kernels, machine
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 Q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 11, 6))
@@ -84,7 +84,7 @@ def test_the_quick_way_of_long_programs_computes_the_same(monkeypatch: pytest.Mo
 def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    monkeypatch.setattr(kernels, "is_x86", lambda: False)
+    monkeypatch.setattr(kernel_writer, "is_x86", lambda: False)
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
     programs = {"map": ch.load("panda").inverse_dynamics.program, "scan": _counter(), "solve": _halving()}
     for shape, program in programs.items():

@@ -165,7 +165,7 @@ class _SegmentWriter(Writer):
                 self._values[index] = self._fetched(index, place)
         for index, (start, count) in known:
             operation, number = self._program.instructions[index]
-            value = self._module.constant(number) if operation == "constant" else self._load("%in", number)
+            value = self._module.constant(self, number) if operation == "constant" else self._load("%in", number)
             self._store_run(value, start, count)
         self.emit("ret void")
         return self.text()
@@ -210,7 +210,7 @@ class _SegmentWriter(Writer):
     def _value(self, index: int) -> str:
         """Name of a value that is present."""
         operation, *rest = self._program.instructions[index]
-        return self._module.constant(rest[0]) if operation == "constant" else self._values[index]
+        return self._module.constant(self, rest[0]) if operation == "constant" else self._values[index]
 
     def _type(self, index: int) -> str:
         operation = OPERATIONS.get(self._program.instructions[index][0])
@@ -276,7 +276,7 @@ class _SegmentWriter(Writer):
         result = x  # 0 and NaN keep their own value
         for predicate, value in (("olt", -1.0), ("ogt", 1.0)):
             condition = self.value(f"fcmp {predicate} {v} {x}, zeroinitializer")
-            result = self.value(f"select {truth} {condition}, {v} {self._module.constant(value)}, {v} {result}")
+            result = self.value(f"select {truth} {condition}, {v} {self._module.constant(self, value)}, {v} {result}")
         return result
 
     def _extreme(self, predicate: str, a: str, b: str) -> str:

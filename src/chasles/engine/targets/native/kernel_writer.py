@@ -81,6 +81,11 @@ class KernelWriter(Writer):
             self._flags = self.value("alloca i32")
             self.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {self._flags})")
 
+    def complete_streams(self) -> None:
+        """Complete stores past the caches before others learn of the results."""
+        if is_x86():
+            self.emit("call void @llvm.x86.sse.sfence()")
+
     def finish(self) -> str:
         """Close the function and return its text."""
         self.release()

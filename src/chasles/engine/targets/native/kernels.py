@@ -15,7 +15,6 @@ from chasles.engine.targets.native import calls, objects, transposition
 from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import add_program
 from chasles.engine.targets.native.kernel_writer import KernelWriter, declarations
-from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.module import Module
 
 #: Bytes of results from which they are written past the caches, which do not hold them until somebody reads them.
@@ -92,8 +91,7 @@ class _MapWriter(KernelWriter):
                 self._choose_rows(samples)
                 self._delivery.deliver(self, self.input_buffer, self._rows)
                 self._scatter(samples)
-        if is_x86():
-            self.emit("call void @llvm.x86.sse.sfence()")  # before others learn that streams have been written
+        self.complete_streams()
         return self.finish()
 
     def _claimed(self, addresses: Sequence[str], writes_lines: str, streams: str) -> list[str]:

@@ -64,8 +64,8 @@ def has_fma() -> bool:
 
 @functools.cache
 def registers() -> int:
-    """Return how many vectors a program may hold in registers; the compiler needs the others for constants."""
-    return 24 if not is_x86() or _has_avx512() else 12
+    """Return how many vectors a program may hold in registers; the compiler needs the others."""
+    return 26 if not is_x86() or _has_avx512() else 12
 
 
 def _has_avx512() -> bool:

@@ -40,7 +40,7 @@ class VectorMath(Writer):
     def constant(self, value: float) -> str:
         """Return a vector with the same number in every lane."""
         rounded = value if self.width == 64 else float(np.float32(value))
-        return f"splat ({self.element} {literal(rounded)})"
+        return self.repeated(self.element, self.lanes, rounded)
 
     def add(self, a: str, b: str) -> str:
         """Sum."""

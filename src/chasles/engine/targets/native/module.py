@@ -10,7 +10,7 @@ import numpy as np
 
 from chasles.engine.program import Program
 from chasles.engine.targets.native.mathematics import LIBRARY
-from chasles.engine.targets.native.writer import Writer, literal
+from chasles.engine.targets.native.writer import Writer
 
 #: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
 LONGEST_MODULE = 100_000
@@ -47,9 +47,9 @@ class Module:
         """Bytes of a vector."""
         return self.lanes * self.item_size
 
-    def constant(self, value: float) -> str:
-        """Return a vector with the same number in every lane."""
-        return f"splat ({self.element} {literal(self.rounded(value))})"
+    def constant(self, w: Writer, value: float) -> str:
+        """Return a vector with the same known number in every lane."""
+        return w.repeated(self.element, self.lanes, self.rounded(value))
 
     def rounded(self, value: float) -> float:
         """Return the number of the kernel's type that is nearest to a value."""
@@ -57,9 +57,7 @@ class Module:
 
     def splat(self, w: Writer, number: str) -> str:
         """Return a vector with a number that is only known when the code runs in every lane."""
-        single = w.value(f"insertelement {self.real} undef, {self.element} {number}, i32 0")
-        order = f"<{self.lanes} x i32> zeroinitializer"
-        return w.value(f"shufflevector {self.real} {single}, {self.real} undef, {order}")
+        return w.splat(self.element, self.lanes, number)
 
     def workspace(self, program: Program) -> int:
         """Return how many vectors of working memory a program that was added needs."""

@@ -16,7 +16,10 @@ class Writer:
     """Text of one LLVM function under construction."""
 
     def __init__(self, signature: str) -> None:
-        self._lines = [f"define {signature} {{", "entry:"]
+        self._signature = signature
+        self._lines: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._vectors: dict[str, str] = {}  # with known numbers, in this block
         self._block = "entry"
         self._count = 0
         self._reserved = ""
@@ -37,13 +40,45 @@ class Writer:
         self.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 1, i32 3, i32 1)")
 
     def text(self) -> str:
-        """Return the finished function."""
-        return "\n".join([*self._lines, "}", ""])
+        """Return the finished function, and the table of its numbers if it has one."""
+        lines = [f"define {self._signature} {{", "entry:"]
+        if self._numbers:
+            name = self._signature.partition("@")[2].partition("(")[0]
+            table = f"[{len(self._numbers)} x {next(iter(self._numbers)).partition(' ')[0]}]"
+            # Where the table lies is read from memory, or each number would be addressed by itself again.
+            lines = [
+                f"@{name}.numbers = internal constant {table} [{', '.join(self._numbers)}]",
+                f"@{name}.table = internal global ptr @{name}.numbers",
+                *lines,
+                f"  %numbers = load ptr, ptr @{name}.table",
+            ]
+        return "\n".join([*lines, *self._lines, "}", ""])
+
+    def repeated(self, element: str, lanes: int, value: float) -> str:
+        """Return a vector with a known number in every lane, read from a table of the function.
+
+        Code that may lie anywhere in memory needs one more instruction for each constant that is not in a table, which
+        spells its address in full. The numbers of a table are all of one type.
+        """
+        number = f"{element} {literal(value)}"
+        if number not in self._vectors:
+            position = self._numbers.setdefault(number, len(self._numbers))
+            place = self.value(f"getelementptr {element}, ptr %numbers, i64 {position}")
+            single = self.value(f"load {element}, ptr {place}, !invariant.load !{{}}")
+            self._vectors[number] = self.splat(element, lanes, single)
+        return self._vectors[number]
+
+    def splat(self, element: str, lanes: int, number: str) -> str:
+        """Return a vector with a number in every lane."""
+        v = f"<{lanes} x {element}>"
+        single = self.value(f"insertelement {v} undef, {element} {number}, i32 0")
+        return self.value(f"shufflevector {v} {single}, {v} undef, <{lanes} x i32> zeroinitializer")
 
     def block(self, name: str) -> None:
         """Begin a block."""
         self._lines.append(f"{name}:")
         self._block = name
+        self._vectors.clear()
 
     @contextmanager
     def loop(self, count: str | int, step: int = 1) -> Iterator[str]:
