@@ -68,7 +68,7 @@ def test_what_is_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     arrays = [memory.empty(LARGE, "float64") for _ in range(9)]
     for k, array in enumerate(arrays):
         array[...] = k
-    assert sum(block.size for block in memory._kept) <= memory.MOST + 64
+    assert sum(block.size for block, _ in memory._kept) <= memory.MOST + 64
     assert all((array == k).all() for k, array in enumerate(arrays))
 
 

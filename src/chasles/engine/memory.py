@@ -18,10 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Bytes of an array from which memory is kept, and of all that is kept.
-SMALLEST, MOST = 1 << 20, 1 << 27
+SMALLEST, MOST = 1 << 18, 1 << 27
+_MOST_BLOCKS = 64  # looking through more would take longer than fresh memory saves
 _ALIGNMENT = 64  # a line of the cache
 
-_kept: list[NDArray[np.uint8]] = []
+#: Bytes, and the first of them that begins a line.
+Block = tuple[NDArray[np.uint8], int]
+
+_kept: list[Block] = []
 _lock = Lock()
 
 
@@ -35,39 +39,42 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
         return np.empty(shape, dtype)
     if size <= MOST and _lock.acquire(blocking=False):
         try:
-            block = _taken(size + _ALIGNMENT)
+            block, start = _taken(size + _ALIGNMENT)
         finally:
             _lock.release()
     else:
-        block = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -block.__array_interface__["data"][0] % _ALIGNMENT
+        block, start = _new(size + _ALIGNMENT)
     return np.ndarray(shape, dtype, block, start)
 
 
 def empty_at(rank: int, address: int, dtype: str) -> NDArray[Any]:
     """Return an array as `empty` does, of a shape that stands in memory: machine code calls it."""
-    return empty(tuple((ctypes.c_ssize_t * rank).from_address(address)), dtype)
+    return empty((ctypes.c_ssize_t * rank).from_address(address)[:], dtype)
 
 
-def _taken(size: int) -> NDArray[np.uint8]:
-    """Return a block of bytes that nobody holds, of at most twice the size, or a new one.
+def _new(size: int) -> Block:
+    block = np.empty(size, np.uint8)
+    return block, -block.__array_interface__["data"][0] % _ALIGNMENT
+
+
+def _taken(size: int) -> Block:
+    """Return a block that nobody holds, of at most twice the size, or a new one.
 
     The caches are likely to hold what was used last.
     """
     for k in reversed(range(len(_kept))):
-        if size <= _kept[k].size <= 2 * size and _references(_kept, k) == _UNUSED:
+        if size <= _kept[k][0].size <= 2 * size and _references(_kept, k) == _UNUSED:
             _kept.append(_kept.pop(k))
             return _kept[-1]
-    block = np.empty(size, np.uint8)
-    _kept.append(block)
-    while sum(other.size for other in _kept) > MOST + _ALIGNMENT:
+    _kept.append(_new(size))
+    while len(_kept) > _MOST_BLOCKS or sum(block.size for block, _ in _kept) > MOST + _ALIGNMENT:
         del _kept[0]  # the one whose last use is longest ago; whoever holds it keeps it
-    return block
+    return _kept[-1]
 
 
-def _references(blocks: Sequence[object], k: int) -> int:
-    return sys.getrefcount(blocks[k])
+def _references(blocks: Sequence[Block], k: int) -> int:
+    return sys.getrefcount(blocks[k][0])
 
 
 #: What counts as nobody: found out, as interpreters differ; where threads run at once, counts say nothing.
-_UNUSED = -1 if sysconfig.get_config_var("Py_GIL_DISABLED") else _references([np.empty(1)], 0)
+_UNUSED = -1 if sysconfig.get_config_var("Py_GIL_DISABLED") else _references([_new(1)], 0)
