@@ -54,15 +54,16 @@ def main() -> None:
 def _write_gallery(folder: Path) -> None:
     """Write a page with every shipped robot as a computing page."""
     folder.mkdir()
-    cards = ["# Gallery", "Each page computes by itself: move the sliders or take the tool by the hand."]
+    cards = ["# Gallery", "Each page computes by itself: move the sliders or drag the tool."]
     for name in shipped():
         page = ch.load(name).view(path=folder / f"{name}.html")
         size = page.stat().st_size
         if size > LARGEST_PAGE:
             raise SystemExit(f"the page of '{name}' has {size:,} bytes; at most {LARGEST_PAGE:,} are allowed")
-        style = "width:100%;height:480px;border:0"
-        frame = f'<iframe src="{name}.html" title="{name}" loading="lazy" style="{style}"></iframe>'
-        cards += [f"## {name}", frame, f'<a href="{name}.html">{name} alone</a> ({size / 1000:.0f} kB)']
+        card = f'<div class="card" data-page="{name}.html" style="height:480px"></div>'
+        cards += [f"## {name}", card, f'<a href="{name}.html">{name} alone</a> ({size / 1000:.0f} kB)']
+    script = (ROOT / "site" / "gallery.js").read_text(encoding="utf-8")
+    cards.append(f"<script>\n{script}</script>")
     (folder / "index.md").write_text("\n\n".join(cards) + "\n", encoding="utf-8")
 
 

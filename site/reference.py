@@ -61,6 +61,11 @@ ROOMS: tuple[ModuleType, ...] = (
     mazure,
 )
 _SAMPLE = "planar2r"
+_HEADING = re.compile(r"^(##+) ([\w.]+)$", re.MULTILINE)
+#: Code blocks and headings, which stay as they are, and names in the text; the label of a parameter is none.
+_NAME = re.compile(
+    r"```.*?```|^#.*?$|(?P<label>^- )?`(?:ch(?:asles)?\.)?(?P<name>[A-Za-z][\w.]*)`", re.MULTILINE | re.DOTALL
+)
 
 
 def write_pages(folder: Path) -> list[str]:
@@ -73,9 +78,38 @@ def write_pages(folder: Path) -> list[str]:
     }
     for room in ROOMS:
         pages[f"{room.__name__.partition('.')[2]}.md"] = _of_module(room.__name__, room, inspect.getdoc(room) or "")
+    targets = _targets(pages)
     for name, text in pages.items():
-        (folder / name).write_text(text + "\n", encoding="utf-8")
+        (folder / name).write_text(_linked(text, name, targets) + "\n", encoding="utf-8")
     return [f"{folder.name}/{name}" for name in pages]
+
+
+def _targets(pages: dict[str, str]) -> dict[str, str]:
+    """Places of names: alone for what a package exports, also with the package or the class before it."""
+    targets = {"Robot": "robot.md"}
+    for page, text in pages.items():
+        for level, name in _HEADING.findall(text):
+            place = f"{page}#{re.sub(r'[^a-z0-9_-]', '', name.lower())}"
+            targets[f"{page.removesuffix('.md')}.{name}"] = place
+            if level == "##" or "." in name:
+                targets.setdefault(name, place)
+    return targets
+
+
+def _linked(text: str, page: str, targets: dict[str, str]) -> str:
+    """Text whose names of classes, and of functions of the same page, lead to them."""
+
+    def link(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name is None:
+            return match[0]
+        alone = "." not in name
+        kept = alone and (match["label"] or "") and not name[0].isupper()
+        here = f"Robot.{name}" if page == "robot.md" else f"{page.removesuffix('.md')}.{name}"
+        place = targets.get(here) or (targets.get(name) if not alone or name[0].isupper() else None)
+        return match[0] if kept or place is None else f"{match['label'] or ''}[{match[0].removeprefix('- ')}]({place})"
+
+    return _NAME.sub(link, text)
 
 
 def _of_module(name: str, module: ModuleType, introduction: str) -> str:

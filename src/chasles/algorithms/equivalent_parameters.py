@@ -83,8 +83,10 @@ def consistent_parameters(
     Lee, Wensing & Park, "Geometric robot dynamic identification: a convex programming approach" (IEEE Trans. Robotics
     36(2), 2020).
 
-    Examples -------- For a rod of 1 kg that turns about a fixed axis, only the moment Izz and the first moments act.
-    Asked for a larger first moment than 1 kg at 0.1 m, the rod becomes heavier too.
+    Examples
+    --------
+    For a rod of 1 kg that turns about a fixed axis, only the moment Izz and the first moments act. Asked for a
+    larger first moment than 1 kg at 0.1 m, the rod becomes heavier too.
 
     >>> from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia
     >>> rod = inertial_parameters_from_pseudo_inertia(pseudo_inertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3)))

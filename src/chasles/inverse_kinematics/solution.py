@@ -233,7 +233,7 @@ class Solution:
     def view(self, robot: Mechanics, **options: Any) -> Any:
         """Show the configurations on a page, live or in the file ``path``, on which the robot can be moved.
 
-        The first is solid, up to 16 others are translucent; see `verbs.view`.
+        The first is solid, up to 16 others are translucent; see `chasles.view`.
         """
         return verbs.view(self, robot, **options)
 

@@ -94,9 +94,10 @@ class InertialParameters(Described):
         -----
         See `chasles.algorithms.grouping` for the methods and sources.
 
-        Examples -------- The PUMA 560 has 78 parameters, of which 52 combinations act: 36 of its inertia, 12 of
-        friction, and the armatures of the last four joints. Those of the first two act like moments of inertia of their
-        links.
+        Examples
+        --------
+        The PUMA 560 has 78 parameters, of which 52 combinations act: 36 of its inertia, 12 of friction, and the
+        armatures of the last four joints. Those of the first two act like moments of inertia of their links.
 
         >>> import chasles as ch
         >>> base = ch.load("puma560").base_parameters()

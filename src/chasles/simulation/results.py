@@ -245,7 +245,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return words + str(super()._repr_html_())
 
     def view(self, **options: Any) -> Any:
-        """Play the run on an interactive page, live or in the file ``path``; see `verbs.view`."""
+        """Play the run on an interactive page, live or in the file ``path``; see `chasles.view`."""
         return verbs.view(self, **options)
 
     def movie(self, path: str | PathLike[str], **options: Any) -> Path:

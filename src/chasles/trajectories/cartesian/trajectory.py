@@ -34,7 +34,7 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         return self.pose_motion(as_times(t))
 
     def follow(self, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> FollowingTrajectory:
-        """Joint motion along which a robot's frame follows, with a report; see `following.follow`."""
+        """Joint motion along which a robot's frame follows, with a report; see `chasles.trajectories.follow`."""
         found: FollowingTrajectory = verbs.follow(self, robot, q0, **options)
         return found
 
@@ -44,7 +44,7 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         return table
 
     def view(self, robot: Robot, **options: Any) -> Any:
-        """Play the motion of a robot that follows on a page; see `verbs.view`."""
+        """Play the motion of a robot that follows on a page; see `chasles.view`."""
         return verbs.view(self, robot, **options)
 
     def _repr_html_(self) -> str:

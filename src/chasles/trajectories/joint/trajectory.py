@@ -56,7 +56,7 @@ class JointTrajectory(Trajectory[Motion]):
         return found
 
     def check(self, robot: Robot, dt: float | None = None, **limits: Any) -> CheckReport:
-        """Violations of a robot's limits of position, velocity, acceleration and torque; see `checks.check`."""
+        """Violations of a robot's limits of position, velocity, acceleration and torque; see `chasles.check`."""
         found: CheckReport = verbs.check(self, robot, dt, **limits)
         return found
 
@@ -70,7 +70,7 @@ class JointTrajectory(Trajectory[Motion]):
         return verbs.plot(self, dt, robot)
 
     def view(self, robot: Robot, **options: Any) -> Any:
-        """Play the motion on a page, live or in the file ``path``, where the robot can be moved; see `verbs.view`."""
+        """Play the motion on a page, live or in the file ``path``, where the robot can be moved; see `chasles.view`."""
         return verbs.view(self, robot, **options)
 
     def _repr_html_(self) -> str:
