@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from chasles.studies.store import Store
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 #: Seconds that a loaded machine may take for what takes an idle one a fraction of one.
-PATIENCE = 300.0  # seconds, on a machine that is busy with much else
+PATIENCE = 300.0
 
 STUDY = """
 import sys
@@ -116,26 +116,33 @@ def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, t
         np.testing.assert_array_equal(array, arrays[name])
 
 
-@pytest.mark.parametrize(
-    ("controller", "options"),
-    [
-        ("lambda t, q, qd, reference: [float(-x) for x in q]", ""),
-        ("ch.control.PD(arm, kp=1.0, kd=1.0)", "integrator='RK45'"),
-        ("ch.control.PD(arm, kp=1.0, kd=1.0)", "vary={'payload.mass': [0.1] * 2000}"),
-    ],
-    ids=["plain Python", "variable step", "compiled"],
-)
-def test_an_interrupted_simulation_ends_at_once(controller: str, options: str, tmp_path: Path) -> None:
-    with started(tmp_path, SIMULATION.format(controller=controller, options=options)) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+SIMULATIONS = {
+    "plain Python": ("lambda t, q, qd, reference: [float(-x) for x in q]", ""),
+    "variable step": ("ch.control.PD(arm, kp=1.0, kd=1.0)", "integrator='RK45'"),
+    "compiled": ("ch.control.PD(arm, kp=1.0, kd=1.0)", "vary={'payload.mass': [0.1] * 2000}"),
+}
+
+
+def test_interrupted_simulations_end_at_once(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        running = {}
+        for number, (name, (controller, options)) in enumerate(SIMULATIONS.items()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            text = SIMULATION.format(controller=controller, options=options)
+            running[name] = stack.enter_context(started(folder, text))
+        for name, process in running.items():
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", name
         time.sleep(0.5)
-        assert process.poll() is None
-        os.kill(process.pid, signal.SIGINT)
+        for name, process in running.items():
+            assert process.poll() is None, name
+            os.kill(process.pid, signal.SIGINT)
         begin = time.monotonic()
-        _, message = process.communicate(timeout=PATIENCE)
-    assert time.monotonic() - begin < PATIENCE / 2
-    assert message.rstrip().endswith("KeyboardInterrupt")
+        for name, process in running.items():
+            _, message = process.communicate(timeout=PATIENCE)
+            assert message.rstrip().endswith("KeyboardInterrupt"), name
+        assert time.monotonic() - begin < PATIENCE / 2
 
 
 CLUSTER_STUDY = (

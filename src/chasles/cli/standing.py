@@ -75,7 +75,7 @@ class Standing:
 
     def plant(self, robot: Robot) -> Plant:
         """Springy ground with friction under a robot, of a stiffness that carries its weight at a depth of 1 mm."""
-        mass = sum(link.inertia.mass for link in robot.description.links)
+        mass = robot.description.mass
         weight = -float(robot.description.gravity[2]) * mass
         if weight <= 0.0:
             raise ArgumentError(f"--contact: gravity does not press robot '{robot.name}' onto the ground below it")

@@ -278,6 +278,11 @@ class Description(Record):
         return (*self.link_names, *(frame.name for frame in self.frames))
 
     @property
+    def mass(self) -> float:
+        """Mass of all links, without the payload, kg."""
+        return float(sum(link.inertia.mass for link in self.links))
+
+    @property
     def lower_limits(self) -> NDArray[np.float64]:
         """Lowest positions, shape (nq,), rad or m."""
         return np.array([bound for joint in self.coordinates for bound in joint.position_limits[0]])

@@ -69,7 +69,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "frames": {frame.name: frame.link for frame in description.frames},
         "tool": description.tool,
         "gravity": description.gravity,
-        "mass": sum(link.inertia.mass for link in description.links),
+        "mass": description.mass,
         "home": dict(zip(robot.coordinate_names, robot.home, strict=True)),
         "tool_at_home": {
             "position": T_world_tool[:3, 3],

@@ -199,7 +199,7 @@ def _coordinates(
 
 def _largest_payload(robot: Robot) -> float:
     """Return the end of the payload's slider, kg: half the robot's mass, twice its payload or 5 kg, rounded up."""
-    masses = sum(link.inertia.mass for link in robot.description.links)
+    masses = robot.description.mass
     wanted = max(5.0, 0.5 * masses, 2.0 * robot.description.payload.mass)
     power = 10.0 ** np.floor(np.log10(wanted))
     return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= wanted * (1.0 - 1e-9)))
