@@ -29,7 +29,7 @@ def comparable(named_tuple: type[Tuple]) -> type[Tuple]:
     return named_tuple
 
 
-def _are_same(first: Any, second: Any) -> bool:
+def _are_same(first: object, second: object) -> bool:
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(_are_same, first, second))
     if isinstance(first, tuple) or isinstance(second, tuple):
@@ -40,5 +40,5 @@ def _are_same(first: Any, second: Any) -> bool:
     return np.array_equal(*arrays)
 
 
-def _differ(first: Any, second: Any) -> bool:
+def _differ(first: object, second: object) -> bool:
     return not _are_same(first, second)

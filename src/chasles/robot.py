@@ -22,6 +22,8 @@ from chasles.mechanics.computation import Computation
 from chasles.mechanics.other_names import translation
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
     from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
 
@@ -186,7 +188,7 @@ class Robot(Mechanics):
         options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
         return verbs.view(self, q, path=path, beside=beside, obstacles=obstacles, **options)
 
-    def plot(self, kind: str = "workspace", **options: Any) -> Any:
+    def plot(self, kind: str = "workspace", **options: Any) -> Figure:
         """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""
         return verbs.plot(self, kind, **options)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, joint_positions, poses_in_parent
 from chasles.algorithms.spatial import NO_TWIST, Twist
+from chasles.engine.scalar import Real
 from chasles.errors import UnknownNameError
 from chasles.geometry.elementary import Z_AXIS, Array, cross, pose
 
@@ -187,7 +188,8 @@ def center_of_mass(tree: Tree, q: Array) -> Array:
     >>> center_of_mass(tree, np.zeros(2))
     array([0.375, 0.   , 0.   ])
     """
-    mass, first = 0.0, np.zeros(3)
+    mass: Real = 0.0
+    first = np.zeros(3)
     for body, (R_world_body, p_world_body) in zip(tree.bodies, body_poses(tree, q), strict=True):
         mass = mass + body.mass
         first = first + body.mass * p_world_body + R_world_body @ body.first_moment

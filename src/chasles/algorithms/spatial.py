@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ def carried_along(screw: Twist, wrench: Wrench) -> Wrench:
     )
 
 
-def is_number_zero(value: Any) -> bool:
+def is_number_zero(value: object) -> bool:
     """Whether a value is the number zero; a traced one never is.
 
     Examples

@@ -69,7 +69,7 @@ def require_writable(path: Path | None) -> None:
         raise ArgumentError(f"{path} cannot be written: {reason}")
 
 
-def show_json(data: Any) -> None:
+def show_json(data: object) -> None:
     """Print data as JSON; values that are not finite become null."""
     print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -115,7 +115,7 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if np.isfinite(value) else "–"
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: object) -> Any:
     if isinstance(data, dict):
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):

@@ -13,6 +13,8 @@ from chasles.control.compliance import Axes, compliance_wrench, moved, require_a
 from chasles.control.compliant_frame import compliant_acceleration, offset_of, stepped
 from chasles.control.impedance import compliant_gains, measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -106,11 +108,11 @@ class Admittance(CartesianController):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:

@@ -14,6 +14,8 @@ from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskMotion, TaskSpace, pose_reference
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
@@ -62,7 +64,7 @@ class CartesianController(RobotController):
         self,
         robot: Robot,
         gains: Mapping[str, NDArray[np.float64]],
-        initial_state: Any = (),
+        initial_state: Memory = (),
         *,
         target: str = "tool",
         components: tuple[str, ...] | list[str] | None = None,
@@ -94,12 +96,14 @@ class CartesianController(RobotController):
         """Motion of the frame that a reference asks for."""
         return pose_reference(self.robot, reference, self.task.target)
 
-    def idle(self, q: Any, qd: Any, parameters: Mapping[str, Any]) -> Any:
+    def idle(self, q: Array, qd: Array, parameters: Mapping[str, Any]) -> Any:
         """Joint accelerations (n,) where the frame's components leave them free."""
         away = self.towards_posture(q, parameters)
         return parameters["nullspace_stiffness"] * away - parameters["nullspace_damping"] * qd
 
-    def accelerating(self, q: Any, qd: Any, frame: TaskMotion, a: Any, idle: Any, wrench: Any = None) -> Any:
+    def accelerating(
+        self, q: Array, qd: Array, frame: TaskMotion, a: Array, idle: Array, wrench: Array | None = None
+    ) -> Any:
         """Torques (n,) that give the controlled components the acceleration a (6,), against a wrench (6,) on the frame.
 
         `idle` are the accelerations (n,) of joints that are left free. A floating base moves as the joints and the
@@ -113,7 +117,7 @@ class CartesianController(RobotController):
             return reduced.torques(self.task.inverted(reduced.jacobian(J), wanted, idle[reduced.motors]))
         return self.robot.inverse_dynamics(q, qd, self.task.inverted(J, missing, idle)) - external
 
-    def towards_posture(self, q: Any, parameters: Mapping[str, Any]) -> Any:
+    def towards_posture(self, q: Array, parameters: Mapping[str, Any]) -> Any:
         """Displacement (n,) from q to the posture."""
         robot, posture = self.robot, parameters["posture"]
         return posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
@@ -152,7 +156,7 @@ class AcceleratedFrame(CartesianController):
         super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
 
     def frame_acceleration(
-        self, q: Any, qd: Any, reference: Motion | PoseMotion, parameters: Mapping[str, Any]
+        self, q: Array, qd: Array, reference: Motion | PoseMotion, parameters: Mapping[str, Any]
     ) -> tuple[TaskMotion, Any]:
         """Motion of the frame, and the acceleration (6,) that it shall have, angular part first."""
         frame, wanted = self.task.motion(q, qd), self.wanted(reference)

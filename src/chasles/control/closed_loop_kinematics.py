@@ -12,6 +12,8 @@ from chasles.control.cartesian_controller import CartesianController, TaskOption
 from chasles.control.controller import Controller, as_controller
 from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
 from chasles.engine import Record, where
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -90,11 +92,11 @@ class ClosedLoopKinematics(CartesianController):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
@@ -111,7 +113,7 @@ class ClosedLoopKinematics(CartesianController):
         """Warning of the inner law."""
         return self.inner.period_warning(period)
 
-    def rates(self, q: Any, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
+    def rates(self, q: Array, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
         """Motion of the joints at positions q with which the frame follows and its error decays."""
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
         twist, acceleration = velocity_feedback(np.asarray(T), wanted, parameters["gain"], self.orientation_error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from chasles.control.compliance import Axes, Offset, compliance_wrench, moved, r
 from chasles.control.impedance import compliant_gains, gains6
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
 from chasles.engine import Record
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Real
 from chasles.geometry import exp_rotation, normalize_quaternion, quaternion_from_rotation, rotation_from_quaternion
 from chasles.geometry.elementary import Array
 from chasles.sealed import Sealed
@@ -112,18 +115,20 @@ class CompliantFrame(Sealed):
         return compliant_acceleration(away, force, self.gains, self.orientation_error)
 
 
-def offset_of(state: Any) -> Offset:
+def offset_of(state: Memory) -> Offset:
     """Return the offset of a frame's state."""
     return Offset(state.offset, np.asarray(rotation_from_quaternion(state.quaternion)), state.velocity)
 
 
-def compliant_acceleration(away: Offset, force: Array, gains: Any, orientation_error: OrientationError) -> Array:
+def compliant_acceleration(
+    away: Offset, force: Array, gains: Mapping[str, Any], orientation_error: OrientationError
+) -> Array:
     """Return x'' = (f - D x' - K x) / B, (6,), in the axes of the gains."""
     push = spring_wrench(away, gains6(gains, "stiffness"), orientation_error)
     return np.asarray((force + push - gains6(gains, "damping") * away.velocity) / gains6(gains, "inertia"))
 
 
-def stepped(away: Offset, a: Array, gains: Any, period: Any) -> Record:
+def stepped(away: Offset, a: Array, gains: Mapping[str, Any], period: Real) -> Record:
     """State after a period: the trapezoidal rule, with the rotational springs linear over the step.
 
     With x⁺ = x + h (v + v⁺)/2 and B (v⁺ - v)/h = f - D (v + v⁺)/2 - K (x + x⁺)/2 the change of velocity is

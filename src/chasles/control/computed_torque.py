@@ -15,6 +15,8 @@ from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -119,7 +121,14 @@ class ComputedTorque(RobotController):
         return cls(robot, **(design.gains(design.attainable)._asdict() | further))
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the error by the rectangle rule."""
         error = tracking_error(self.robot, q, qd, reference)

@@ -6,20 +6,23 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, reals
 from chasles.engine import Layout
-from chasles.engine.records import Record, is_record, parts_of
+from chasles.engine.records import Memory, Record, is_record, parts_of
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.sealed import Sealed
 from chasles.trajectories.motion import Motion, PoseMotion
 
 ReferenceKind = Literal["joint", "pose"]
+#: Planned motion at one time: a `Motion` or a `PoseMotion`, as the law's `reference_kind` says.
+PlannedMotion: TypeAlias = Any
 
 
 class Command(NamedTuple):
@@ -34,7 +37,7 @@ class Command(NamedTuple):
     """
 
     tau: NDArray[np.float64]
-    memory: Any
+    memory: Memory
 
 
 class Controller(Sealed):
@@ -81,13 +84,13 @@ class Controller(Sealed):
 
     name: str = ""
     parameters: Mapping[str, Any] = MappingProxyType({})
-    initial_state: Any = np.zeros(0)
+    initial_state: Memory = np.zeros(0)
     robot: Robot | None = None
     reference_kind: ReferenceKind = "joint"
     measured_wrench: str | None = None
     traceable: bool = True
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if not cls.name:
             cls.name = cls.__name__
@@ -95,11 +98,11 @@ class Controller(Sealed):
     @abstractmethod
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
-        reference: Any,
-        state: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: PlannedMotion,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
@@ -126,7 +129,7 @@ class Controller(Sealed):
             Torques (n,) until the next call, and the memory for it.
         """
 
-    def schedule(self, times: NDArray[np.float64], motion: Any) -> Any:
+    def schedule(self, times: NDArray[np.float64], motion: PlannedMotion) -> Memory:
         """Return what is computed before the loop runs, for every call: gains along the motion, for one.
 
         Override it in laws that need it. The law finds its own call's part as ``parameters["schedule"]``.
@@ -149,10 +152,10 @@ class Controller(Sealed):
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        reference: Any,
+        reference: PlannedMotion,
         *,
         t: float = 0.0,
-        memory: Any = None,
+        memory: Memory = None,
         period: float = 1e-3,
         measured_wrench: ArrayLike | None = None,
     ) -> Command:
@@ -314,11 +317,11 @@ class PythonLaw(Controller):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
@@ -336,7 +339,7 @@ class PythonLaw(Controller):
         return f"PythonLaw({self.name})"
 
 
-def checked_memory(memory: Any) -> Any:
+def checked_memory(memory: Memory) -> Memory:
     """Return a memory's start as an array (m,), or as a record of arrays.
 
     Raises
@@ -349,7 +352,7 @@ def checked_memory(memory: Any) -> Any:
     return Record({name: _checked_part(value, name) for name, value in parts_of(memory)})
 
 
-def _checked_part(value: Any, name: str) -> Any:
+def _checked_part(value: Memory, name: str) -> Memory:
     if is_record(value):
         return Record({inner: _checked_part(part, f"{name}.{inner}") for inner, part in parts_of(value)})
     return reals(value, f"initial_state['{name}']")

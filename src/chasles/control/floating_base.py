@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.engine.linear_solve import factor, solve
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import adjoint, exp_pose, exp_rotation
 from chasles.geometry.elementary import Array
@@ -103,7 +104,7 @@ class TrackingError(NamedTuple):
     acceleration: Array
 
 
-def tracking_error(robot: Robot, q: Any, qd: Any, reference: Motion) -> TrackingError:
+def tracking_error(robot: Robot, q: Array, qd: Array, reference: Motion) -> TrackingError:
     """Difference between a reference and a state, of numbers or traced scalars.
 
     Spherical and free joints give velocities in the axes of the body that they move. Those of the reference are turned
@@ -121,7 +122,7 @@ def tracking_error(robot: Robot, q: Any, qd: Any, reference: Motion) -> Tracking
     return TrackingError(error, velocity - qd, acceleration)
 
 
-def deviation(robot: Robot, q: Any, reference: Motion) -> Array:
+def deviation(robot: Robot, q: Array, reference: Motion) -> Array:
     """Displacement (n,) from the reference's configuration to q, of numbers or traced scalars."""
     return np.asarray(q - reference.q if robot.nq == robot.n else robot.difference(reference.q, q))
 
@@ -147,7 +148,7 @@ class ReducedDynamics(NamedTuple):
     base_response: tuple[Array, Array]
 
     @classmethod
-    def at(cls, robot: Robot, q: Any, qd: Any, external: Any = 0.0) -> ReducedDynamics:
+    def at(cls, robot: Robot, q: Array, qd: Array, external: Real = 0.0) -> ReducedDynamics:
         """Eliminate the free joints at one state, of numbers or traced scalars; `external` torques (n,) act on all."""
         M = np.asarray(robot.mass_matrix(q))
         h = np.asarray(robot.inverse_dynamics(q, qd, np.zeros(robot.n))) - external
@@ -169,7 +170,7 @@ class ReducedDynamics(NamedTuple):
         free = np.setdiff1d(np.arange(J.shape[1]), self.motors)
         return np.asarray(J[:, free] @ self.base_response[1])
 
-    def torques(self, acceleration: Array, further: Any = 0.0) -> Array:
+    def torques(self, acceleration: Array, further: Real = 0.0) -> Array:
         """Torques (n,) for accelerations (k,) of the joints with motors, and further ones; zero at free joints."""
         own = np.asarray(self.M @ acceleration + self.h + further)
         tau: Any = np.zeros(len(self.motors) + len(self.base_response[1]), dtype=own.dtype)
@@ -177,7 +178,7 @@ class ReducedDynamics(NamedTuple):
         return np.asarray(tau)
 
 
-def without_base(robot: Robot, q: Any, tau: Any) -> Array:
+def without_base(robot: Robot, q: Array, tau: Array) -> Array:
     """Torques (n,) of the motors that accelerate the joints as tau (n,) does, when nothing acts on the base.
 
     They are τ_a - M_ab M_bb⁻¹ τ_b, and zero at free joints.

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from chasles.engine.scalar import Quantity
 from chasles.robot import Robot
 
 
-def fastest_friction_rate(robot: Robot, q: Any, values: Mapping[str, Any], further: Any = 0.0) -> float:
+def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any], further: Quantity = 0.0) -> float:
     """Largest rate, 1/s, at which friction slows a motion from rest: the top eigenvalue of M⁻¹ D.
 
     Parameters

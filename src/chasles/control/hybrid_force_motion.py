@@ -15,6 +15,8 @@ from chasles.control.impedance import measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import gains
 from chasles.control.task_space import COMPONENTS, force_for
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import rotation_distance
 from chasles.robot import Robot
@@ -102,11 +104,11 @@ class HybridForceMotion(CartesianController):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:

@@ -22,6 +22,8 @@ from chasles.control.compliance import (
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
 from chasles.control.task_space import TaskMotion, felt_inertia, force_for
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -120,11 +122,11 @@ class Impedance(CartesianController):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
@@ -142,7 +144,7 @@ class Impedance(CartesianController):
         return self.accelerating(q, qd, frame, a, idle, wrench), state
 
     def _own_inertia(
-        self, q: Any, qd: Any, frame: TaskMotion, wanted: PoseMotion, push: Any, idle: Any
+        self, q: Array, qd: Array, frame: TaskMotion, wanted: PoseMotion, push: Array, idle: Array
     ) -> NDArray[Any]:
         """Torques that leave the arm its inertia.
 
@@ -194,7 +196,7 @@ def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None)
     return gains
 
 
-def measured_in_world(T: Any, parameters: Mapping[str, Any]) -> Any:
+def measured_in_world(T: Array, parameters: Mapping[str, Any]) -> Any:
     """Measured wrench (6,) of the environment on the frame, in world axes, about its origin."""
     wrench, R = np.asarray(parameters["measured_wrench"]), T[:3, :3]
     return np.concatenate([R @ wrench[:3], R @ wrench[3:]])

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import real, whole_number
-from chasles.control.controller import Controller
+from chasles.control.controller import Controller, PlannedMotion
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
 from chasles.control.traced_law import TracedLaw, traced_law
 from chasles.engine import Function, trace
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 from chasles.trajectories.joint.closed import on_manifold
@@ -199,7 +201,7 @@ def _function(traced: TracedLaw) -> tuple[Function, tuple[Floats, ...]]:
         return function, (traced.schedule,)
     shapes = {array.name: array.shape for array in traced.program.inputs if array.name != "schedule"}
 
-    def law(t: Any, q: Any, qd: Any, reference: Any, memory: Any) -> Any:
+    def law(t: Real, q: Array, qd: Array, reference: PlannedMotion, memory: Memory) -> Any:
         return function(t, q, qd, reference, memory, np.zeros(0))
 
     return Function(trace(law, shapes, name="law", outputs=["tau", "following"])), ()

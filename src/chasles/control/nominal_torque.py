@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.robot_controller import RobotController
 from chasles.control.supports import Supports
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -54,7 +56,14 @@ class NominalTorque(RobotController):
             self.name = "nominal torque + PD"
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
         error = tracking_error(self.robot, q, qd, reference)

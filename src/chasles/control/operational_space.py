@@ -10,6 +10,8 @@ from chasles.control.cartesian_controller import AcceleratedFrame
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.task_space import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.trajectories.motion import Motion, PoseMotion
 
 
@@ -57,11 +59,11 @@ class OperationalSpace(AcceleratedFrame):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:
@@ -79,7 +81,7 @@ class OperationalSpace(AcceleratedFrame):
         force = force_for(self.task, self.robot.mass_matrix(q), J, missing - J @ idle)
         return self.robot.inverse_dynamics(q, qd, idle) + J.T @ force, state
 
-    def dynamics(self, q: Any, qd: Any) -> TaskDynamics:
+    def dynamics(self, q: Array, qd: Array) -> TaskDynamics:
         """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.
 
         Near singular configurations, where Lambda grows without bound, it is damped.

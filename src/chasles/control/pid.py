@@ -12,7 +12,8 @@ from chasles.arguments import reals
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
-from chasles.engine.scalar import Traced
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Number, Real, Traced
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -60,7 +61,14 @@ class PID(RobotController):
         super().__init__(robot, parameters, np.zeros(robot.n))
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the error by the rectangle rule."""
         (error, rate, _), limits = tracking_error(self.robot, q, qd, reference), parameters["torque_limits"]
@@ -70,7 +78,7 @@ class PID(RobotController):
         return saturated(proportional + parameters["ki"] * integral, limits), integral
 
 
-def saturated(tau: Any, limits: Any) -> Any:
+def saturated(tau: Array, limits: Array) -> Any:
     """Return torques (n,) within limits (n,); a limit of 0 or infinity is none.
 
     Examples
@@ -81,7 +89,7 @@ def saturated(tau: Any, limits: Any) -> Any:
     return np.array([clip(t, -limit, limit) if _is_limit(limit) else t for t, limit in zip(tau, limits, strict=True)])
 
 
-def next_integral(integral: Any, error: Any, excess: Any, period: float) -> Any:
+def next_integral(integral: Array, error: Array, excess: Array, period: float) -> Any:
     """Return the integral of the error one period later, by the rectangle rule, with conditional anti-windup.
 
     A joint's integral is held while its torque is beyond its limit and its error would push it further.
@@ -107,5 +115,5 @@ def next_integral(integral: Any, error: Any, excess: Any, period: float) -> Any:
     return np.array([where(beyond * e > 0.0, before, after) for beyond, e, before, after in rows])
 
 
-def _is_limit(limit: Any) -> bool:
+def _is_limit(limit: Number) -> bool:
     return isinstance(limit, Traced) or 0.0 < limit < np.inf

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chasles.control.cartesian_controller import AcceleratedFrame
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.trajectories.motion import Motion, PoseMotion
 
 
@@ -51,11 +53,11 @@ class ResolvedAcceleration(AcceleratedFrame):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.controller import Controller, checked_memory
+from chasles.engine.records import Memory
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
@@ -37,7 +38,7 @@ class RobotController(Controller):
     #: Why the law cannot take a robot with free joints, and what can; empty where it can.
     refuses_free_joints: ClassVar[str] = ""
 
-    def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Any = ()) -> None:
+    def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Memory = ()) -> None:
         self.require_motors(robot)
         self.robot = robot
         self.parameters = {name: _read_only(value) for name, value in parameters.items()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.control.floating_base import tracking_error
+from chasles.engine.scalar import Array
 from chasles.geometry.elementary import cross
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -19,12 +20,12 @@ class Sliding(NamedTuple):
     qdd_r. Where s = 0 every joint's error e obeys e' = -rate e.
     """
 
-    variable: Any
-    qd_reference: Any
-    qdd_reference: Any
+    variable: Array
+    qd_reference: Array
+    qdd_reference: Array
 
 
-def sliding(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Sliding:
+def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -> Sliding:
     """Sliding variable and reference velocity of a measured state.
 
     The error of a spherical joint is the rotation vector e from its orientation to that of the reference, whose
@@ -67,7 +68,7 @@ def sliding(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Slid
     return Sliding(qd - qd_reference, qd_reference, change + rate * np.asarray(error_rate))
 
 
-def friction_moved(robot: Robot, q: Any, qd: Any, reference: Motion, rate: Any) -> Any:
+def friction_moved(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -> Array:
     """Return the model's friction at the reference velocity of `sliding` less that at the measured one.
 
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -62,11 +61,11 @@ class Supports(Sealed):
             raise ArgumentError(f"robot '{robot.name}' stands on its fixed base and needs no supports")
         self.robot, self.frames = robot, tuple(names)
 
-    def torques(self, q: Any, qd: Any, qdd: Any) -> Array:
+    def torques(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Torques (n,) for wanted accelerations (n,), zero at free joints; of numbers or traced scalars."""
         return self.carried(q, self.robot.inverse_dynamics(q, qd, qdd))
 
-    def carried(self, q: Any, tau: Any) -> Array:
+    def carried(self, q: Array, tau: Array) -> Array:
         """Torques (n,) of the motors that do what tau (n,) would, with the forces of the supports at free joints.
 
         Without supports the joints are accelerated as tau would, and the base is not.

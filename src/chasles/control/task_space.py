@@ -42,7 +42,7 @@ class TaskMotion(NamedTuple):
     drift: Array
 
 
-def frame_motion(robot: Robot, q: Any, qd: Any, target: str = "tool") -> TaskMotion:
+def frame_motion(robot: Robot, q: Array, qd: Array, target: str = "tool") -> TaskMotion:
     """Motion of a frame at one state of a robot, of numbers or traced scalars."""
     T, J = robot.pose_and_jacobian(q, frame="world-aligned", target=target)
     Jdot = robot.jacobian_derivative(q, qd, frame="world-aligned", target=target)
@@ -133,7 +133,7 @@ class TaskSpace:
         self.largest_damping = real(largest_damping, "largest_damping", above=0.0)
         self._require_reach()
 
-    def motion(self, q: Any, qd: Any) -> TaskMotion:
+    def motion(self, q: Array, qd: Array) -> TaskMotion:
         """Motion of the frame at one state, of numbers or traced scalars."""
         return frame_motion(self.robot, q, qd, self.target)
 
@@ -201,7 +201,7 @@ class TaskDynamics(NamedTuple):
     J_bar: Array
 
 
-def felt_inertia(M: Array, J: Array, damping: Any) -> tuple[Array, Array]:
+def felt_inertia(M: Array, J: Array, damping: Array) -> tuple[Array, Array]:
     """Lambda (k, k) and M⁻¹ Jᵀ (n, k) of a mass matrix (n, n) and the selected rows of the Jacobian (k, n).
 
     Damping of J Jᵀ goes to J M⁻¹ Jᵀ in proportion to the traces of both. Lambda is symmetric, and M - Jᵀ Lambda J is
@@ -223,7 +223,7 @@ def force_for(task: TaskSpace, M: Array, J: Array, acceleration: Array) -> Array
     return np.asarray(Lambda @ task.achievable(J, acceleration))
 
 
-def task_dynamics(task: TaskSpace, q: Any, qd: Any) -> TaskDynamics:
+def task_dynamics(task: TaskSpace, q: Array, qd: Array) -> TaskDynamics:
     """Dynamics of a task's components at one state, of numbers or traced scalars."""
     frame: TaskMotion = task.motion(q, qd)
     J = task.select(frame.J)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.controller import Controller
+from chasles.control.controller import Controller, PlannedMotion
 from chasles.engine import Layout, Program, trace
-from chasles.engine.records import Shapes, is_record
+from chasles.engine.records import Memory, Record, Shapes, is_record
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
@@ -59,7 +60,7 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     shapes = _row_shapes(rows)
     row = Layout({} if shapes is None else {"row": shapes})
 
-    def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, given: Any) -> tuple[Any, Any]:
+    def law(t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Record) -> tuple[Any, Any]:
         own = dict(fixed)
         if shapes is not None:
             own["schedule"] = row.split(given).row
@@ -83,7 +84,7 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     return TracedLaw(program, times, references, schedule, start)
 
 
-def _row_shapes(rows: Any) -> Shapes | None:
+def _row_shapes(rows: Memory) -> Shapes | None:
     """Shapes of one call's part of a schedule."""
     if rows is None:
         return None
@@ -93,5 +94,5 @@ def _row_shapes(rows: Any) -> Shapes | None:
     return shape
 
 
-def _row_at(rows: Any, k: int) -> Any:
+def _row_at(rows: Memory, k: int) -> Memory:
     return {name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k]

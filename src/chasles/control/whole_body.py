@@ -18,6 +18,8 @@ from chasles.arguments import choice, real, reals
 from chasles.control.floating_base import has_motors
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
 from chasles.inverse_kinematics import FormulaTask
@@ -173,10 +175,17 @@ class WholeBodyTorque(RobotController):
         self.plan = plan
         self._programs: dict[Any, Function] = {}
         self._motors = has_motors(robot)
-        self._unit_force = 9.81 * max(sum(body.mass for body in build_tree(robot.description).bodies), 1e-3)
+        self._unit_force = 9.81 * max(float(sum(body.mass for body in build_tree(robot.description).bodies)), 1e-3)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
         stance = self.plan(float(t), reference) if callable(self.plan) else self.plan
@@ -265,7 +274,7 @@ class WholeBodyTorque(RobotController):
         def split(values: Sequence[Any]) -> list[Sequence[Any]]:
             return [values[end - len(part) : end] for end, part in zip(ends, own, strict=True)]
 
-        def moved(q: Array, qd: Array, *values: Any) -> tuple[Array, ...]:
+        def moved(q: Array, qd: Array, *values: Array) -> tuple[Array, ...]:
             """Velocity of each task's rows, and of all contact points."""
             rows = [task.formula(robot, q, *part).J @ qd for task, part in zip(tasks, split(values), strict=True)]
             return (*rows, _contact_jacobian(robot, q, contacts) @ qd)
@@ -287,7 +296,7 @@ class WholeBodyTorque(RobotController):
             further = drift(q, qd, values)[: len(tasks)]
             return [J @ (qdd + 2.0 * g * qd) + part for J, g, part in zip(rows, gain, further, strict=True)]
 
-        def assemble(q: Array, qd: Array, *values: Any) -> tuple[Array, ...]:
+        def assemble(q: Array, qd: Array, *values: Array) -> Any:
             gain, further = values[: len(tasks)], values[len(tasks) + len(motion) :]
             drifts = drift(q, qd, further)
             moving = feedforward(values[len(tasks) : len(tasks) + len(motion)], gain, further)

@@ -111,7 +111,7 @@ def _called(usage: str, name: str) -> str:
     return f"{usage}: {name}" if usage else name
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return the repr of a value, cut so that a large one does not flood a message."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

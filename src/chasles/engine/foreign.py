@@ -15,7 +15,7 @@ from chasles.engine.kernels import Kernel
 Call = Callable[[Sequence[Any]], Any]
 
 
-def library_of(argument: Any) -> str:
+def library_of(argument: object) -> str:
     """Return the name of the library that an argument's type comes from."""
     return type(argument).__module__.partition(".")[0]
 

@@ -11,6 +11,7 @@ from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
 from chasles.engine.records import Shapes
 from chasles.engine.runner import Runner
+from chasles.engine.scalar import Symbol
 from chasles.engine.tracing import trace
 from chasles.engine.vectorcall import DirectlyCalled
 from chasles.errors import UnknownArgumentError
@@ -290,7 +291,7 @@ class Function(DirectlyCalled):
 
         return lower({self.program.name: self.kernel})
 
-    def to_sympy(self, values: Mapping[str, Any] | None = None) -> Any:
+    def to_sympy(self, values: Mapping[str, Any] | None = None) -> Symbol:
         """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
 
         Parameters

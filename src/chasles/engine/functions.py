@@ -108,7 +108,7 @@ maximum: Binary = _elementwise("maximum", folding.maximum, "The larger of two nu
 where: Choice = _elementwise("where", folding.where, "The second argument where the condition holds, else the third.")
 
 
-def generally(exception: Any, special: Any, usual: Any) -> Any:
+def generally(exception: Truth, special: Any, usual: Any) -> Any:
     """`where` for a condition that symbols of SymPy are taken not to meet: of them the usual formula is wanted alone.
 
     >>> import sympy
@@ -121,7 +121,7 @@ def generally(exception: Any, special: Any, usual: Any) -> Any:
     return where(exception, special, usual)
 
 
-def clip(x: Any, low: Any, high: Any) -> Any:
+def clip(x: Real, low: Real, high: Real) -> Real:
     """Nearest number to x between two bounds; arguments broadcast.
 
     >>> float(clip(3.0, -1.0, 1.0))

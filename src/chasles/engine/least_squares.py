@@ -104,6 +104,6 @@ def _reflect(rows: list[list[Any]], pivot: int, others: list[int], column: int, 
         rows[i][column] = 0.0
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: object) -> bool:
     """Whether an element is known to be zero."""
     return isinstance(value, (int, float, np.number)) and value == 0

@@ -52,7 +52,7 @@ _BY_UFUNC = {ufunc: np.frompyfunc(function, ufunc.nin, 1) for ufunc, function in
 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Scalar, Any], Any]:
-    def method(self: Scalar, other: Any) -> Any:
+    def method(self: Scalar, other: object) -> Any:
         if other.__class__ is Scalar or other.__class__ is float:  # nearly always
             return function(self, other)
         if isinstance(other, Scalar):

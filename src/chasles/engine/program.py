@@ -351,7 +351,7 @@ def _check_instructions(program: Program) -> None:
         if not condition:
             raise ArgumentError(f"program '{program.name}', instruction {index}: {reason}")
 
-    def is_value(operand: Any, index: int) -> bool:
+    def is_value(operand: object, index: int) -> bool:
         return type(operand) is int and 0 <= operand < index
 
     for index, (operation, *rest) in enumerate(program.instructions):

@@ -69,7 +69,7 @@ class Record(Mapping[str, Any]):
         except KeyError:
             raise UnknownPartError("part", name, self._parts) from None
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self._parts:
             raise UnknownPartError("part", name, self._parts)
         self._parts[name] = value
@@ -80,6 +80,9 @@ class Record(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"Record({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
+
+#: Memory, state or schedule in the form that its law or effect states itself: an array, a `Record`, or nothing.
+Memory: TypeAlias = Any
 
 #: Names of methods of mappings, which a part of the same name would hide.
 _TAKEN = frozenset(name for name in dir(Record) if not name.startswith("_"))
@@ -120,7 +123,7 @@ class Layout:
     shapes: Shapes
 
     @classmethod
-    def of(cls, record: Any) -> Layout:
+    def of(cls, record: object) -> Layout:
         """Return the layout of a record of arrays without batch axes.
 
         Examples
@@ -202,7 +205,7 @@ class Layout:
 
         return _rebuilt(self.shapes, part)
 
-    def join(self, record: Any) -> NDArray[Any]:
+    def join(self, record: object) -> NDArray[Any]:
         """Return the vector (..., size) of a record; batch axes of its parts broadcast.
 
         Raises
@@ -288,7 +291,7 @@ def _paired(path: str, shapes: Any, record: Any) -> Iterator[tuple[str, Any, tup
         yield from _paired(f"{path}.{name}" if path else name, own, given[name])
 
 
-def _fitting(path: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def _fitting(path: str, value: object, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a part as an array (..., *shape)."""
     array = boxed(value)
     part = f"part '{path}'" if path else "the array"

@@ -270,7 +270,7 @@ def holds_traced(arguments: Sequence[Any]) -> bool:
     return any(_holds_traced(argument) for argument in arguments)
 
 
-def _holds_traced(argument: Any) -> bool:
+def _holds_traced(argument: object) -> bool:
     if isinstance(argument, np.ndarray):
         return argument.dtype == object and any(isinstance(item, Traced) for item in argument.ravel())
     if isinstance(argument, list | tuple):

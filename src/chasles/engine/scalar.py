@@ -151,7 +151,7 @@ class Scalar(Traced):
         return f"Scalar({self.graph.instructions[self.index][0]}, %{self.index})"
 
 
-def boxed(operand: Any) -> np.ndarray[Any, Any]:
+def boxed(operand: object) -> np.ndarray[Any, Any]:
     """Return an operand as an array, a traced value as one without axes."""
     if isinstance(operand, Traced):
         box = np.empty((), dtype=object)

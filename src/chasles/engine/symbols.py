@@ -14,13 +14,13 @@ import numpy as np
 from chasles.engine.scalar import Traced
 
 
-def is_symbol(operand: Any) -> bool:
+def is_symbol(operand: object) -> bool:
     """Whether an operand is an expression of SymPy."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(operand, sympy.Basic)
 
 
-def is_symbolic(argument: Any) -> bool:
+def is_symbolic(argument: object) -> bool:
     """Whether an argument is, or holds, traced scalars or expressions of SymPy."""
     if isinstance(argument, float | int | np.number):
         return False

@@ -79,7 +79,7 @@ def trace(
     return Program.from_graph(title, arguments, shapes, graph, results)
 
 
-def flatten(value: Any) -> tuple[list[Any], tuple[int, ...]]:
+def flatten(value: object) -> tuple[list[Any], tuple[int, ...]]:
     """Return the scalars of a number, traced scalar or array in C order, and its shape."""
     if isinstance(value, Traced):
         return [value], ()

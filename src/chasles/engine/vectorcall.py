@@ -93,7 +93,7 @@ class DirectlyCalled(_Room):
 
     __slots__ = ("_general",)
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
         # Python gives the flag to no class with a `__call__` that is written in Python, be it a slot of instances.
         is_slot = isinstance(getattr_static(cls, "__call__", None), MemberDescriptorType)

@@ -49,7 +49,7 @@ class Kind:
         """Shape of a batch of samples, as the docstrings write it: (..., 3, 3)."""
         return f"({', '.join(['...', *map(str, self.shape)])})"
 
-    def check(self, array: Any, where: str) -> None:
+    def check(self, array: object, where: str) -> None:
         """Raise `ArgumentError` with the distance of the worst sample if one is not of this kind.
 
         NaN passes, and so does what is no array of numbers of this shape: the call that follows tells of it.
@@ -66,7 +66,7 @@ class Kind:
             f"(allowed {CHECK_TOLERANCE:g}). {self.remedy}"
         )
 
-    def _fits(self, array: Any) -> bool:
+    def _fits(self, array: object) -> bool:
         try:
             samples = np.asarray(array)
         except ValueError:  # rows of different lengths

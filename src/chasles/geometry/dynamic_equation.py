@@ -9,12 +9,12 @@ Source: the user's manual of SpaceLib in C, version 2.2, chapter 5 (function dyn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.arguments import as_array
+from chasles.engine.scalar import Count
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -46,7 +46,7 @@ _PROBLEMS = {
 }
 
 
-def problem_sentence(problem: Any, rank: Any, motion: str = "W_rate", action: str = "Phi") -> str:
+def problem_sentence(problem: Count, rank: Count, motion: str = "W_rate", action: str = "Phi") -> str:
     """Return a sentence about the first of all samples that is not well; "solved" if none is.
 
     >>> problem_sentence(np.array([0, 5]), np.array([6, 4]))

@@ -140,7 +140,7 @@ def _known(components: Array, unknown: Array) -> Array:
     return np.array([where(u > 0.5, 0.0, component) for u, component in zip(unknown, components, strict=True)])
 
 
-def _zeros(unknown: Array, *elements: Any) -> Any:
+def _zeros(unknown: Array, *elements: Real) -> Real:
     """Largest of the elements that must be null; they do not matter where nothing of the matrix is given."""
     nothing = unknown[0] > 0.5
     for u in unknown[1:]:
@@ -272,7 +272,9 @@ def _sought_and_known(acceleration_unknown: tuple[bool, ...], function: str) -> 
     return sought, [i for i in range(6) if i not in sought]
 
 
-def _completed(S: Array, acceleration: Array, action: Array, sought: list[int], found: Any) -> tuple[Array, Array]:
+def _completed(
+    S: Array, acceleration: Array, action: Array, sought: list[int], found: Array | list[Any]
+) -> tuple[Array, Array]:
     """Acceleration with what has been found, and action with what follows from it."""
     values = dict(zip(sought, found, strict=True))
     acceleration = np.array([values.get(i, acceleration[i]) for i in range(6)])

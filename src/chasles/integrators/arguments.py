@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, Layout, Program, trace
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.integrators.adaptive import Problem
 from chasles.integrators.integration import Floats
@@ -49,7 +50,7 @@ def checked_times(times: ArrayLike) -> Floats:
     return wanted
 
 
-def checked_tolerances(rtol: Any, atol: Any, n: int) -> tuple[float, Floats]:
+def checked_tolerances(rtol: SupportsFloat, atol: ArrayLike, n: int) -> tuple[float, Floats]:
     """Return the relative tolerance, and the absolute ones (n,)."""
     try:
         relative, absolute = float(rtol), np.broadcast_to(np.asarray(atol, dtype=float), (n,)).copy()
@@ -63,14 +64,14 @@ def checked_tolerances(rtol: Any, atol: Any, n: int) -> tuple[float, Floats]:
     return max(relative, 4.0 * float(np.finfo(float).eps)), absolute
 
 
-def checked_count(name: str, value: Any) -> int:
+def checked_count(name: str, value: object) -> int:
     """Return a number of steps."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ArgumentError(f"{name} must be a positive whole number, not {value!r}")
     return int(value)
 
 
-def given_parameters(function: Any, parameters: Parameters) -> GivenParameters:
+def given_parameters(function: object, parameters: Parameters) -> GivenParameters:
     """Return the parameters in the order in which the function takes them, as arrays.
 
     Raises
@@ -101,7 +102,7 @@ def given_parameters(function: Any, parameters: Parameters) -> GivenParameters:
     return GivenParameters(names, shapes, values, named is not None)
 
 
-def _value(name: str, shape: tuple[int, ...], value: Any) -> NDArray[np.float64]:
+def _value(name: str, shape: tuple[int, ...], value: object) -> NDArray[np.float64]:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -137,7 +138,7 @@ def rates_program(function: Callable[..., Any], layout: Layout, given: GivenPara
     if isinstance(function, Function) and [a.shape for a in function.program.outputs] == [(layout.size,)]:
         return function.program
 
-    def rates(t: Any, y: Any, *parameters: Any) -> Any:
+    def rates(t: Real, y: Array, *parameters: Real) -> Array:
         if given.by_name:
             returned = function(t, y, **dict(zip(given.names, parameters, strict=True)))
         else:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import absolute, maximum, where
+from chasles.engine.scalar import Array, Real
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
 from chasles.integrators.step_control import StepControl, relative_error
 
@@ -76,9 +77,9 @@ def attempt(
     control: StepControl,
     f: RightHandSide,
     state: RunState,
-    t_end: Any,
-    rtol: Any,
-    atol: Any,
+    t_end: Real,
+    rtol: Real,
+    atol: Array,
     *,
     inside: bool,
 ) -> tuple[RunState, Any]:
@@ -139,6 +140,6 @@ def attempt(
     return state_next, interpolant_of(step, f, now.t, y, h)
 
 
-def start(t: Any, h: NDArray[np.float64], y: NDArray[np.float64]) -> RunState:
+def start(t: Real, h: NDArray[np.float64], y: NDArray[np.float64]) -> RunState:
     """States of runs before their first attempt, from the lengths (...) of their first steps and y (..., n)."""
     return RunState(Progress(t, h, 1.0, 1.0, 0.0, 0.0, float(Status.RUNNING)), y)

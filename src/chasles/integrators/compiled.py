@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chasles.cached import cached_property
 from chasles.engine import Function, Program, trace
 from chasles.engine.records import Shapes
+from chasles.engine.scalar import Array, Real
 from chasles.integrators.attempts import PROGRESS, RunState, attempt
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
 from chasles.integrators.right_hand_side import ProgramRightHandSide
 from chasles.integrators.step_control import StepControl, first_step
+
+if TYPE_CHECKING:
+    from chasles.integrators.integrator import Step
 
 #: Compiled integrators that are kept.
 _KEPT = 64
@@ -46,7 +50,7 @@ class CompiledIntegrator:
     def fixed(self) -> Function:
         """Scan of steps of given lengths: (y, (t, h) (S, k, 2), *parameters) -> (y at the end, y before each row)."""
 
-        def step(y: Any, given: Any, *parameters: Any) -> Any:
+        def step(y: Array, given: Array, *parameters: Real) -> tuple[Any, ...]:
             return self._step(y, given, parameters).y, y
 
         return self._scan(step, ["y_next", "y"], {"y": (self.n,), "given": (2,)})
@@ -55,7 +59,7 @@ class CompiledIntegrator:
     def fixed_dense(self) -> Function:
         """As `fixed`, with each row's interpolant (d, n) as a third result."""
 
-        def step(y: Any, given: Any, *parameters: Any) -> Any:
+        def step(y: Array, given: Array, *parameters: Real) -> tuple[Any, ...]:
             done = self._step(y, given, parameters)
             return done.y, y, interpolant_of(done, self._at(parameters), given[0], y, given[1])
 
@@ -69,7 +73,9 @@ class CompiledIntegrator:
         matter, and gives the state at the end, the state before each attempt and each attempt's interpolant.
         """
 
-        def one(state: Any, given: Any, t_end: Any, rtol: Any, atol: Any, *parameters: Any) -> Any:
+        def one(
+            state: RunState, given: Array, t_end: Real, rtol: Real, atol: Array, *parameters: Real
+        ) -> tuple[Any, ...]:
             f = self._at(parameters)
             following, interpolant = attempt(self.integrator, self.control, f, state, t_end, rtol, atol, inside=True)
             return following, state, interpolant
@@ -82,7 +88,7 @@ class CompiledIntegrator:
     def first_step(self) -> Function:
         """Length of the first step: (t, y, t_end, rtol, atol, *parameters) -> h."""
 
-        def length(t: Any, y: Any, t_end: Any, rtol: Any, atol: Any, *parameters: Any) -> Any:
+        def length(t: Real, y: Array, t_end: Real, rtol: Real, atol: Array, *parameters: Real) -> Real:
             return first_step(self._at(parameters), t, y, t_end, rtol, atol, self.integrator.order)
 
         inputs = {"t": (), "y": (self.n,), "t_end": (), "rtol": (), "atol": (self.n,)}
@@ -92,10 +98,10 @@ class CompiledIntegrator:
     def _parameters(self) -> dict[str, tuple[int, ...]]:
         return {f"parameters.{k}": argument.shape for k, argument in enumerate(self.program.inputs[2:])}
 
-    def _at(self, parameters: Any) -> RightHandSide:
+    def _at(self, parameters: Sequence[Real]) -> RightHandSide:
         return ProgramRightHandSide(self.program, parameters)
 
-    def _step(self, y: Any, given: Any, parameters: Any) -> Any:
+    def _step(self, y: Array, given: Array, parameters: Sequence[Real]) -> Step:
         return self.integrator.step(self._at(parameters), given[0], y, given[1])
 
     def _scan(self, step: Callable[..., Any], outputs: list[str], inputs: Mapping[str, Shapes]) -> Function:
@@ -111,5 +117,5 @@ def compiled_integrator(program: Program, integrator: Integrator, control: StepC
 
 
 @lru_cache(maxsize=_KEPT)
-def _kept(program: Program, integrator: Any, control: StepControl) -> CompiledIntegrator:
+def _kept(program: Program, integrator: Integrator, control: StepControl) -> CompiledIntegrator:
     return CompiledIntegrator(program, integrator, control)

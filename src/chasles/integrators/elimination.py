@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.engine.scalar import Array
+
 
 class Factorization(NamedTuple):
     """L U of a matrix whose rows and columns are taken in another order.
@@ -32,7 +34,7 @@ class Factorization(NamedTuple):
     reciprocal: Mapping[int, Any]
 
 
-def factor(matrix: Any) -> Factorization:
+def factor(matrix: Array) -> Factorization:
     """Factor a matrix, of numbers or traced scalars, with pivots on its diagonal.
 
     Markowitz's rule takes the pivot next that can fill the fewest zeros. The pivots' sizes are not looked at, which a
@@ -81,7 +83,7 @@ def factor(matrix: Any) -> Factorization:
     return Factorization(tuple(order), lower, upper, reciprocal)
 
 
-def solve(factored: Factorization, right: Any) -> Any:
+def solve(factored: Factorization, right: Array) -> Array:
     """Solution x (n,) of A x = right, for the factorization of A.
 
     >>> solve(factor(np.array([[2.0, 1.0], [1.0, 3.0]])), np.array([3.0, 4.0]))
@@ -98,5 +100,5 @@ def solve(factored: Factorization, right: Any) -> Any:
     return np.array(x)
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: object) -> bool:
     return isinstance(value, int | float | np.number) and value == 0.0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Layout
+from chasles.engine.scalar import Array
 from chasles.integrators.adaptive import Solution, integrate_adaptively
 from chasles.integrators.arguments import (
     Parameters,
@@ -31,7 +32,7 @@ from chasles.integrators.step_control import StepControl
 
 def integrate(
     function: Callable[..., Any],
-    y0: Any,
+    y0: ArrayLike | Mapping[str, ArrayLike],
     times: ArrayLike,
     *,
     parameters: Parameters = (),
@@ -141,7 +142,7 @@ def integrate(
 def _result(
     solution: Solution, method: Integrator, layout: Layout, times: Floats, batch: tuple[int, ...]
 ) -> Integration:
-    def shaped(values: Any) -> Any:
+    def shaped(values: Array) -> Array:
         return np.reshape(values, batch)[()]
 
     success = solution.status == Status.ARRIVED

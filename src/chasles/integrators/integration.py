@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Layout
+from chasles.engine.records import Record
+from chasles.engine.scalar import Count, Quantity, Verdict
 from chasles.errors import ArgumentError
 
 Floats = NDArray[np.float64]
@@ -77,13 +79,13 @@ class Integration:
     """
 
     t: Floats
-    y: Any
-    success: Any
-    failed_at: Any
-    message: Any
-    steps: Any
-    rejections: Any
-    evaluations: Any
+    y: Floats | Record
+    success: Verdict
+    failed_at: Quantity
+    message: str | NDArray[np.str_]
+    steps: Count
+    rejections: Count
+    evaluations: Count
     integrator: str
     layout: Layout
     pieces: Pieces | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 
 
@@ -15,9 +17,9 @@ class Linearization(NamedTuple):
     What is zero whatever the state is the number 0.
     """
 
-    rates: Any
-    jacobian: Any
-    by_time: Any
+    rates: Array
+    jacobian: Real
+    by_time: Real
 
 
 class RightHandSide(Protocol):
@@ -26,19 +28,19 @@ class RightHandSide(Protocol):
     Explicit methods need the call alone, so any plain function ``f(t, y)`` will do for them.
     """
 
-    def __call__(self, t: Any, y: Any) -> Any:
+    def __call__(self, t: Real, y: Array) -> Array:
         """Rates of the state, shape (n,)."""
         ...
 
-    def linearize(self, t: Any, y: Any) -> Linearization:
+    def linearize(self, t: Real, y: Array) -> Linearization:
         """Rates and their exact partial derivatives."""
         ...
 
-    def with_new_velocities(self, rates: Any, t: Any, y: Any, y_next: Any) -> Any:
+    def with_new_velocities(self, rates: Array, t: Real, y: Array, y_next: Array) -> Array:
         """Rates at (t, y), with those of the positions taken at the velocities of ``y_next``."""
         ...
 
-    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+    def with_implicit_friction(self, t: Real, y: Array, h: Real) -> Array:
         """Mean rates over a step of length h from (t, y) whose friction is that at its end."""
         ...
 
@@ -59,7 +61,7 @@ class Step(NamedTuple):
         Estimate of the error inside the step, (n,), for methods whose ends may be far better; None for others.
     """
 
-    y: Any
+    y: Array
     error: Any = None
     interpolant: Any = None
     interpolant_error: Any = None
@@ -129,12 +131,12 @@ class Integrator(Protocol):
         """Whether a step needs the Jacobian."""
         ...
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         ...
 
 
-def combination(weights: Any, vectors: Any) -> Any:
+def combination(weights: Sequence[float], vectors: Iterable[Array]) -> Any:
     """Sum of weighted vectors without those of weight 0; the number 0 if nothing is left.
 
     >>> combination((2.0, 0.0, 1.0), [np.ones(2), np.ones(2), np.ones(2)])
@@ -148,7 +150,7 @@ def combination(weights: Any, vectors: Any) -> Any:
     return sum(terms[1:], terms[0]) if terms else 0.0
 
 
-def interpolant_of(step: Step, f: RightHandSide, t: Any, y: Any, h: Any) -> Any:
+def interpolant_of(step: Step, f: RightHandSide, t: Real, y: Array, h: Real) -> Any:
     """Coefficients (d, n) of the state inside a step: the method's own, or those of Hermite's cubic.
 
     Source: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section II.6, equation (6.7).
@@ -159,7 +161,7 @@ def interpolant_of(step: Step, f: RightHandSide, t: Any, y: Any, h: Any) -> Any:
     return np.array([begin, 3.0 * change - 2.0 * begin - end, begin + end - 2.0 * change])
 
 
-def checked_integrator(integrator: Any) -> Integrator:
+def checked_integrator(integrator: object) -> Integrator:
     """Return an object that is an integrator as it is.
 
     Raises

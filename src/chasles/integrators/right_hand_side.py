@@ -11,7 +11,7 @@ import numpy as np
 from chasles.engine import Program
 from chasles.engine.derivatives.accumulation import jacobian_entries
 from chasles.engine.runner import INLINE_LIMIT
-from chasles.engine.scalar import Traced
+from chasles.engine.scalar import Array, Real, Traced
 from chasles.engine.tracing import call_traced, flatten, unflatten
 from chasles.errors import ArgumentError
 from chasles.integrators.integrator import Linearization
@@ -40,7 +40,7 @@ class ProgramRightHandSide:
     program: Program
     parameters: Sequence[Any] = ()
 
-    def __call__(self, t: Any, y: Any) -> Any:
+    def __call__(self, t: Real, y: Array) -> Any:
         """Rates of the state, shape (n,)."""
         arguments = (t, y, *self.parameters)
         scalars = self._scalars(t, y)
@@ -48,7 +48,7 @@ class ProgramRightHandSide:
             return call_traced(self.program, arguments, inline=len(self.program.instructions) <= INLINE_LIMIT)
         return unflatten(self.program.replay(scalars), self.program.outputs[0].shape).astype(float)
 
-    def linearize(self, t: Any, y: Any) -> Linearization:
+    def linearize(self, t: Real, y: Array) -> Linearization:
         """Rates and their exact partial derivatives."""
         n = self.program.outputs[0].size
         values, entries = jacobian_entries(self.program, self._scalars(t, y), range(1 + n), range(n))
@@ -56,24 +56,24 @@ class ProgramRightHandSide:
         by_both = _array(derivatives)
         return Linearization(_array([values[i] for i in range(n)]), by_both[:, 1:], by_both[:, 0])
 
-    def with_new_velocities(self, rates: Any, t: Any, y: Any, y_next: Any) -> Any:
+    def with_new_velocities(self, rates: Array, t: Real, y: Array, y_next: Array) -> Array:
         """Rates of the positions, the first half of the state, at the velocities of ``y_next``."""
         half = len(y) // 2
         moved = self(t, np.concatenate([y[:half], y_next[half:]]))
         return np.concatenate([moved[:half], rates[half:]])
 
-    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+    def with_implicit_friction(self, t: Real, y: Array, h: Real) -> Array:
         """Not known of any function: only simulations of robots tell friction from what else acts."""
         raise ArgumentError(
             "'implicit-friction-euler' is for simulations of robots, whose friction is known; for other equations "
             "choose 'linearly-implicit-euler' or 'rodas5p'"
         )
 
-    def _scalars(self, t: Any, y: Any) -> list[Any]:
+    def _scalars(self, t: Real, y: Array) -> list[Any]:
         return [x for argument in (t, y, *self.parameters) for x in flatten(argument)[0]]
 
 
-def _array(values: Any) -> Any:
+def _array(values: Sequence[object]) -> Array:
     """Array of numbers where all are, else of objects."""
     array = np.array(values, dtype=object)
     return array if any(isinstance(x, Traced) for x in array.ravel()) else array.astype(float)

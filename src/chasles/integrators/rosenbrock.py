@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Array, Real
 from chasles.integrators.elimination import factor, solve
 from chasles.integrators.integrator import RightHandSide, Step, combination
 
@@ -88,7 +89,7 @@ class Rosenbrock:
         """Whether a step needs the Jacobian: yes."""
         return True
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         start = f.linearize(t, y)
         scale = h * self.gamma

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Array, Real
 from chasles.integrators.integrator import RightHandSide, Step, combination
 
 Rows = tuple[tuple[float, ...], ...]
@@ -63,7 +64,7 @@ class RungeKutta:
         """Whether a step needs the Jacobian: no."""
         return False
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         k: list[Any] = []
         for node, row in zip(self.nodes, self.rows, strict=True):
@@ -119,7 +120,7 @@ class StepDoubling:
         """Whether a step needs the Jacobian: no."""
         return False
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         once, half = self.method.step(f, t, y, h).y, 0.5 * h
         twice = self.method.step(f, t + half, self.method.step(f, t, y, half).y, half).y

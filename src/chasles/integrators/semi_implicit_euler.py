@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from chasles.engine.scalar import Array, Real
 from chasles.integrators.integrator import RightHandSide, Step
 
 
@@ -34,7 +34,7 @@ class SemiImplicitEuler:
     stages: int = 1
     implicit: bool = False
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         rates = f(t, y)
         return Step(y + h * f.with_new_velocities(rates, t, y, y + h * rates))
@@ -56,7 +56,7 @@ class ImplicitFrictionEuler:
     stages: int = 1
     implicit: bool = False
 
-    def step(self, f: RightHandSide, t: Any, y: Any, h: Any) -> Step:
+    def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""
         rates = f.with_implicit_friction(t, y, h)
         return Step(y + h * f.with_new_velocities(rates, t, y, y + h * rates))

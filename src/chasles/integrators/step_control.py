@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from chasles.engine import absolute, exp, log, maximum, minimum, sqrt, where
+from chasles.engine.scalar import Array, Real, Truth
 from chasles.errors import ArgumentError
 from chasles.integrators.integrator import RightHandSide
 
@@ -59,7 +60,7 @@ class StepControl:
                 f"safety={self.safety}, shrink={self.shrink}, grow={self.grow}"
             )
 
-    def factor(self, error: Any, before: Any, accepted: Any, calm: Any, embedded_order: int) -> Any:
+    def factor(self, error: Real, before: Real, accepted: Truth, calm: Truth, embedded_order: int) -> Real:
         """Ratio of the next step to this one.
 
         Parameters
@@ -85,7 +86,7 @@ class StepControl:
         return where(error < np.inf, minimum(maximum(wanted, self.shrink), most), self.shrink)
 
 
-def relative_error(error: Any, y: Any, y_next: Any, rtol: Any, atol: Any) -> Any:
+def relative_error(error: Array, y: Array, y_next: Array, rtol: Real, atol: Array) -> Real:
     """Largest component of an error as a share of its tolerance, atol + rtol max(abs(y), abs(y_next)).
 
     The largest and not the mean, so that a component is as accurate whatever stands beside it in the state.
@@ -93,14 +94,14 @@ def relative_error(error: Any, y: Any, y_next: Any, rtol: Any, atol: Any) -> Any
     >>> float(relative_error(np.array([1e-6, 3e-6]), np.ones(2), np.ones(2), 1e-6, np.full(2, 1e-6)))
     1.5
     """
-    largest: Any = 0.0
+    largest: Real = 0.0
     for part, a, b, tolerance in zip(error, y, y_next, atol, strict=True):
         share = absolute(part) / (tolerance + rtol * maximum(absolute(a), absolute(b)))
         largest = maximum(largest, share)
     return largest
 
 
-def first_step(f: RightHandSide, t: Any, y: Any, t_end: Any, rtol: Any, atol: Any, order: int) -> Any:
+def first_step(f: RightHandSide, t: Real, y: Array, t_end: Real, rtol: Real, atol: Array, order: int) -> Real:
     """Length of the first step, with its sign, by the sizes of the rates and of their change.
 
     Notes
@@ -124,7 +125,7 @@ def first_step(f: RightHandSide, t: Any, y: Any, t_end: Any, rtol: Any, atol: An
     return where(way < 0.0, -length, length)
 
 
-def _mean(values: Any, scale: Any) -> Any:
+def _mean(values: Array, scale: Iterable[Real]) -> Real:
     """Root of the mean square of values relative to a scale."""
     shares = [value / unit for value, unit in zip(values, scale, strict=True)]
     return sqrt(sum((share * share for share in shares[1:]), shares[0] * shares[0]) / len(shares))

@@ -9,13 +9,12 @@ Levenberg-Marquardt methods with strong local convergence properties (2004), for
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import maximum, minimum, where
 from chasles.engine.linear_solve import factor, solve
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 
 #: Damping is this times the squared error, plus a least damping: far from the target steps are careful, close to it
@@ -41,7 +40,7 @@ def free_joints(q: Array, lower: Array, upper: Array, descent: Array, places: ND
     return np.array([where(stop, 0.0, 1.0) for stop in stopped])
 
 
-def damped_step(J: Array, e: Array, damping: Any, secondary: Array | None = None) -> Array:
+def damped_step(J: Array, e: Array, damping: Real, secondary: Array | None = None) -> Array:
     """Step (n,) that reduces the error e (m,), and moves along ``secondary`` (n,) where that does not disturb it.
 
     The system is solved in whichever of the two spaces is smaller; with a secondary direction, in that of the error:
@@ -59,7 +58,7 @@ def limited_step(
     q: Array,
     J: Array,
     e: Array,
-    damping: Any,
+    damping: Real,
     lower: Array,
     upper: Array,
     secondary: Array | None = None,

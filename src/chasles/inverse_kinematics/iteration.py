@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, floor, trace, where
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
 from chasles.inverse_kinematics.ranges import joint_limits
@@ -189,8 +190,8 @@ def search(
     direction, layout = restart_direction(steps.nq), SearchState.layout(steps.nq)
 
     def step(
-        packed: Any, goal: Any, tolerance: Any, lower: Any, upper: Any, first: Any, span: Any, shift: Any, posture: Any,
-        *values: Any,
+        packed: Array, goal: Array, tolerance: Array, lower: Array, upper: Array, first: Array, span: Real, shift: Real,
+        posture: Array, *values: Array,
     ) -> tuple[Any, Any]:  # fmt: skip
         state = layout.split(packed)
         q = state.q
@@ -251,7 +252,7 @@ def descent(kinematics: Kinematics, task: Task, steps: Steps, length: float) -> 
     """Return the solve kernel of the descent: (state, T_world_goal, lower, upper) -> (state, done)."""
     layout, vector = DescentState.layout(steps.nq), (steps.nq,)
 
-    def step(packed: Any, goal: Array, lower: Array, upper: Array) -> tuple[Array, Any]:
+    def step(packed: Array, goal: Array, lower: Array, upper: Array) -> tuple[Array, Any]:
         q, damping = layout.split(packed)
         error = task.error(goal, kinematics(q), length)
         dq = limited_step(q, error.jacobian, error.twist, damping, lower, upper, None, steps.places)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real
 from chasles.engine.arguments import as_array
+from chasles.engine.scalar import Array, Quantity
 from chasles.errors import ArgumentError
 
 
@@ -127,14 +128,14 @@ def singular_values(J: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float
     return U, np.where(finite, sigma, np.nan), Vt
 
 
-def _damped(sigma: NDArray[np.float64], damping: Any) -> NDArray[np.float64]:
+def _damped(sigma: NDArray[np.float64], damping: Quantity) -> NDArray[np.float64]:
     """Return s / (s² + damping²) for singular values s, without squares that overflow or vanish."""
     with np.errstate(invalid="ignore"):  # samples that are not finite
         size = np.hypot(sigma, damping)
         return np.asarray(sigma / size / size)
 
 
-def _composed(U: Any, inverse: Any, Vt: Any) -> NDArray[np.float64]:
+def _composed(U: Array, inverse: Array, Vt: Array) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         composed: NDArray[np.float64] = np.swapaxes(Vt, -1, -2) * inverse[..., None, :] @ np.swapaxes(U, -1, -2)
     return composed
@@ -151,8 +152,8 @@ class Ellipsoid(NamedTuple):
         Their lengths, (..., k). The ellipsoid of the forces that unit joint torques hold has the reciprocals.
     """
 
-    axes: Any
-    lengths: Any
+    axes: Array
+    lengths: Array
 
 
 def manipulability(J: ArrayLike) -> Any:
@@ -178,7 +179,7 @@ def manipulability(J: ArrayLike) -> Any:
     return singular_values(J)[1].prod(axis=-1)
 
 
-def condition_number(J: ArrayLike) -> Any:
+def condition_number(J: ArrayLike) -> Array:
     """Largest singular value over the smallest: 1 where all directions are alike, inf when singular.
 
     Parameters
@@ -219,7 +220,7 @@ def velocity_ellipsoid(J: ArrayLike) -> Ellipsoid:
     return Ellipsoid(U, sigma)
 
 
-def singular_directions(J: ArrayLike, relative_tolerance: float = 1e-9) -> Any:
+def singular_directions(J: ArrayLike, relative_tolerance: float = 1e-9) -> Array:
     """Directions in which the frame cannot move at one configuration.
 
     Parameters

@@ -109,7 +109,7 @@ class NumericSolver:
             state = self._settled(state, done, clean)
         return Solution(self.verdict(state, iterations, done, goals, search.tolerance, search.near))
 
-    def _settled(self, state: Any, done: Any, goals: Any) -> Any:
+    def _settled(self, state: Any, done: Any, goals: Array) -> Any:
         """States with the closest configurations of failed searches moved downhill to a minimum of the error."""
         failed = np.asarray(done <= 0.0)
         settled, closest = np.array(state), SearchState.layout(self.nq).slices["closest"]

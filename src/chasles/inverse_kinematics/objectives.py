@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from chasles.arguments import choice
 from chasles.engine import Function, log, trace
 from chasles.engine.linear_solve import factor
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import Objective
@@ -35,7 +35,7 @@ def posture_objective(frame: RobotFrame) -> Objective:
 def manipulability_objective(frame: RobotFrame) -> Objective:
     """Up the gradient of log sqrt(det(J Jᵀ)), which Yoshikawa (1985) calls manipulability."""
 
-    def logarithm(q: Any) -> Any:
+    def logarithm(q: Array) -> Real:
         J = np.asarray(frame.motion(q)[1])
         J = J if len(J) <= frame.n else J.T
         return -0.5 * sum(log(d) for d in factor(J @ J.T + 1e-9 * np.eye(len(J))).reciprocal)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.engine import floor, maximum, minimum, where
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
@@ -181,7 +182,7 @@ class Ranges:
     def _all_move(self) -> bool:
         return bool(self.moving.all())
 
-    def margin(self, q: Array) -> Any:
+    def margin(self, q: Array) -> Real:
         """Smallest distance of q (n,) to a limit, negative outside; it can be traced."""
         below = [position - end for position, end in zip(q, self.lower, strict=True) if np.isfinite(end)]
         above = [end - position for position, end in zip(q, self.upper, strict=True) if np.isfinite(end)]
@@ -193,7 +194,7 @@ class Ranges:
             [self._turned(k, position, goal) for k, (position, goal) in enumerate(zip(q, near, strict=True))]
         )
 
-    def _turned(self, k: int, position: Any, near: Any) -> Any:
+    def _turned(self, k: int, position: Array, near: Array) -> Array:
         if not self.turning[k]:
             return position
         low, high = self.lower[k], self.upper[k]

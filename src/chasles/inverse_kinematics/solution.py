@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles import verbs
 from chasles.engine import Layout
+from chasles.engine.scalar import Count, Quantity, Verdict
 
 if TYPE_CHECKING:
     from chasles.mechanics import Mechanics
@@ -123,9 +124,9 @@ class Solution:
         return self.rows[..., :-_NUMBERS]
 
     @property
-    def success(self) -> Any:
+    def success(self) -> Verdict:
         """Whether forward kinematics at q confirms the target within the tolerance and the limits hold, (...)."""
-        return self.rows[..., _STATUS] == Status.SOLVED
+        return np.equal(self.rows[..., _STATUS], Status.SOLVED)
 
     @property
     def residual(self) -> Residual:
@@ -133,36 +134,36 @@ class Solution:
         return Residual(self.rows[..., _DISTANCE], self.rows[..., _ANGLE])
 
     @property
-    def limit_margin(self) -> Any:
+    def limit_margin(self) -> Quantity:
         """Smallest distance of a joint to a limit, (...), rad (m for prismatic joints); inf without limits."""
         return self.rows[..., _MARGIN]
 
     @property
-    def status(self) -> Any:
+    def status(self) -> Count:
         """Number of a `Status` for each target, (...)."""
         return _integers(self.rows[..., _STATUS])
 
     @property
-    def iterations(self) -> Any:
+    def iterations(self) -> Count:
         """Number of steps of the search, over all its starts, (...); 0 for a closed form."""
         return _integers(self.rows[..., _ITERATIONS])
 
     @property
-    def restarts(self) -> Any:
+    def restarts(self) -> Count:
         """Number of starts after the first, (...)."""
         return _integers(self.rows[..., _RESTARTS])
 
     @property
-    def branch(self) -> Any:
+    def branch(self) -> Count:
         """Number of the closed form's branch, (...): an index into `InverseKinematics.branches`; -1 without one."""
         return _integers(self.rows[..., _BRANCH])
 
     @property
-    def infinite(self) -> Any:
+    def infinite(self) -> Verdict:
         """Whether the solution is one of infinitely many, at a singular pose, as a closed form knows, (...)."""
         return self.rows[..., _INFINITE] > 0.0
 
-    def __getitem__(self, index: Any) -> Solution:
+    def __getitem__(self, index: object) -> Solution:
         """Return the solutions of some of the targets."""
         whole = index if isinstance(index, tuple) else (index,)
         batch = whole if any(part is Ellipsis for part in whole) else (*whole, ...)
@@ -193,7 +194,7 @@ class Solution:
         else:
             penalty = -self.limit_margin
         left = self.residual.distance + self.residual.angle
-        rank = np.lexsort((np.where(self.success, penalty, left), ~self.success), axis=-1)[..., :1]
+        rank = np.lexsort((np.where(self.success, penalty, left), np.logical_not(self.success)), axis=-1)[..., :1]
         rows: NDArray[np.float64] = np.take_along_axis(self.rows, rank[..., None], axis=-2).squeeze(-2)
         for spent in (_ITERATIONS, _RESTARTS):
             rows[..., spent] = self.rows[..., spent].sum(axis=-1)
@@ -264,6 +265,6 @@ def all_true(conditions: Any) -> bool:
     return bool(conditions.all() if conditions.ndim else conditions)
 
 
-def _integers(values: Any) -> Any:
+def _integers(values: NDArray[np.float64]) -> Count:
     """Numbers of an array of floats, or a single float, as integers."""
     return values.astype(np.int64) if values.ndim else int(values)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import absolute, atan2, maximum, sqrt, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
@@ -151,7 +152,7 @@ _WHOLE_POSE = _task(NAMED["pose"])
 
 
 @batched(T=(4, 4))
-def pose_defect(T: Array) -> Any:
+def pose_defect(T: Array) -> Real:
     """How far T (..., 4, 4) is from a pose: errors of RᵀR = I and of the last row; 2 for mirrors and infinite places.
 
     >>> pose_defect(np.eye(4))
@@ -178,7 +179,7 @@ def rotation_error(R_goal: Array, R: Array) -> tuple[Array, Any]:
     return (angle / sine) * sine_axis, angle
 
 
-def norm(vector: Array) -> Any:
+def norm(vector: Array) -> Real:
     """Length of a vector, 1e-20 at least."""
     if not len(vector):
         return 0.0

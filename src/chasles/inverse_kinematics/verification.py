@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import where
+from chasles.engine.scalar import Truth
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Status
@@ -16,7 +17,7 @@ from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_def
 class Verdict(NamedTuple):
     """A configuration and how good it is: the first numbers of a `Row`."""
 
-    q: Any
+    q: Array
     angle: Any
     distance: Any
     limit_margin: Any
@@ -65,11 +66,11 @@ class Verification:
             where(valid, status, float(Status.INVALID_TARGET)),
         )
 
-    def is_pose(self, T_world_goal: Array) -> Any:
+    def is_pose(self, T_world_goal: Array) -> Truth:
         """Whether a target is a pose."""
         return pose_defect(T_world_goal) <= POSE_TOLERANCE
 
-    def out_of_reach(self, T_world_goal: Array) -> Any:
+    def out_of_reach(self, T_world_goal: Array) -> Truth:
         """Whether the stretched robot is too short for a target."""
         if len(self.task.displacements) < 3 or not np.isfinite(self.radius):
             return False

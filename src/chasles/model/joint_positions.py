@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from chasles.model.record import shortened
 Vector = NDArray[np.float64]
 
 
-def checked_position(joint: Joint, position: Any) -> Vector:
+def checked_position(joint: Joint, position: object) -> Vector:
     """Return the coordinates of a joint as an array, its quaternion made unit.
 
     Raises

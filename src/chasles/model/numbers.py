@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.errors import ModelError
 from chasles.model.record import shortened
@@ -37,7 +37,7 @@ def written_number(word: str) -> float | None:
     return float(word) if _WRITTEN.fullmatch(word) else None
 
 
-def is_bounded(values: Any) -> bool:
+def is_bounded(values: ArrayLike) -> bool:
     """Whether all numbers are finite and at most 1e9 in size.
 
     Examples
@@ -64,7 +64,7 @@ def number(value: Any, what: str, *, may_be_infinite: bool = False, largest: flo
     return result
 
 
-def frozen_array(value: Any, shape: tuple[int | None, ...], what: str) -> NDArray[np.float64]:
+def frozen_array(value: object, shape: tuple[int | None, ...], what: str) -> NDArray[np.float64]:
     """Return a read-only float copy of `value`; a ModelError says that `what` is no array of such numbers and shape.
 
     Parameters
@@ -111,7 +111,7 @@ def _shape_text(shape: tuple[int | None, ...]) -> str:
     return str(shape).replace("None", "n")
 
 
-def unit_vector(value: Any, size: int, what: str) -> NDArray[np.float64]:
+def unit_vector(value: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
     """Return a read-only vector of length 1; a ModelError says that `what` is no vector of this size or too short."""
     vector = frozen_array(value, (size,), what)
     length = math.sqrt(float(vector @ vector))

@@ -43,7 +43,7 @@ def from_position_and_angles(position: ArrayLike, roll_pitch_yaw: ArrayLike) -> 
     return homogeneous(tidy_rotation(rotation_from_roll_pitch_yaw(angles)) if angles.any() else None, position)
 
 
-def replaced_placement(T: NDArray[Any], position: Any = None, roll_pitch_yaw: Any = None) -> NDArray[Any]:
+def replaced_placement(T: NDArray[Any], position: ArrayLike | None = None, roll_pitch_yaw: Any = None) -> NDArray[Any]:
     """Return a (4, 4) placement with another position, other angles, or both; the numbers may be traced scalars."""
     if position is None and roll_pitch_yaw is None:
         return T
@@ -72,7 +72,7 @@ def inverse(T: FloatArray) -> FloatArray:
     return homogeneous(T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]) + 0.0
 
 
-def frozen_placement(value: Any, what: str) -> FloatArray:
+def frozen_placement(value: ArrayLike | None, what: str) -> FloatArray:
     """Return a read-only (4, 4) rigid motion, or a ModelError that says what is wrong with `what`.
 
     A rotation that is off by a printed table's rounding (up to 1e-6) is replaced by the nearest one.

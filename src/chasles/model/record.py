@@ -14,7 +14,7 @@ import numpy as np
 from chasles.errors import ModelError
 
 
-def shortened(value: Any) -> str:
+def shortened(value: object) -> str:
     """Return the repr of a value, cut so that a hostile one cannot flood a message."""
     try:
         text = repr(value[:80]) if isinstance(value, (str, bytes)) else repr(value)
@@ -35,7 +35,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
             raise ModelError(f"{what} has no key {shortened(key)}.{hint} Known: {', '.join(names)}")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a record, array or container as nested tuples of Python scalars."""
     if isinstance(value, Record):
         compared = (field.name for field in dataclasses.fields(value) if field.compare)  # type: ignore[arg-type]

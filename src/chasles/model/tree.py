@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.description import Description
@@ -85,13 +86,13 @@ class Body:
     offset: float
     placed: Placed
     carries: bool
-    mass: Any
+    mass: Real
     first_moment: NDArray[Any]
     inertia: NDArray[Any]
-    armature: Any
-    viscous_friction: Any
-    coulomb_friction: Any
-    coulomb_velocity: Any
+    armature: Real
+    viscous_friction: Real
+    coulomb_friction: Real
+    coulomb_velocity: Real
 
 
 @dataclass(frozen=True, eq=False)

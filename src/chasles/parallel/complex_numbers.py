@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 
 
@@ -26,7 +27,7 @@ class Complex:
 
     __slots__ = ("im", "re")
 
-    def __init__(self, re: Any, im: Any = 0.0) -> None:
+    def __init__(self, re: Any, im: Real = 0.0) -> None:
         self.re = re
         self.im = im
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, where
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.parallel.complex_numbers import Complex
 
@@ -65,7 +66,7 @@ def _exchange(rows: list[list[Any]], k: int, i: int) -> None:
         rows[k][j], rows[i][j] = _chosen(lower_is_larger, lower, upper), _chosen(lower_is_larger, upper, lower)
 
 
-def _magnitude(value: Any) -> Any:
+def _magnitude(value: Real) -> Real:
     """Size of an element, for comparison: of a complex one its square."""
     return value.squared_modulus() if isinstance(value, Complex) else absolute(value)
 
@@ -76,7 +77,7 @@ def _chosen(condition: Any, first: Any, second: Any) -> Any:
     return where(condition, first, second)
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: object) -> bool:
     """Whether an element is known to be zero."""
     if isinstance(value, Complex):
         return _is_zero(value.re) and _is_zero(value.im)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, maximum, minimum, sqrt, trace, where
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.parallel.complex_numbers import Complex, join, parts
 from chasles.parallel.elimination import solve
@@ -128,7 +129,7 @@ def tracker() -> Function:
     return Function(trace(step, inputs, name="pose_paths", outputs=["state_next", "done"]), shape="solve")
 
 
-def _advanced(track: Track, x: Array, rate: Array, size: Any) -> tuple[Array, Any]:
+def _advanced(track: Track, x: Array, rate: Array, size: Real) -> tuple[Array, Any]:
     """State after a correction of a relative size to x, and whether the path has ended."""
     begins = track.correction <= 0.0
     fits = size <= where(begins, LARGEST, CONTRACTION * track.correction)
@@ -157,7 +158,7 @@ def _advanced(track: Track, x: Array, rate: Array, size: Any) -> tuple[Array, An
     return LAYOUT.join(following), where(arrived | stuck, 1.0, 0.0)
 
 
-def _prediction(before: Point, last: Point, t: Any) -> Array:
+def _prediction(before: Point, last: Point, t: Real) -> Array:
     """Predict x at t by Hermite's cubic through two points and their rates, or along the rate of the only one."""
     h = t - last.t
     d = last.t - before.t

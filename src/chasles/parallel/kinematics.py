@@ -8,12 +8,13 @@ and 5.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import sqrt
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
 
 
@@ -31,11 +32,11 @@ class LegMotion(NamedTuple):
     """Vector (3,) from the platform's origin to the platform joint."""
     direction: Array
     """Unit vector (3,) from the base joint to the platform joint."""
-    length: Any
+    length: Real
     """Distance between the two joints."""
-    rate: Any
+    rate: Real
     """Rate of the length."""
-    acceleration: Any
+    acceleration: Real
     """Acceleration of the length."""
     joint_velocity: Array
     """Velocity (3,) of the platform joint."""

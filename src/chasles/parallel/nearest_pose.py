@@ -15,6 +15,7 @@ import numpy as np
 
 from chasles.engine import Function, Layout, absolute, maximum, sqrt, trace, where
 from chasles.engine.linear_solve import factor, solve
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross, pose, rotation_of, skew, translation_of
 from chasles.parallel.kinematics import Geometry, leg_vectors
 
@@ -45,7 +46,9 @@ def kernel() -> Function:
     the lengths, and they need no roots.
     """
 
-    def step(packed: Any, lengths: Array, base: Array, platform: Array, size: Any, tolerance: Any) -> tuple[Array, Any]:
+    def step(
+        packed: Array, lengths: Array, base: Array, platform: Array, size: Real, tolerance: Real
+    ) -> tuple[Array, Any]:
         T = LAYOUT.split(packed).T
         R, p = rotation_of(T), translation_of(T)
         skewness = R.T @ R - np.eye(3)
@@ -71,7 +74,7 @@ def kernel() -> Function:
     return Function(trace(step, inputs, name="nearest_pose", outputs=["state_next", "done"]), shape="solve")
 
 
-def _largest(values: Any) -> Any:
+def _largest(values: Array) -> Real:
     """Largest absolute value."""
     largest = absolute(values[0])
     for value in values[1:]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from chasles.geometry import exp_rotation
 from chasles.parallel.kinematics import SingularityMeasure
 from chasles.parallel.limits import PoseCheck
 from chasles.parallel.stewart import StewartPlatform
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 #: Directions of a map: translations along the axes of the base, m, and rotations about them, rad.
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -54,7 +57,7 @@ class WorkspaceMap:
         """Share of the poses that keep all limits."""
         return float(np.mean(self.check.ok))
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Draw the map; see `chasles.visual.workspace.workspace_plot`."""
         return verbs.plot(self)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import cross
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation, rotate_by_quaternion
@@ -45,9 +46,9 @@ class BaseState(NamedTuple):
         Angular velocity and velocity of the base's origin in its own axes, (6,), rad/s and m/s, and their rates.
     """
 
-    q: Any
+    q: Array
     v: Any
-    v_dot: Any
+    v_dot: Array
 
 
 class BaseMotion(Effect):
@@ -126,7 +127,7 @@ class BaseMotion(Effect):
         return np.asarray((_HERMITE @ known).reshape(*known.shape[:-2], PATH_SIZE))
 
     @staticmethod
-    def state(path: Any, share: Any, period: float) -> BaseState:
+    def state(path: Array, share: Real, period: float) -> BaseState:
         """Return the motion at a share (0 to 1) of a period, from the coefficients of its path."""
         coefficients = path.reshape(6, 7)
         x, rate, second = coefficients[5], 0.0 * coefficients[5], 0.0 * coefficients[5]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import real, reals
 from chasles.engine import maximum, sqrt, where
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import cross
 from chasles.plant.effect import Effect
@@ -120,7 +121,7 @@ class ContactPlane(Effect):
             )
         super().__init__(name, parameters)
 
-    def wrench(self, T_world_frame: Any, twist: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def wrench(self, T_world_frame: Array, twist: Array, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the wrench of the plane on the robot, about the frame's origin.
 
         Parameters
@@ -147,7 +148,7 @@ class ContactPlane(Effect):
         force = pressure * (normal - own["friction_coefficient"] / speed * sliding)
         return np.concatenate([cross(arm, force), force])
 
-    def normal_force(self, depth: Any, approach: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def normal_force(self, depth: Real, approach: Real, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the normal force of the plane on the robot, N: never negative, and zero for depth <= 0.
 
         Parameters
@@ -172,19 +173,19 @@ class ContactPlane(Effect):
             force = inside**self.exponent * (own["stiffness"] + own["damping"] * approach)
         return where(depth > 0.0, maximum(force, 0.0), 0.0)
 
-    def gap(self, T_world_frame: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def gap(self, T_world_frame: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the distance between ball and plane, m, negative in contact; arguments as for `wrench`."""
         own = self.parameters if parameters is None else parameters
         normal, _ = self._normal_and_arm(own)
         return normal @ (T_world_frame[:3, 3] - own["point"]) - own["radius"]
 
-    def elastic_energy(self, T_world_frame: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def elastic_energy(self, T_world_frame: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy stored in the contact, J; arguments as for `wrench`."""
         own = self.parameters if parameters is None else parameters
         depth = maximum(-self.gap(T_world_frame, own), 0.0)
         return own["stiffness"] * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)
 
-    def loss(self, T_world_frame: Any, twist: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def loss(self, T_world_frame: Array, twist: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the power lost to damping and friction, W; arguments as for `wrench`.
 
         The robot's power on the contact is the sum of this loss and the rate of `elastic_energy`.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import where
-from chasles.engine.scalar import boxed
+from chasles.engine.scalar import Array, Real, boxed
 from chasles.errors import ArgumentError
+from chasles.robot import Robot
 from chasles.sealed import Sealed
 
 
@@ -46,7 +46,7 @@ class Effect(Sealed):
         return f"{type(self).__name__}({values})"
 
 
-def joint_count(robot: Any) -> int:
+def joint_count(robot: Robot | int) -> int:
     """Return the number of joints of a robot; a number is returned as it is.
 
     >>> joint_count(2)
@@ -58,7 +58,7 @@ def joint_count(robot: Any) -> int:
     return int(count)
 
 
-def where_positive(x: Any, a: Any, b: Any) -> Any:
+def where_positive(x: Array, a: Real, b: Real) -> Array:
     """Return a where x > 0, else b, elementwise; numbers and traced scalars, which broadcast.
 
     >>> where_positive(np.array([2.0, 0.0]), 1.0, -1.0)
@@ -66,7 +66,8 @@ def where_positive(x: Any, a: Any, b: Any) -> Any:
     """
     if all(np.asarray(boxed(operand)).dtype != object for operand in (x, a, b)):
         return where(np.asarray(x) > 0.0, a, b)
-    return _WHERE_POSITIVE(boxed(x), boxed(a), boxed(b))
+    chosen: Array = _WHERE_POSITIVE(boxed(x), boxed(a), boxed(b))
+    return chosen
 
 
 _WHERE_POSITIVE = np.frompyfunc(lambda x, a, b: where(x > 0.0, a, b), 3, 1)

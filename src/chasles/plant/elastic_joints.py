@@ -13,6 +13,7 @@ from chasles.arguments import reals
 from chasles.cached import cached_property
 from chasles.engine import absolute, clip, maximum, minimum, sign
 from chasles.engine.records import Layout
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count, where_positive
 
@@ -79,7 +80,7 @@ class ElasticJoints(Effect):
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot | int,
         *,
         stiffness: ArrayLike,
         rotor_inertia: ArrayLike,
@@ -155,7 +156,7 @@ class ElasticJoints(Effect):
         angle = reals(q, "q") + carried / own["stiffness"] + 0.5 * own["backlash"] * sign(carried)
         return np.asarray(self.state_layout.join({"angle": angle, "speed": reals(qd, "qd")}))
 
-    def torque(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def torque(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the torques of springs and dampers on the links.
 
         Parameters
@@ -180,8 +181,8 @@ class ElasticJoints(Effect):
         return where_positive(own["backlash"], one_sided, pushing)
 
     def derivative(
-        self, state: Any, q: Any, qd: Any, motor_torque: Any, parameters: Mapping[str, Any] | None = None
-    ) -> Any:
+        self, state: Array, q: Array, qd: Array, motor_torque: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Array:
         """Return the rates of the state, shape (..., 2 n).
 
         Parameters
@@ -196,18 +197,18 @@ class ElasticJoints(Effect):
         acceleration = (motor_torque - self.torque(q, qd, state, own)) / own["rotor_inertia"]
         return self.state_layout.join({"angle": speed, "speed": acceleration})
 
-    def elastic_energy(self, q: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def elastic_energy(self, q: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy in the springs, shape (..., n), J; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         return 0.5 * own["stiffness"] * self._excess(q, state, own) ** 2
 
-    def rotor_energy(self, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def rotor_energy(self, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the kinetic energy of the motors, shape (..., n), J; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
         return 0.5 * own["rotor_inertia"] * speed**2
 
-    def loss(self, q: Any, qd: Any, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def loss(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`.
 
         Teeth that part faster than the damped spring can follow lose the energy that is left in it.
@@ -219,13 +220,13 @@ class ElasticJoints(Effect):
         touching = absolute(self.torque(q, qd, state, own))
         return where_positive(own["backlash"], where_positive(touching, damped, left_behind), damped)
 
-    def _excess(self, q: Any, state: Any, own: Mapping[str, Any]) -> Any:
+    def _excess(self, q: Array, state: Array, own: Mapping[str, Any]) -> Array:
         """Return the deflection of the springs, (..., n): what the motor is ahead of the link beyond the gap."""
         deflection = self.split(state)[0] - q
         half = 0.5 * own["backlash"]
         return where_positive(half, deflection - clip(deflection, -half, half), deflection)
 
-    def split(self, state: Any) -> tuple[Any, Any]:
+    def split(self, state: Array) -> tuple[Any, Any]:
         """Return motor angles and speeds, each (..., n)."""
         parts = self.state_layout.split(state)
         return parts.angle, parts.speed

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chasles.cached import cached_property
+from chasles.engine.records import Record
+from chasles.engine.scalar import Array
 from chasles.plant.equations import Equations, Instant, Values
 
 
@@ -45,7 +47,7 @@ class EnergyAccounts:
         """Names and shapes of the energies that are integrated with the state."""
         return dict.fromkeys(self.audited, ())
 
-    def energies(self, x: Any, instant: Instant, values: Values) -> dict[str, Any]:
+    def energies(self, x: Record, instant: Instant, values: Values) -> dict[str, Any]:
         """Return the stored energies, J, by the names of `stored`."""
         equations, plant = self.equations, self.equations.plant
         varied = equations.robot_values(instant.clock, values)
@@ -67,7 +69,7 @@ class EnergyAccounts:
             found[f"energy.{name}"] = contact.elastic_energy(T, equations.values_of(name, values))
         return found
 
-    def powers(self, x: Any, qdd: Any, instant: Instant, command: Any, values: Values) -> dict[str, Any]:
+    def powers(self, x: Record, qdd: Array, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
         """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
         equations, plant = self.equations, self.equations.plant
         speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
@@ -97,7 +99,7 @@ class EnergyAccounts:
             found["work.base"] = on_base @ instant.base.v
         return {name: found[name] for name in self.audited}
 
-    def after_events(self, x: Any, audit: Any, before: Any, instant: Instant, values: Values) -> dict[str, Any]:
+    def after_events(self, x: Record, audit: Any, before: Record, instant: Instant, values: Values) -> dict[str, Any]:
         """Return the integrated energies at the start of a step, with the work of payloads since the last step."""
         if not self.equations.plant.payloads:
             return {**audit}

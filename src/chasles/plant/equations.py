@@ -10,6 +10,8 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.engine import Function
+from chasles.engine.records import Record
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.model import Description
 from chasles.plant.base_motion import PATH_SIZE, BaseState
@@ -37,8 +39,8 @@ class Instant(NamedTuple):
         State of a moving base; None for a base at rest.
     """
 
-    t: Any
-    clock: Any
+    t: Real
+    clock: Real
     wrenches: Any
     base: BaseState | None
 
@@ -49,8 +51,8 @@ class Acting(NamedTuple):
     frame: str
     own: Any
     world: Any
-    T_world_frame: Any
-    twist: Any
+    T_world_frame: Array
+    twist: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Equations:
             and (joint.coulomb_friction > 0.0 or f"{name}.coulomb_friction" in self.varied)
         )
 
-    def _smoothed(self, velocity: Any) -> Any:
+    def _smoothed(self, velocity: Array) -> Array:
         """Return a smoothing velocity of dry friction; zero is replaced by `rest_velocity`."""
         return velocity if self.rest_velocity == 0.0 else where_positive(velocity, velocity, self.rest_velocity)
 
@@ -127,7 +129,7 @@ class Equations:
         path = (0 if self.plant.base is None else PATH_SIZE,)
         return {"wrenches": (2, len(self.sampled_wrenches), 6), "base": path}
 
-    def instant(self, t: Any, offset: Any, period: float, outside: Any, clock: Any) -> Instant:
+    def instant(self, t: Real, offset: Real, period: float, outside: Any, clock: Real) -> Instant:
         """Return the conditions at an offset (s) after a call at t; sampled wrenches are interpolated linearly."""
         share = offset / period
         wrenches = (1.0 - share) * outside.wrenches[0] + share * outside.wrenches[1]
@@ -158,7 +160,7 @@ class Equations:
         return numbers
 
     def derivative(
-        self, x: Any, instant: Instant, command: Any, values: Values, *, friction_over: float = 0.0
+        self, x: Record, instant: Instant, command: Array, values: Values, *, friction_over: float = 0.0
     ) -> dict[str, Any]:
         """Return the rates of the state's parts under commanded torques (n,).
 
@@ -191,12 +193,12 @@ class Equations:
             return self.robot.forward_dynamics.specialize(**options)
         return self.robot.step_accelerations.specialize(step=friction_over, **options)
 
-    def rates_of_positions(self, q: Any, qd: Any) -> Any:
+    def rates_of_positions(self, q: Array, qd: Array) -> Array:
         """Return the rates of the configuration, which may have more elements than the velocity."""
         robot = self.plant.robot
         return qd if robot.nq == robot.n else robot.configuration_rate(q, qd)
 
-    def with_new_rates(self, rates: Any, x: Any, x_next: Any) -> dict[str, Any]:
+    def with_new_rates(self, rates: Record, x: Record, x_next: Record) -> dict[str, Any]:
         """Return `rates` with those of all positions replaced by the ones at the velocities of `x_next`."""
         new = {**rates, "q": self.rates_of_positions(x.q, x_next.qd)}
         joints = self.plant.elastic_joints
@@ -205,25 +207,25 @@ class Equations:
             new["elastic_joints"] = joints.state_layout.join({"angle": speed, "speed": acceleration})
         return new
 
-    def normalized(self, x: Any) -> dict[str, Any]:
+    def normalized(self, x: Record) -> dict[str, Any]:
         """Return the state with its quaternions, if any, normalized."""
         robot = self.plant.robot
         return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
 
-    def motor_torque(self, x: Any, command: Any, values: Values) -> Any:
+    def motor_torque(self, x: Record, command: Array, values: Values) -> Any:
         """Return the motor torques (n,) on the joints; with elastic joints on the motor side."""
         if self.plant.motors is None:
             return command
         numbers = self.values_of("motors", values)
         return self.plant.motors.torque(x.motors, self.motor_speed(x), command, numbers)
 
-    def motor_current(self, x: Any, command: Any, values: Values) -> Any:
+    def motor_current(self, x: Record, command: Array, values: Values) -> Any:
         """Return the motor currents (n,), A."""
         assert self.plant.motors is not None
         numbers = self.values_of("motors", values)
         return self.plant.motors.current(x.motors, self.motor_speed(x), command, numbers)
 
-    def friction(self, x: Any, values: Values) -> Any:
+    def friction(self, x: Record, values: Values) -> Any:
         """Return the torques (n,) of the friction effect, in the direction of motion."""
         if self.plant.friction is None:
             return np.zeros(self.plant.n)
@@ -231,7 +233,7 @@ class Equations:
             self.motor_position(x), self.motor_speed(x), self.values_of("friction", values)
         )
 
-    def environment(self, x: Any, instant: Instant, values: Values) -> dict[str, Acting]:
+    def environment(self, x: Record, instant: Instant, values: Values) -> dict[str, Acting]:
         """Return the external wrenches and those of contacts, by name."""
         acting: dict[str, Acting] = {}
         q, qd = x.q, x.qd
@@ -257,13 +259,13 @@ class Equations:
             return wrench.at(instant.t, numbers)
         return numbers.get("scale", 1.0) * instant.wrenches[self.sampled_wrenches.index(name)]
 
-    def motion(self, frame: str, q: Any, qd: Any, instant: Instant) -> tuple[Any, Any]:
+    def motion(self, frame: str, q: Array, qd: Array, instant: Instant) -> tuple[Any, Any]:
         """Return the pose of a frame, and its twist in world axes."""
         robot, q, qd = self.with_base(q, qd, instant) if self.plant.base is not None else (self.plant.robot, q, qd)
         T, J = robot.pose_and_jacobian.specialize(frame="world-aligned", target=frame)(q)
         return T, J @ qd
 
-    def with_base(self, q: Any, qd: Any, instant: Instant) -> tuple[Robot, Any, Any]:
+    def with_base(self, q: Array, qd: Array, instant: Instant) -> tuple[Robot, Any, Any]:
         """Return the robot with its moving base, and positions and velocities of both."""
         base = instant.base
         if self.floating is None or base is None:
@@ -272,9 +274,9 @@ class Equations:
 
     def _accelerations(
         self,
-        q: Any,
-        qd: Any,
-        tau: Any,
+        q: Array,
+        qd: Array,
+        tau: Array,
         acting: Mapping[str, Acting],
         instant: Instant,
         values: Values,
@@ -293,7 +295,7 @@ class Equations:
         return dynamics(q, qd, tau, *robot_values.values(), *wrenches.values())
 
     def inverse_dynamics(
-        self, q: Any, qd: Any, qdd: Any, wrenches: Mapping[str, Any], instant: Instant, values: Values
+        self, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Any], instant: Instant, values: Values
     ) -> Any:
         """Return the wrench on a moving base, about its origin in its axes, and the joint torques, (6 + n,)."""
         robot_values = self.robot_values(instant.clock, values)
@@ -310,17 +312,17 @@ class Equations:
             wrenches[frame] = wrenches[frame] + wrench.own if frame in wrenches else wrench.own
         return wrenches
 
-    def motor_position(self, x: Any) -> Any:
+    def motor_position(self, x: Record) -> Array:
         """Return the motor positions (n,) divided by the gear ratio; joint positions where joints are rigid."""
         joints = self.plant.elastic_joints
         return self.plant.joint_positions(x.q) if joints is None else joints.split(x.elastic_joints)[0]
 
-    def motor_speed(self, x: Any) -> Any:
+    def motor_speed(self, x: Record) -> Any:
         """Return the motor velocities (n,) divided by the gear ratio; joint velocities where joints are rigid."""
         joints = self.plant.elastic_joints
         return x.qd if joints is None else joints.split(x.elastic_joints)[1]
 
-    def robot_values(self, clock: Any, values: Values) -> dict[str, Any]:
+    def robot_values(self, clock: Real, values: Values) -> dict[str, Any]:
         """Return the parameters of the robot that are not constants."""
         own = self.plant.robot.parameters if self.varied else {}
         chosen = {name: values[name] for name in self.varied if name in own}
@@ -362,7 +364,7 @@ class Equations:
         return chosen
 
 
-def rotated(T_world_frame: Any, wrench: Any, *, back: bool = False) -> Any:
+def rotated(T_world_frame: Array, wrench: Array, *, back: bool = False) -> Array:
     """Rotate a wrench from a frame's axes to world axes, or ``back``; its point stays the same."""
     R = T_world_frame[:3, :3].T if back else T_world_frame[:3, :3]
     return np.concatenate([R @ wrench[:3], R @ wrench[3:]])

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.engine import absolute, exp, sign, sin, tanh
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count, where_positive
+from chasles.robot import Robot
 
 
 class Friction(Effect):
@@ -79,7 +81,7 @@ class Friction(Effect):
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot | int,
         *,
         viscous: ArrayLike = 0.0,
         coulomb: ArrayLike = 0.0,
@@ -124,7 +126,7 @@ class Friction(Effect):
             )
         super().__init__("friction", parameters)
 
-    def torque(self, q: Any, qd: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def torque(self, q: Array, qd: Array, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the friction torques.
 
         Parameters
@@ -153,12 +155,12 @@ class Friction(Effect):
         return dry * self._position_factor(q, own) * _direction(qd, own["smoothing_velocity"]) + own["viscous"] * qd
 
     @staticmethod
-    def _position_factor(q: Any, own: Mapping[str, Any]) -> Any:
+    def _position_factor(q: Array, own: Mapping[str, Any]) -> Any:
         """Return the dry friction at a position, relative to its mean."""
         angle = own["position_harmonic"] * np.asarray(q)[..., None] + own["position_phase"]
         return 1.0 + (own["position_amplitude"] * sin(angle)).sum(axis=-1)
 
 
-def _direction(qd: Any, smoothing_velocity: Any) -> Any:
+def _direction(qd: Array, smoothing_velocity: Array) -> Array:
     divisor = where_positive(smoothing_velocity, smoothing_velocity, 1.0)
     return where_positive(smoothing_velocity, tanh(qd / divisor), sign(qd))

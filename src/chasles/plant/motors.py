@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.engine import clip
-from chasles.engine.scalar import boxed
+from chasles.engine.scalar import Array, Real, boxed
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.effect import Effect, joint_count, where_positive
+from chasles.robot import Robot
 
 MODES = ("torque", "voltage")
 
@@ -100,7 +101,7 @@ class Motors(Effect):
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot | int,
         *,
         resistance: ArrayLike = 0.0,
         inductance: ArrayLike = 0.0,
@@ -159,7 +160,7 @@ class Motors(Effect):
         own = self.parameters
         return reals(tau, "tau") / (own["gear_ratio"] * own["torque_constant"])
 
-    def reflected_inertia(self, parameters: Mapping[str, Any] | None = None) -> Any:
+    def reflected_inertia(self, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the inertia (n,) that the rotors add at their joints, kg·m²: N² J.
 
         >>> Motors(1, gear_ratio=100.0, rotor_inertia=2e-5).reflected_inertia()
@@ -168,7 +169,9 @@ class Motors(Effect):
         own = self.parameters if parameters is None else parameters
         return own["gear_ratio"] * own["gear_ratio"] * own["rotor_inertia"]
 
-    def torque(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def torque(
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return the torques of the motors at their joints.
 
         Parameters
@@ -190,7 +193,9 @@ class Motors(Effect):
         own = self.parameters if parameters is None else parameters
         return own["gear_ratio"] * own["torque_constant"] * self.current(state, joint_speed, command, own)
 
-    def current(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def current(
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return motor currents, shape (..., n), A; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         at_once = self._current_at_once(joint_speed, command, own)
@@ -202,7 +207,9 @@ class Motors(Effect):
             current = where_positive(own["inductance"], current, self._reachable(current, joint_speed, own))
         return where_positive(self._lags(own), current, at_once)
 
-    def voltage(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def voltage(
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return motor voltages, shape (..., n), V; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
@@ -217,8 +224,8 @@ class Motors(Effect):
         return _bounded(wanted, own["max_voltage"])
 
     def derivative(
-        self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None
-    ) -> Any:
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return the rates of the currents, shape (..., state_size), A/s; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         if self.state_size == 0:
@@ -234,8 +241,8 @@ class Motors(Effect):
         return where_positive(self._lags(own), where_positive(own["inductance"], electrical, loop), 0.0 * current)
 
     def electrical_power(
-        self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None
-    ) -> Any:
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return the electrical power u i into the motors, shape (..., n), W; arguments as for `torque`.
 
         It becomes mechanical power tau v, heat (see `loss`) and magnetic energy (see `magnetic_energy`).
@@ -243,14 +250,16 @@ class Motors(Effect):
         own = self.parameters if parameters is None else parameters
         return self.voltage(state, joint_speed, command, own) * self.current(state, joint_speed, command, own)
 
-    def loss(self, state: Any, joint_speed: Any, command: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def loss(
+        self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
+    ) -> Real:
         """Return the power lost in the motors, shape (..., n), W: R i² + (ke - kt) N v i; arguments as for `torque`."""
         own = self.parameters if parameters is None else parameters
         current = self.current(state, joint_speed, command, own)
         difference = (own["back_emf_constant"] - own["torque_constant"]) * own["gear_ratio"]
         return (own["resistance"] * current + difference * joint_speed) * current
 
-    def magnetic_energy(self, state: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    def magnetic_energy(self, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy L i² / 2 of windings whose current is a state, shape (..., n), J; 0 for the others."""
         own = self.parameters if parameters is None else parameters
         if self.state_size == 0:
@@ -268,18 +277,18 @@ class Motors(Effect):
         """Return what makes a current a state where positive: time constant, or inductance in mode "voltage"."""
         return own["time_constant"] if self.mode == "torque" else own["inductance"]
 
-    def _wanted_current(self, command: Any, own: Mapping[str, Any]) -> Any:
+    def _wanted_current(self, command: Array, own: Mapping[str, Any]) -> Real:
         rated = self.parameters["gear_ratio"] * self.parameters["torque_constant"]
         return _bounded(_bounded(command, own["max_torque"]) / rated, own["max_current"])
 
-    def _current_at_once(self, joint_speed: Any, command: Any, own: Mapping[str, Any]) -> Any:
+    def _current_at_once(self, joint_speed: Array, command: Array, own: Mapping[str, Any]) -> Real:
         if self.mode == "torque":
             return self._reachable(self._wanted_current(command, own), joint_speed, own)
         back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
         return (self._driven_voltage(joint_speed, command, own) - back_emf) / own["resistance"]
 
     @staticmethod
-    def _reachable(current: Any, joint_speed: Any, own: Mapping[str, Any]) -> Any:
+    def _reachable(current: Real, joint_speed: Array, own: Mapping[str, Any]) -> Real:
         """Return the current within the bounds that the voltage can sustain."""
         if _is_infinite(own["max_voltage"]):
             return current
@@ -289,23 +298,23 @@ class Motors(Effect):
         highest = (own["max_voltage"] - back_emf) / resistance
         return clip(current, lowest, highest)
 
-    def _driven_voltage(self, joint_speed: Any, command: Any, own: Mapping[str, Any]) -> Any:
+    def _driven_voltage(self, joint_speed: Array, command: Array, own: Mapping[str, Any]) -> Real:
         rated = self.parameters
         voltage = rated["resistance"] * self._wanted_current(command, own)
         if self.compensate_back_emf:
             voltage = voltage + rated["back_emf_constant"] * rated["gear_ratio"] * joint_speed
         return _bounded(voltage, own["max_voltage"])
 
-    def _rate_of_current_loop(self, current: Any, command: Any, own: Mapping[str, Any]) -> Any:
+    def _rate_of_current_loop(self, current: Real, command: Array, own: Mapping[str, Any]) -> Real:
         lag = where_positive(own["time_constant"], own["time_constant"], 1.0)
         return (self._wanted_current(command, own) - current) / lag
 
 
-def _bounded(x: Any, bound: Any) -> Any:
+def _bounded(x: Array, bound: Array) -> Real:
     return x if _is_infinite(bound) else clip(x, -bound, bound)
 
 
-def _is_infinite(bound: Any) -> bool:
+def _is_infinite(bound: object) -> bool:
     """Whether all bounds are known to be infinite."""
     array = boxed(bound)
     return array.dtype != object and bool(np.isinf(array).all())

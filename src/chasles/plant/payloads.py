@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.model.description import Frame
@@ -98,7 +99,7 @@ class PickedPayload(Effect):
         holder = Joint(self.link, "fixed", place.link, self.link, T_parent_joint=place.T_link_frame)
         return description.replace(links=(*description.links, Link(self.link)), joints=(*description.joints, holder))
 
-    def carried(self, t: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def carried(self, t: Real, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the link at a time: those of the payload, or zero."""
         present = where((parameters["pick_time"] <= t) & (t < parameters["put_time"]), 1.0, 0.0)
         link = f"links.{self.link}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.cached import cached_property
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.base_motion import BaseMotion
 from chasles.plant.contacts import ContactPlane
@@ -142,7 +143,7 @@ class Plant(Sealed):
         ]
         return tuple(single) if len(single) == self.robot.n else None
 
-    def joint_positions(self, q: Any) -> Any:
+    def joint_positions(self, q: Array) -> Array:
         """Return the positions (..., n) that belong to the velocities, from configurations (..., nq)."""
         places = self.joint_coordinates
         return q if places is None or self.robot.nq == self.robot.n else q[..., places]
@@ -217,13 +218,13 @@ def as_plant(plant: Robot | Plant) -> Plant:
     raise ArgumentError(f"plant must be a Robot or a Plant, not {plant!r}")
 
 
-def _of_kind(effect: Any, kind: type, name: str) -> Any:
+def _of_kind(effect: object, kind: type, name: str) -> Any:
     if effect is not None and not isinstance(effect, kind):
         raise ArgumentError(f"{name} must be a {kind.__name__}, not {effect!r}")
     return effect
 
 
-def _by_name(effects: Any, kind: type, name: str) -> dict[str, Any]:
+def _by_name(effects: Iterable[Effect], kind: type, name: str) -> dict[str, Any]:
     """Return effects of one kind by the prefix of their parameters' names."""
     listed: list[Any] = [effects] if isinstance(effects, kind) else list(effects)
     for effect in listed:

@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike
 
 from chasles.arguments import real, reals
 from chasles.engine import floor
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.effect import Effect, joint_count, where_positive
+from chasles.robot import Robot
 
 VELOCITIES = ("measured", "differentiated")
 SIDES = ("link", "motor")
@@ -80,7 +83,7 @@ class Sensors(Effect):
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot | int,
         *,
         position_resolution: ArrayLike = 0.0,
         position_noise: ArrayLike = 0.0,
@@ -142,7 +145,7 @@ class Sensors(Effect):
             return {"positions": (late, self.n), "last": (self.n,), "smooth": (self.n,)}
         return {"positions": (late, self.n), "velocities": (late, self.n)}
 
-    def initial_memory(self, q: Any, qd: Any, period: float) -> dict[str, Any]:
+    def initial_memory(self, q: Array, qd: Array, period: float) -> dict[str, Any]:
         """Return the memory at the start: readings extrapolated backwards from q and qd, (..., n)."""
         late = self.delay_periods(period)
         periods = np.arange(late, 0.0, -1.0)[:, None]
@@ -152,7 +155,13 @@ class Sensors(Effect):
         return {"positions": positions, "velocities": np.repeat(qd[..., None, :], late, axis=-2)}
 
     def read(
-        self, q: Any, qd: Any, noise: Mapping[str, Any], memory: Any, parameters: Mapping[str, Any], period: float
+        self,
+        q: Array,
+        qd: Array,
+        noise: Mapping[str, Any],
+        memory: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any, Any]:
         """Read positions and velocities once.
 
@@ -187,7 +196,7 @@ class Sensors(Effect):
         return seen, smooth, {"positions": positions[1:], "last": seen, "smooth": smooth}
 
 
-def checked_seeds(seeds: Any) -> Any:
+def checked_seeds(seeds: object) -> Any:
     """Return seeds, an array of any shape, as whole numbers.
 
     >>> checked_seeds(0.5)
@@ -201,11 +210,11 @@ def checked_seeds(seeds: Any) -> Any:
     return array.astype(np.int64)
 
 
-def _noisy(value: Any, name: str, noise: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+def _noisy(value: Array, name: str, noise: Mapping[str, Any], parameters: Mapping[str, Any]) -> Array:
     return value + parameters[name] * noise[name] if name in noise else value
 
 
-def _quantised(value: Any, resolution: Any) -> Any:
+def _quantised(value: Array, resolution: Array) -> Array:
     """Round a value to whole steps; without a resolution return it as it is."""
     step = where_positive(resolution, resolution, 1.0)
     return where_positive(resolution, step * floor(value / step + 0.5), value)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Array
 from chasles.geometry.elementary import cross
 from chasles.model import Description
 from chasles.plant.equations import Acting, rotated
 
 
-def measured_wrench(description: Description, frame: str, T_world_frame: Any, acting: Mapping[str, Acting]) -> Any:
+def measured_wrench(description: Description, frame: str, T_world_frame: Array, acting: Mapping[str, Acting]) -> Array:
     """Return the wrench (m, f) of the environment on the links beyond a frame, about its origin in its axes.
 
     Parameters

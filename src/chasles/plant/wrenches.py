@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.cached import cached_property
 from chasles.engine import trace
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.plant.effect import Effect
 
@@ -111,7 +112,7 @@ class ExternalWrench(Effect):
             return True
         return False
 
-    def at(self, t: Any, parameters: Mapping[str, Any]) -> Any:
+    def at(self, t: Real, parameters: Mapping[str, Any]) -> Array:
         """Return the wrench (6,) of a function at a time."""
         if self.function is None:
             raise ArgumentError(f"wrench '{self.name}' is made of samples")
@@ -135,5 +136,5 @@ class ExternalWrench(Effect):
         """Return the times at which the wrench jumps."""
         return self._switches
 
-    def _flat(self, t: Any, *values: Any) -> Any:
+    def _flat(self, t: Real, *values: Array) -> Array:
         return self.at(t, dict(zip(self.parameters, values, strict=True)))

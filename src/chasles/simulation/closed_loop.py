@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from chasles.cached import cached_property
 from chasles.control import Controller
 from chasles.engine import Function, Layout, Record, trace, where
-from chasles.engine.records import Shapes
+from chasles.engine.records import Memory, Shapes
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.integrators import RK4, Integrator
 from chasles.integrators.attempts import Status
@@ -51,7 +52,7 @@ class Sample(NamedTuple):
         In the order of `ClosedLoop.variables`.
     """
 
-    t: Any
+    t: Real
     queue: list[Any]
     following: dict[str, Any]
     recorded: list[Any]
@@ -210,7 +211,7 @@ class ClosedLoop:
     def scan(self) -> Function:
         """One compiled loop over time: (state, given (S, k, …), values) -> (final state, *recorded)."""
 
-        def period(state: Any, given: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
+        def period(state: Record, given: Record, values: Record = _NO_VALUES) -> tuple[Any, ...]:
             sample = self.sample(given, state, values)
             x = self.advance(sample.t, state.plant, sample.queue, self.outside_of(given), values)
             return self.layout.join({"plant": x, **sample.following}), *sample.recorded
@@ -229,7 +230,9 @@ class ClosedLoop:
         """
         layout, own = self.controlled_layout, self.layout
 
-        def attempt(state: Any, given: Any, rtol: Any, atol: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
+        def attempt(
+            state: Record, given: Record, rtol: Real, atol: Array, values: Record = _NO_VALUES
+        ) -> tuple[Any, ...]:
             sample = self.sample(given, state.loop, values)
             fresh, pace = sample.t > state.last_call, Layout(PACE)
             pace_now = pace.split(where(fresh, pace.join(new_period(state.pace)), pace.join(state.pace)))
@@ -260,7 +263,7 @@ class ClosedLoop:
         The first result has the parts ``queue``, torques on their way, and those of `Sample.following`.
         """
 
-        def call(given: Any, state: Any, values: Any = _NO_VALUES) -> tuple[Any, ...]:
+        def call(given: Record, state: Record, values: Record = _NO_VALUES) -> tuple[Any, ...]:
             sample = self.sample(given, state, values)
             return {"queue": np.array(sample.queue), **sample.following}, *sample.recorded
 
@@ -272,7 +275,7 @@ class ClosedLoop:
     def plant_function(self) -> Function:
         """The plant over one period: (x, t, queue (late + 1, n), given, values) -> x."""
 
-        def step(x: Any, t: Any, queue: Any, given: Any, values: Any = _NO_VALUES) -> Any:
+        def step(x: Record, t: Real, queue: Array, given: Record, values: Mapping[str, Any] = _NO_VALUES) -> Any:
             return self.steps.layout.join(self.advance(t, x, list(queue), self.outside_of(given), values))
 
         inputs: dict[str, Shapes] = {"x": self.steps.layout.shapes, "t": (), "queue": (self.late + 1, self.plant.n)}
@@ -294,7 +297,7 @@ class ClosedLoop:
         return Record({name: given.get(name, np.zeros(shape)) for name, shape in self.equations.outside.items()})
 
     def held_inputs(
-        self, given: NDArray[np.float64], values: Mapping[str, Any], command: Any = 0.0
+        self, given: NDArray[np.float64], values: Mapping[str, Any], command: Real = 0.0
     ) -> NDArray[np.float64]:
         """Vector of `HeldInputs` in the period after a call, from vectors of its inputs."""
         outside = self.outside_of(self.inputs.layout.split(given))
@@ -312,7 +315,7 @@ class ClosedLoop:
         """The plant's motion through a period in steps that the error controls."""
         return ControlledPeriod(self.steps, self.stages)
 
-    def sample(self, given: Any, state: Any, values: Mapping[str, Any]) -> Sample:
+    def sample(self, given: Record, state: Record, values: Mapping[str, Any]) -> Sample:
         """Read the sensors, call reference and controller once; on records of numbers or traced scalars."""
         t, x = given.t, state.plant
         motion: Any = self.reference.at(given, _part("reference", values))
@@ -349,7 +352,7 @@ class ClosedLoop:
         follows = {"sensors": sensed, "configuration": known, "controller": following, "torques": waiting}
         return Sample(t, queue, follows, recorded)
 
-    def advance(self, t: Any, x: Any, queue: list[Any], outside: Any, values: Mapping[str, Any]) -> Any:
+    def advance(self, t: Real, x: Record, queue: list[Any], outside: Array, values: Mapping[str, Any]) -> Record:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
         before = self.clock_before(t)
         for stage in self.stages:
@@ -359,12 +362,12 @@ class ClosedLoop:
             before = t + (stage.end * self.period - 0.5 * h)
         return x
 
-    def clock_before(self, t: Any) -> Any:
+    def clock_before(self, t: Real) -> Real:
         """A time inside the step before a call at t; at the first call that time itself."""
         half = INSIDE * self.period if self.substeps is None else 0.5 * self.stages[-1].step(self.period)
         return where(t > self.reference.start_time, t - half, t)
 
-    def _read(self, x: Any, memory: Any, noise: Any, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    def _read(self, x: Record, memory: Memory, noise: Array | None, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """Measured positions and velocities, and the sensors' memory."""
         q, qd, sensors = x.q, x.qd, self.plant.sensors
         if sensors is None:
@@ -377,7 +380,7 @@ class ClosedLoop:
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
         return q, qd, memory
 
-    def _closed(self, positions: Any, last: Any) -> Any:
+    def _closed(self, positions: Array, last: Array) -> Any:
         """Configuration with measured independent joints; the others, near those of the last call, close the loops."""
         if not self.closes_readings:
             return last
@@ -385,7 +388,7 @@ class ClosedLoop:
         q[self.plant.joint_coordinates] = positions
         return self.plant.robot.normalize(q)
 
-    def _queue(self, t: Any, waiting: Any, tau: Any) -> list[Any]:
+    def _queue(self, t: Real, waiting: Array, tau: Array) -> list[Any]:
         """Torques on their way: before the first has arrived, it is in force."""
         first = t < self.reference.start_time + 0.5 * self.period
         return [*(where(first, tau, row) for row in waiting), tau]

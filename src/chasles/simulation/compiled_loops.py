@@ -81,7 +81,7 @@ def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
     return type(reference), _frozen(reference.shapes, kept), start
 
 
-def _frozen(value: Any, kept: list[Any]) -> Hashable:
+def _frozen(value: object, kept: list[Any]) -> Hashable:
     """A key that is equal for values that compute the same."""
     if value is None or isinstance(value, str | bytes | bool | int | float | slice):
         return type(value), value

@@ -6,7 +6,7 @@ and at events (payloads picked up or put down, jumps of wrenches). Between two r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from chasles.cached import cached_property
 from chasles.engine import Function, trace, where
-from chasles.engine.records import Shapes
+from chasles.engine.records import Record, Shapes
+from chasles.engine.scalar import Array, Real
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
 from chasles.simulation.plant_steps import HeldInputs, PlantSteps, Start
@@ -54,7 +55,7 @@ class Pace(NamedTuple):
     """
 
     progress: Progress
-    begin: Any
+    begin: Real
     clock: Any
     made: Any
 
@@ -91,7 +92,15 @@ class ControlledPeriod:
     stages: Sequence[Stage]
 
     def attempt(
-        self, pace: Pace, x: Any, t: Any, queue: Any, outside: Any, values: Any, rtol: Any, atol: Any
+        self,
+        pace: Pace,
+        x: Record,
+        t: Real,
+        queue: Array,
+        outside: Array,
+        values: Mapping[str, Any],
+        rtol: Real,
+        atol: Array,
     ) -> tuple[Pace, Any]:
         """Try one step of a run that is still running; on traced scalars.
 
@@ -145,7 +154,7 @@ class ControlledPeriod:
         """
         steps = self.steps
 
-        def one(state: Any, t: Any, queue: Any, rtol: Any, atol: Any, held: HeldInputs) -> Any:
+        def one(state: Record, t: Real, queue: Array, rtol: Real, atol: Array, held: HeldInputs) -> Any:
             pace, x = self.attempt(state.pace, state.x, t, queue, held.outside, held.values, rtol, atol)
             return {"pace": pace, "x": x}, where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
 
@@ -158,7 +167,7 @@ class ControlledPeriod:
         inputs |= {"rtol": (), "atol": (size,), "held": steps.held.shapes}
         return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
 
-    def _end(self, begin: Any, t: Any, values: Any) -> Any:
+    def _end(self, begin: Real, t: Real, values: Mapping[str, Any]) -> Any:
         """Time from the controller's call to the end of the stretch that begins at a time after it."""
         period = self.steps.period
         apart, end = APART * period, period

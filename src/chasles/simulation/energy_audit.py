@@ -13,6 +13,7 @@ from chasles.errors import ArgumentError
 
 if TYPE_CHECKING:
     import xarray
+    from plotly.graph_objects import Figure
 
 #: Variables of an audited run, by what they are: energies that are stored, works that enter, losses.
 _KINDS = {"stored": "energy.", "work": "work.", "loss": "loss."}
@@ -84,7 +85,7 @@ class EnergyAudit:
         lines.append(f"largest residual {float(np.max(self.residual)):.3g} J, {worst:.2g} of the turnover")
         return "\n".join(lines)
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """Plot works, losses and stored energies over time.
 
         Returns

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
@@ -16,7 +17,11 @@ from chasles.trajectories.motion import PoseMotion
 
 
 def initial_state(
-    loop: ClosedLoop, values: Mapping[str, NDArray[np.float64]], varied: Mapping[str, Any], q0: Any, qd0: Any
+    loop: ClosedLoop,
+    values: Mapping[str, NDArray[np.float64]],
+    varied: Mapping[str, Any],
+    q0: ArrayLike | None,
+    qd0: ArrayLike | None,
 ) -> NDArray[np.float64]:
     """State of every run at the start, in the parts of `ClosedLoop.layout`, shape (*batch, size).
 
@@ -61,7 +66,7 @@ def initial_state(
 
 
 def _start(
-    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], q0: Any, qd0: Any
+    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], q0: ArrayLike | None, qd0: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Configuration and velocity at the start, (..., nq) and (..., n)."""
     robot = loop.plant.robot
@@ -84,7 +89,7 @@ def _reaching(robot: Robot, start: PoseMotion) -> Any:
     return found.q
 
 
-def _moving_along(robot: Robot, q: Any, start: PoseMotion) -> Any:
+def _moving_along(robot: Robot, q: Array, start: PoseMotion) -> Any:
     """Smallest joint velocities with which the tool moves as a Cartesian motion does at its start."""
     J = robot.jacobian(q, frame="world-aligned")
     return (np.linalg.pinv(J) @ np.asarray(start.twist)[..., None])[..., 0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.pid import saturated
 from chasles.engine import where
+from chasles.engine.scalar import Array
 from chasles.errors import ChaslesError
 from chasles.robot import Robot
 
@@ -23,7 +24,7 @@ class VelocityLimitError(ChaslesError, RuntimeError):
     """A joint moved faster than its velocity limit in a simulation with ``velocity_limits="raise"``."""
 
 
-def limited_torques(robot: Robot, tau: Any, qd: Any, effort: bool, velocity: bool) -> Any:
+def limited_torques(robot: Robot, tau: Array, qd: Array, effort: bool, velocity: bool) -> Array:
     """Return torques (n,) that the robot's drives can give, of numbers or traced scalars.
 
     Parameters

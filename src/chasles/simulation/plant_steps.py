@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from chasles.cached import cached_property
 from chasles.engine import Function, Layout, Program, Record, trace
 from chasles.engine.records import Shapes
+from chasles.engine.scalar import Array, Real
 from chasles.integrators import Integrator, ProgramRightHandSide
 from chasles.plant.energy_accounts import EnergyAccounts
 from chasles.plant.equations import Equations
@@ -32,8 +33,8 @@ class Start(NamedTuple):
         A time inside the step before it, s, that decides what was carried until then.
     """
 
-    t: Any
-    offset: Any
+    t: Real
+    offset: Real
     before: Any
 
     def after(self, h: float, count: int) -> Start:
@@ -66,13 +67,13 @@ class PlantRightHandSide(ProgramRightHandSide):
 
     steps: PlantSteps | None = None
 
-    def with_new_velocities(self, rates: Any, t: Any, y: Any, y_next: Any) -> Any:
+    def with_new_velocities(self, rates: Array, t: Real, y: Array, y_next: Array) -> Array:
         """Rates with those of all positions at the velocities of ``y_next``."""
         assert self.steps is not None
         layout = self.steps.layout
         return layout.join(self.steps.equations.with_new_rates(*(layout.split(part) for part in (rates, y, y_next))))
 
-    def with_implicit_friction(self, t: Any, y: Any, h: Any) -> Any:
+    def with_implicit_friction(self, t: Real, y: Array, h: Any) -> Any:
         """Mean rates over a step of length h whose joint friction is that at its end."""
         assert self.steps is not None
         return replace(self, program=self.steps.rates_over(h))(t, y)
@@ -134,7 +135,7 @@ class PlantSteps:
 
     def _rates(self, step: float) -> Program:
 
-        def rates(s: Any, x: Any, t: Any, offset: Any, span: Any, clock: Any, held: HeldInputs) -> Any:
+        def rates(s: Real, x: Record, t: Real, offset: Real, span: Real, clock: Real, held: HeldInputs) -> Array:
             at = offset + (INSIDE * span + (1.0 - 2.0 * INSIDE) * s)
             instant = self.equations.instant(t, at, self.period, held.outside, clock)
             rates = self.equations.derivative(x, instant, held.command, held.values, friction_over=step)
@@ -153,14 +154,14 @@ class PlantSteps:
         See `EnergyAccounts.after_events`, and `rates` for the arguments.
         """
 
-        def after(x: Any, before: Any, t: Any, offset: Any, clock: Any, held: HeldInputs) -> Any:
+        def after(x: Record, before: Array, t: Real, offset: Real, clock: Real, held: HeldInputs) -> Array:
             return self.layout.join(self.entered(x, Start(t, offset, before), held, clock))
 
         inputs: dict[str, Shapes] = {"x": self.layout.shapes, "before": (), "t": (), "offset": (), "clock": ()}
         program = trace(after, {**inputs, "held": self.held.shapes}, name="after_events", outputs=["x_next"])
         return Function(program)
 
-    def run(self, x: Any, start: Start, held: HeldInputs, h: float, count: int) -> Any:
+    def run(self, x: Record, start: Start, held: HeldInputs, h: float, count: int) -> Record:
         """Plant's state after `count` steps of length h, on traced scalars."""
         if count > (1 if self.integrator.implicit else _WRITTEN_OUT):
             half = count // 2
@@ -173,33 +174,33 @@ class PlantSteps:
             start = start.after(h, 1)
         return x
 
-    def _one(self, x: Any, start: Start, held: HeldInputs, h: float) -> Any:
+    def _one(self, x: Record, start: Start, held: HeldInputs, h: float) -> Record:
         clock = start.t + (start.offset + 0.5 * h)
         x = self.entered(x, start, held, clock)
         f = self.right_hand_side(start.t, start.offset, h, clock, held)
         return self.normalized(self.integrator.step(f, 0.0, self.layout.join(x), h).y)
 
-    def normalized(self, y: Any) -> Any:
+    def normalized(self, y: Array) -> Record:
         """State after a step, as a record, with unit quaternions."""
         return Record(self.equations.normalized(self.layout.split(y)))
 
-    def entered(self, x: Any, start: Start, held: HeldInputs, clock: Any) -> Any:
+    def entered(self, x: Record, start: Start, held: HeldInputs, clock: Real) -> Record:
         """State as a stretch begins; see `EnergyAccounts.after_events`."""
         if self.accounts is None:
             return x
         instant = self.equations.instant(start.t, start.offset, self.period, held.outside, clock)
         return Record({**x, "audit": self.accounts.after_events(x, x.audit, start.before, instant, held.values)})
 
-    def right_hand_side(self, t: Any, offset: Any, span: Any, clock: Any, held: HeldInputs) -> PlantRightHandSide:
+    def right_hand_side(self, t: Real, offset: Real, span: Real, clock: Real, held: HeldInputs) -> PlantRightHandSide:
         """Right-hand side through a stretch, as a function of the time since it began; see `rates`."""
         return PlantRightHandSide(self.rates, (t, offset, span, clock, self.held.join(held)), self)
 
-    def _call_row(self, x: Any, start: Start, held: HeldInputs, h: float, count: int) -> Any:
+    def _call_row(self, x: Record, start: Start, held: HeldInputs, h: float, count: int) -> Any:
         """The steps as a call of one program, which is written once however often it is called."""
         key = (h, count)
         if key not in self._rows:
 
-            def row(x: Any, t: Any, offset: Any, before: Any, held: HeldInputs) -> Any:
+            def row(x: Record, t: Real, offset: Real, before: Array, held: HeldInputs) -> Array:
                 return self.layout.join(self.run(x, Start(t, offset, before), held, h, count))
 
             inputs: dict[str, Shapes] = {"x": self.layout.shapes, "t": (), "offset": (), "before": ()}

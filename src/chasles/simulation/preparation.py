@@ -13,6 +13,7 @@ from chasles.arguments import doubles, real, reals, truth, whole_number
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function, Layout
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import RODAS5P, Integrator
 from chasles.plant.plant import Plant, as_plant
@@ -129,7 +130,7 @@ def prepare(
     return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen)
 
 
-def no_controller(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+def no_controller(t: Real, q: Array, qd: Array, reference: object) -> Array:
     """Law of an uncontrolled robot: zero torques."""
     return 0.0 * qd
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chasles.cached import cached_property
+from chasles.engine.records import Memory, Record
+from chasles.engine.scalar import Array
 from chasles.plant.energy_accounts import EnergyAccounts
-from chasles.plant.equations import Equations, Instant
+from chasles.plant.equations import Acting, Equations, Instant
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
 
@@ -132,14 +134,14 @@ class Recording:
 
     def values(
         self,
-        x: Any,
-        demanded: Any,
-        applied: Any,
+        x: Record,
+        demanded: Array,
+        applied: Array,
         motion: Motion | PoseMotion,
         measured: tuple[Any, Any],
-        memory: Any,
+        memory: Memory,
         instant: Instant,
-        wrenches: Any,
+        wrenches: Mapping[str, Acting],
         values: Mapping[str, Any],
     ) -> list[Any]:
         """Values of the variables, numbers or traced scalars.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.engine.records import Shapes
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
@@ -136,7 +137,7 @@ class TracedReference:
     def _function(self) -> Function:
         names = list(self.parameters)
 
-        def motion(t: Any, *values: Any) -> tuple[Any, ...]:
+        def motion(t: Real, *values: Array) -> tuple[Any, ...]:
             return tuple(self.reference.motion(t, dict(zip(names, values, strict=True))))
 
         shapes = {"t": (), **{name: np.shape(value) for name, value in self.parameters.items()}}
@@ -198,7 +199,7 @@ class SampledReference(_SampledTrajectory):
     @property
     def shapes(self) -> Mapping[str, Shapes]:
         """Time and motion."""
-        return {"t": (), "motion": Motion((self.n,), (self.trajectory.nv,), (self.trajectory.nv,))}
+        return {"t": (), "motion": Motion._make([(self.n,), (self.trajectory.nv,), (self.trajectory.nv,)])}
 
     def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
         """Motion that is given."""

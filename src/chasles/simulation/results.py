@@ -22,6 +22,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import pandas
+    from plotly.graph_objects import Figure
 
     from chasles.simulation.energy_audit import EnergyAudit
 
@@ -192,7 +193,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         return str(verbs.summary(self))
 
-    def plot(self, kind: str = "tracking") -> Any:  # type: ignore[override]
+    def plot(self, kind: str = "tracking") -> Figure:  # type: ignore[override]
         """Plot joint positions, tracking errors and torques over time.
 
         Returns

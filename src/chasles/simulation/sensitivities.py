@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control import Controller
 from chasles.engine import Function, Layout, jvp, trace
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.plant.plant import Plant
 from chasles.robot import Robot
@@ -24,6 +25,7 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.preparation import Prepared, arguments_of, prepare
+from chasles.trajectories.motion import Reference
 
 Floats = NDArray[np.float64]
 
@@ -52,14 +54,14 @@ class Sensitivities(NamedTuple):
 def sensitivities(
     plant: Robot | Plant,
     controller: Controller,
-    reference: Any,
+    reference: Reference,
     vary: Mapping[str, Any],
     *,
     duration: float,
     period: float,
     delay: float = 0.0,
-    q0: Any = None,
-    q0_slopes: Any = 0.0,
+    q0: ArrayLike | None = None,
+    q0_slopes: ArrayLike = 0.0,
     **options: Any,
 ) -> Sensitivities:
     """Simulate a closed loop, and differentiate its samples with respect to varied parameters.
@@ -130,7 +132,7 @@ def _tangent_scan(loop: ClosedLoop) -> Function:
     forward = Function(jvp(program, moving, values=True))
     outputs = [argument.name for argument in program.outputs[1:]]
 
-    def period(state: Any, given: Any, *values: Any) -> tuple[Any, ...]:
+    def period(state: Array, given: Any, *values: Any) -> tuple[Any, ...]:
         following = forward(state[:size], given, *values[:1], state[size:], *values[1:])
         half = len(following) // 2
         both = np.concatenate([following[0], following[half]])
@@ -153,7 +155,9 @@ def _directions(loop: ClosedLoop, vary: Mapping[str, Any]) -> Floats:
     return np.asarray(np.eye(layout.size)[np.concatenate(places)])
 
 
-def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], q0: Any, q0_slopes: Floats, qd0: Any) -> Floats:
+def _slopes_of_start(
+    loop: ClosedLoop, vary: Mapping[str, Any], q0: ArrayLike | None, q0_slopes: Floats, qd0: ArrayLike | None
+) -> Floats:
     """Derivatives of the state at the start by the varied entries, shape (p, size)."""
     layout = Layout({name: np.shape(value) for name, value in vary.items()})
     flat = layout.join(vary)

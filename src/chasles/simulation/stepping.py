@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count, pairwise
 from typing import Any
@@ -141,7 +141,7 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
                 before = clock
                 left, place = count(_MOST_EVALUATIONS, -1), (t, begin, span, clock, held)
 
-                def derivative(s: float, x: Floats, place: Any = place, left: Any = left) -> Any:
+                def derivative(s: float, x: Floats, place: tuple[Any, ...] = place, left: Iterator[int] = left) -> Any:
                     if next(left) == 0:
                         raise IntegrationError(
                             f"{method} needs more than {_MOST_EVALUATIONS:,} evaluations in the period from t = {t:g} "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.control.friction_rate import fastest_friction_rate
 from chasles.errors import warn
+from chasles.model import Joint
 from chasles.simulation.closed_loop import ClosedLoop
 
 #: Classical Runge-Kutta is stable on x' = -a x for a h < 2.785, Euler's methods for a h < 2 (Hairer and Wanner, Solving
@@ -84,7 +85,7 @@ def _friction_jumps(loop: ClosedLoop, values: Mapping[str, Any]) -> bool:
     for name in description.mimics:
         joint = description.joint(name)
 
-        def given(parameter: str, joint: Any = joint) -> Any:
+        def given(parameter: str, joint: Joint = joint) -> Any:
             return np.asarray(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter)))
 
         if given("coulomb_friction").max() > 0.0 and given("coulomb_velocity").min() == 0.0:

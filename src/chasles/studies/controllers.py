@@ -13,7 +13,7 @@ import numpy as np
 from chasles import control
 from chasles.arguments import reals, truth
 from chasles.control.cartesian_controller import TaskOptions
-from chasles.control.controller import as_controller
+from chasles.control.controller import Controller, as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.inverse_kinematics import FrameTask, PostureTask
@@ -46,7 +46,7 @@ _NOT_SETTINGS = ("robot", "period", "delay", "supports")
 
 
 def _observed_computed_torque(
-    robot: Robot, *, kp: Any, kd: Any, bandwidth: Any, compensation: Any = 1.0
+    robot: Robot, *, kp: float, kd: float, bandwidth: float, compensation: Any = 1.0
 ) -> control.DisturbanceObserver:
     """Computed torque whose disturbance is observed and compensated."""
     inner = control.ComputedTorque(robot, kp=kp, kd=kd)
@@ -54,7 +54,7 @@ def _observed_computed_torque(
 
 
 def _whole_body_torque(
-    robot: Robot, *, gain: Any, targets: Sequence[str] | str = "tool", posture_cost: Any = 0.1,
+    robot: Robot, *, gain: float, targets: Sequence[str] | str = "tool", posture_cost: float = 0.1,
     supports: Sequence[str] = (),
 ) -> control.WholeBodyTorque:  # fmt: skip
     """Whole-body torques for frames and a posture that follow the motion, on supports that stay where they are."""
@@ -155,7 +155,7 @@ def make_controller(
     period: float,
     delay: float = 0.0,
     supports: Sequence[str] = (),
-) -> Any:
+) -> Controller:
     """Make a controller for a model, a motion and a sample period.
 
     Parameters
@@ -219,7 +219,8 @@ def make_controller(
     missing = [name for name in _required(kind) if name not in given]
     if missing:
         raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
-    return law(model, **given)
+    made: Controller = law(model, **given)
+    return made
 
 
 def pole_design(kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float) -> gains.LawDesign:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.control.controller import Controller
 from chasles.control.friction_rate import fastest_friction_rate
 from chasles.errors import ArgumentError
 from chasles.model import parse_toml
@@ -117,7 +117,7 @@ def lowered_frequencies(study: Definition) -> list[str]:
     return said
 
 
-def controller_of(study: Definition, part: Part, changed: Mapping[str, float] | None = None) -> Any:
+def controller_of(study: Definition, part: Part, changed: Mapping[str, float] | None = None) -> Controller:
     """Make the controller of a part, with some settings changed.
 
     Raises
@@ -145,7 +145,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     return Bench(model, motion, peak_torque, top_speed, inertia)
 
 
-def perform(study: Definition, part: Part, controller: Any) -> dict[str, Floats]:
+def perform(study: Definition, part: Part, controller: Controller) -> dict[str, Floats]:
     """Simulate the runs of a part and measure them.
 
     Parameters

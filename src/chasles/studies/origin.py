@@ -42,7 +42,7 @@ class Origin:
         return hashlib.sha256(json.dumps([_FORMAT, self.environment, self.content]).encode()).hexdigest()
 
 
-def origin_of(study: Definition, part: Part, controller: Any) -> Origin:
+def origin_of(study: Definition, part: Part, controller: object) -> Origin:
     """Origin of the result that a controller gives in a part of a study. Titles have no part in it.
 
     A controller of the user's own counts as it is, not as the function that made it: what that function reads, draws

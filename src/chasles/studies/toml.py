@@ -83,7 +83,7 @@ def parse_study(cls: type[S], text: str, folder: Path) -> S:
     return cls(robots=robots, controllers=controllers, source=text, **about, **parts)
 
 
-def _robot(table: Any, where: str, folder: Path) -> StudyRobot:
+def _robot(table: object, where: str, folder: Path) -> StudyRobot:
     with placed(where):
         given = dict(_table(table, ROBOT_KEYS))
         name = given.pop("robot", None)
@@ -96,7 +96,7 @@ def _robot(table: Any, where: str, folder: Path) -> StudyRobot:
             raise ArgumentError(str(error)) from None
 
 
-def _controller(table: Any, where: str) -> StudyController:
+def _controller(table: object, where: str) -> StudyController:
     with placed(where):
         if not isinstance(table, Mapping):
             raise ArgumentError(f"must be a table, not {shortened(table)}")
@@ -118,7 +118,7 @@ def _tables(data: Mapping[str, Any], name: str) -> list[tuple[Any, str]]:
     return [(table, f"[[{name}]] number {k + 1}") for k, table in enumerate(tables)]
 
 
-def _table(table: Any, known: Sequence[str]) -> dict[str, Any]:
+def _table(table: object, known: Sequence[str]) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise ArgumentError(f"must be a table, not {shortened(table)}")
     _known(table, known, "key")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.scalar import Array, Real
 from chasles.errors import UnknownNameError
 from chasles.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
 from chasles.robot import Robot
@@ -153,7 +154,7 @@ def fastest_effect(factors: Factors, made: Bench, step: float) -> float:
     return max(rates)
 
 
-def _pure_force(t: Any, parameters: Mapping[str, Any]) -> Any:
+def _pure_force(t: Real, parameters: Mapping[str, Any]) -> Array:
     """Wrench (6,) of a constant force (3,) without moment."""
     return np.concatenate([np.zeros(3), parameters["force"]])
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.scalar import Array, Real
 from chasles.geometry.pose_interpolation import PoseMotion
 
 __all__ = ["Floats", "Motion", "PoseMotion", "Reference"]
@@ -24,9 +25,9 @@ class Motion(NamedTuple):
     (array([0.5]), array([0.9375]), array([0.]))
     """
 
-    q: Any
-    qd: Any
-    qdd: Any
+    q: Array
+    qd: Array
+    qdd: Array
 
 
 class Reference(Protocol):
@@ -46,6 +47,6 @@ class Reference(Protocol):
         """Names and numbers of what the motion depends on."""
         ...
 
-    def motion(self, t: Any, parameters: Mapping[str, Any]) -> Motion:
+    def motion(self, t: Real, parameters: Mapping[str, Any]) -> Motion:
         """Motion at one time; plain arithmetic that can be traced."""
         ...

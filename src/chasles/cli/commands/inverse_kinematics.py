@@ -55,7 +55,7 @@ def inverse_kinematics(
         show_json(_facts(arm, solution))
     else:
         _show(arm, solution)
-    if not solution.success.any():
+    if not np.any(solution.success):
         raise typer.Exit(1)
 
 
@@ -82,7 +82,7 @@ def _facts(arm: Robot, solution: Solution) -> list[dict[str, Any]]:
         {
             "q": dict(zip(arm.coordinate_names, row.q, strict=True)),
             "success": bool(row.success),
-            "status": Status(row.status).sentence,
+            "status": Status(int(row.status)).sentence,
             "distance": row.residual.distance,
             "angle": row.residual.angle,
             "limit_margin": row.limit_margin,
@@ -100,7 +100,7 @@ def _shown(solution: Solution) -> list[Solution]:
 def _show(arm: Robot, solution: Solution) -> None:
     rows = _shown(solution)
     found = sum(bool(row.success) for row in rows)
-    say(f"{found} solution{'' if found == 1 else 's'}" if found else Status(rows[0].status).sentence)
+    say(f"{found} solution{'' if found == 1 else 's'}" if found else Status(int(rows[0].status)).sentence)
     scales = [180.0 / np.pi if unit == "rad" else 1.0 for unit in arm.coordinate_units]
     shown = table("Joint positions (°, prismatic joints m)", "joint", *(f">{k + 1}" for k in range(len(rows))))
     for joint, (name, scale) in enumerate(zip(arm.coordinate_names, scales, strict=True)):

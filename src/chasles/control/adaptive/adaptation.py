@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import reals
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
@@ -28,12 +30,19 @@ class ContinuousLaw(RobotController):
 
     @abstractmethod
     def flow(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+        self, t: Real, q: Array, qd: Array, reference: Motion, state: Memory, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques (n,) and rate of change of the memory in 1/s; arithmetic that can be traced."""
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law and the memory one period later."""
         tau, rate = self.flow(t, q, qd, reference, state, parameters)
@@ -59,7 +68,7 @@ def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.f
     return given
 
 
-def projected_rate(estimate: Any, rate: Any, parameters: Mapping[str, Any]) -> Any:
+def projected_rate(estimate: Array, rate: Array, parameters: Mapping[str, Any]) -> Array:
     """Rate of change of the estimates, without what would take them over their bounds."""
     if "lower" in parameters:
         rate = _where_not(
@@ -70,12 +79,12 @@ def projected_rate(estimate: Any, rate: Any, parameters: Mapping[str, Any]) -> A
     return rate
 
 
-def projected(estimate: Any, parameters: Mapping[str, Any]) -> Any:
+def projected(estimate: Array, parameters: Mapping[str, Any]) -> Real:
     """The nearest estimates between their bounds."""
     if not {"lower", "upper"} & set(parameters):
         return estimate
     return clip(estimate, parameters.get("lower", -np.inf), parameters.get("upper", np.inf))
 
 
-def _where_not(rows: Iterable[tuple[Any, Any, Any]], stops: Callable[[Any, Any, Any], Any]) -> Any:
+def _where_not(rows: Iterable[tuple[Any, Any, Any]], stops: Callable[[Any, Any, Any], Any]) -> Array:
     return np.array([where(stops(bound, x, rate), 0.0, rate) for bound, x, rate in rows])

@@ -15,6 +15,7 @@ from chasles.control.adaptive.slotine_li import SlotineLi
 from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import Record, exp, sqrt, where
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -130,7 +131,7 @@ class CompositeAdaptive(SlotineLi):
         return (*self.unknowns.names, *self.memory_layout.names[len(self.unknowns) :])
 
     def flow(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+        self, t: Real, q: Array, qd: Array, reference: Motion, state: Record, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of estimates, filters and gain."""
         tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
@@ -157,7 +158,14 @@ class CompositeAdaptive(SlotineLi):
         return tau, Record(rates)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Record,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law, and the memory one period later.
 
@@ -203,14 +211,14 @@ class CompositeAdaptive(SlotineLi):
         return 0.0 if self.unknowns.complete else self.unknowns.values
 
     def _track(
-        self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
+        self, q: Array, qd: Array, reference: Motion, estimate: Array, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and the direction Y^T s that tracking gives to adaptation."""
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
         return tau - parameters["damping"] * s, s @ Y
 
-    def _signals(self, q: Any, qd: Any, a: Any) -> _Signals:
+    def _signals(self, q: Array, qd: Array, a: Array) -> _Signals:
         """What the filters see: momenta P theta + p and drifts D theta + d, with tau = (P theta + p)' - D theta - d."""
         P = self.unknowns.columns_of(self.robot.momentum_regressor(q, qd))
         D = self.unknowns.columns_of(self.robot.momentum_drift_regressor(q, qd))
@@ -218,7 +226,7 @@ class CompositeAdaptive(SlotineLi):
         p, d = (nothing, nothing) if self.unknowns.complete else self.robot.momentum_and_drift(q, qd)
         return _Signals(a * P, a * P + D, a * p, a * p + d)
 
-    def _forgetting(self, P: Any, parameters: Mapping[str, Any]) -> Any:
+    def _forgetting(self, P: Array, parameters: Mapping[str, Any]) -> Real:
         """Forgetting that fades as the gain P, in units of Gamma, reaches its bound."""
         size = sum(P[k, k] for k in range(len(P)))
         return parameters["forgetting"] * (1.0 - size / (len(P) * parameters["gain_limit"]))

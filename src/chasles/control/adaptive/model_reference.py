@@ -13,6 +13,8 @@ from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
 from chasles.control.pole_design import PoleDesign
+from chasles.engine.records import Record
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -139,7 +141,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
         return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.velocity_names)
 
     def flow(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+        self, t: Real, q: Array, qd: Array, reference: Motion, state: Record, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the gains."""
         K = state.reshape(len(TERMS), self.robot.n)

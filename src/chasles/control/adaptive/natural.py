@@ -16,6 +16,7 @@ from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import friction_moved, sliding
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
@@ -133,7 +134,7 @@ class NaturalAdaptive(ContinuousLaw):
         return self.unknowns.names
 
     def flow(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+        self, t: Real, q: Array, qd: Array, reference: Motion, state: Array, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the estimates."""
         tau, forces = self._track(q, qd, reference, state, parameters)
@@ -141,7 +142,14 @@ class NaturalAdaptive(ContinuousLaw):
         return tau, _parameters(rates)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Array,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law, and the estimates one period later.
 
@@ -157,13 +165,13 @@ class NaturalAdaptive(ContinuousLaw):
         return tau, _parameters(following)
 
     def _track(
-        self, q: Any, qd: Any, reference: Motion, estimate: Any, parameters: Mapping[str, Any]
+        self, q: Array, qd: Array, reference: Motion, estimate: Array, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
         tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
         return tau - parameters["damping"] * s, s @ Y
 
-    def _bodies(self, estimate: Any, forces: Any, parameters: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+    def _bodies(self, estimate: Array, forces: Array, parameters: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Pseudo-inertia J, the matrix L of what drives it, and the gain, of every body."""
         return [
             (
@@ -178,5 +186,5 @@ class NaturalAdaptive(ContinuousLaw):
         return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns) // 10} unknown bodies)"
 
 
-def _parameters(matrices: Sequence[Any]) -> Any:
+def _parameters(matrices: Sequence[Any]) -> Array:
     return np.concatenate([inertial_parameters_from_pseudo_inertia.formula(J) for J in matrices])

@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import where
+from chasles.engine.scalar import Array, Real
 
 
 class Fitted(NamedTuple):
     """Estimate (r, m) or (m,), and covariance (m, m) of each of its rows up to the noise's variance."""
 
-    estimate: Any
-    covariance: Any
+    estimate: Array
+    covariance: Array
 
 
 def recursive_least_squares(
-    estimate: Any, covariance: Any, regressor: Any, measured: Any, *, forgetting: Any = 1.0, weight: Any = 1.0
+    estimate: Array, covariance: Array, regressor: Array, measured: Array, *, forgetting: Real = 1.0, weight: Real = 1.0
 ) -> Fitted:
     """Take one sample ``measured = estimate @ regressor`` into account.
 
@@ -68,7 +69,7 @@ def recursive_least_squares(
     return Fitted(following, np.array([[rows[min(i, j)][abs(i - j)] for j in range(m)] for i in range(m)]))
 
 
-def bounded_covariance(covariance: Any, first: Any, limit: Any, forgetting: Any) -> Any:
+def bounded_covariance(covariance: Array, first: Array, limit: Real, forgetting: Real) -> Any:
     """The covariance, without the last sample's forgetting where it would else have grown too much.
 
     Forgetting makes covariances of what is not excited grow without bound, and estimates burst. As P without forgetting
@@ -87,7 +88,7 @@ def bounded_covariance(covariance: Any, first: Any, limit: Any, forgetting: Any)
     return where(growth > limit * len(covariance), forgetting * covariance, covariance)
 
 
-def packed(matrix: Any) -> Any:
+def packed(matrix: Array) -> Array:
     """The upper triangle of a symmetric matrix, row by row.
 
     Examples
@@ -98,7 +99,7 @@ def packed(matrix: Any) -> Any:
     return matrix[np.triu_indices(len(matrix))]
 
 
-def unpacked(elements: Any, count: int) -> Any:
+def unpacked(elements: Array, count: int) -> Array:
     """The symmetric matrix (count, count) of its upper triangle.
 
     Examples

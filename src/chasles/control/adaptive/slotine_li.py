@@ -15,6 +15,8 @@ from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import friction_moved, sliding
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -147,7 +149,7 @@ class SlotineLi(ContinuousLaw):
         return self.unknowns.names
 
     def flow(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any]
+        self, t: Real, q: Array, qd: Array, reference: Motion, state: Memory, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the estimates."""
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
@@ -156,7 +158,14 @@ class SlotineLi(ContinuousLaw):
         return tau - parameters["damping"] * s, projected_rate(state, rate, parameters)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law, with the model's friction at the reference velocity, and the estimates a period later."""
         tau, following = super().law(t, q, qd, reference, state, parameters, period)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.scalar import Array
 from chasles.errors import UnknownNameError
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
@@ -122,12 +123,14 @@ class Unknowns:
     def __len__(self) -> int:
         return len(self.names)
 
-    def columns_of(self, regressor: Any) -> Any:
+    def columns_of(self, regressor: Array) -> Array:
         """The columns Y (n, m) that belong to theta, from a regressor (n, parameters) of the robot."""
         chosen = regressor[:, self.columns]
         return chosen if self.to_columns is None else chosen @ self.to_columns
 
-    def torque(self, q: Any, qd: Any, qd_reference: Any, qdd_reference: Any, estimate: Any) -> tuple[Any, Any]:
+    def torque(
+        self, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array, estimate: Array
+    ) -> tuple[Any, Any]:
         """Torques of `Robot.passivity_torque` if theta is the estimate (m,), and the Y (n, m) of theta in them."""
         motion = (q, qd, qd_reference, qdd_reference)
         Y = self.columns_of(self.robot.passivity_regressor(*motion))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import joined_weights
 from chasles.control.linear_quadratic.riccati_flow import doubled
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError, ChaslesError
 
 Floats = NDArray[np.float64]
@@ -94,11 +95,11 @@ def discrete_riccati(
 
 def _each(
     solve: Callable[..., tuple[Floats, Floats]],
-    A: Any,
-    B: Any,
-    Q: Any,
-    R: Any,
-    N: Any,
+    A: ArrayLike,
+    B: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    N: ArrayLike | None,
     solve_together: Callable[..., tuple[Floats, Floats, NDArray[np.bool_]]] | None = None,
 ) -> InfiniteHorizon:
     A, B = as_system(A, B)
@@ -213,7 +214,7 @@ def _reason(
     return RegulatorError(f"the Riccati equation could not be solved to sufficient accuracy: {cause}")
 
 
-def _null_direction(M: Any) -> Any:
+def _null_direction(M: Array) -> Array | None:
     """A vector that a matrix maps to zero, or None."""
     _, values, rows = np.linalg.svd(M, full_matrices=True)
     smallest = values[-1] if len(values) == M.shape[1] else 0.0
@@ -224,5 +225,5 @@ def _text(value: complex) -> str:
     return f"{value.real:.4g}" if abs(value.imag) <= _MARGIN * abs(value) else f"{value.real:.4g}{value.imag:+.4g}i"
 
 
-def _state(direction: Any) -> str:
+def _state(direction: Array) -> str:
     return f"state {int(np.abs(direction).argmax())}"

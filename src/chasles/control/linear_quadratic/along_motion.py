@@ -15,6 +15,8 @@ from chasles.control.linear_quadratic.linear_model import LinearModel, discretiz
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.pid import next_integral, saturated
 from chasles.engine.memory import empty
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -200,7 +202,7 @@ def regulator_rows(robot: Robot, motion: Motion, gains: Floats, delay: float = 0
 
 
 def regulator_law(
-    robot: Robot, row: Any, q: Any, qd: Any, reference: Motion, memory: Any, period: float, pending: int = 0
+    robot: Robot, row: Array, q: Array, qd: Array, reference: Motion, memory: Memory, period: float, pending: int = 0
 ) -> tuple[Any, Any]:
     """Torques: nominal ones - K (δq, δq̇, z, u); and the next memory (z, u).
 
@@ -213,14 +215,14 @@ def regulator_law(
     return tau, np.concatenate([integral, next_pending(robot, memory[count:], row[:, 0], tau)])
 
 
-def next_pending(robot: Robot, pending: Any, nominal: Any, tau: Any) -> Any:
+def next_pending(robot: Robot, pending: Array, nominal: Array, tau: Array) -> Array:
     """Return the corrections that wait to take effect one period later, the latest first: what limits let through."""
     if not len(pending):
         return pending
     return np.concatenate([saturated(tau, robot.effort_limits) - nominal, pending[: -robot.n]])
 
 
-def next_deviation_integral(robot: Robot, integral: Any, deviation: Any, tau: Any, period: float) -> Any:
+def next_deviation_integral(robot: Robot, integral: Array, deviation: Array, tau: Array, period: float) -> Any:
     """Integral z of q - q_ref one period later, if there is one, with anti-windup at the model's effort limits."""
     if not len(integral):
         return integral

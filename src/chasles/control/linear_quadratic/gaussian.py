@@ -31,6 +31,8 @@ from chasles.control.linear_quadratic.weights import filtered_regulator_gains
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -186,7 +188,14 @@ class LinearQuadraticGaussian(RobotController):
         return Record({"torque": tau, **each})
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the prediction of δx, its integral, and the corrections that are to act."""
         now = parameters["schedule"]

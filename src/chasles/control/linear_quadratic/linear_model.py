@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import doubles, real
 from chasles.engine import Function, absolute, maximum, sqrt, trace
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -131,7 +132,7 @@ def _survey(n: int) -> Function:
     The norm is a bound of that in the unit of time that makes it least.
     """
 
-    def survey(A: Any, B: Any) -> tuple[Any, Any]:
+    def survey(A: Array, B: Array) -> tuple[Any, Any]:
         K, C = absolute(A[n:, :n]).sum(axis=1), absolute(A[n:, n:]).sum(axis=1)
         norm = sqrt(reduce(maximum, K)) + reduce(maximum, C)
         upper = np.concatenate([A[:n, :n], A[:n, n:] - np.eye(n), B[:n]], axis=1)
@@ -181,12 +182,12 @@ def _hold_functions(n: int) -> tuple[Function, Function]:
     1 + ∫exp A, the blocks of exp(A h) = [[1 + S₁ K, S₂], [S₂ K, 1 + S₁ K + S₂ C]].
     """
 
-    def step(state: Any, factor: Any, lower: Any) -> Any:
+    def step(state: Array, factor: Real, lower: Array) -> Array:
         upper_rows, lower_rows = state.reshape(2, n, n)
         product = lower[:, :n] @ upper_rows + lower[:, n:] @ lower_rows
         return np.concatenate([factor * lower_rows, np.eye(n) + factor * product]).ravel()
 
-    def complete(state: Any, lower: Any, M_inverse: Any, h: Any) -> tuple[Any, Any]:
+    def complete(state: Array, lower: Array, M_inverse: Array, h: Array) -> tuple[Any, Any]:
         S_1, S_2 = (h * state).reshape(2, n, n)
         K, C = lower[:, :n], lower[:, n:]
         first = np.eye(n) + S_1 @ K

@@ -17,6 +17,8 @@ from chasles.control.linear_quadratic.along_motion import (
     stationary_gains,
 )
 from chasles.control.robot_controller import RobotController
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -103,7 +105,14 @@ class LinearQuadraticRegulator(RobotController):
         )
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the deviation."""
         nominal = self.robot.inverse_dynamics(*reference)

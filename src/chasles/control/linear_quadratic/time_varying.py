@@ -27,6 +27,8 @@ from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_ric
 from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -174,7 +176,14 @@ class TimeVaryingRegulator(RobotController):
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; the memory is the integral of the deviation, and the corrections that are to act."""
         return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period, self.pending)

@@ -16,6 +16,8 @@ from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record, exp, where
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -94,7 +96,7 @@ class DisturbanceObserver(RobotController):
         """Whether the inner law needs a schedule."""
         return self.inner.has_schedule
 
-    def schedule(self, times: NDArray[np.float64], motion: Motion | PoseMotion) -> Any:
+    def schedule(self, times: NDArray[np.float64], motion: Motion | PoseMotion) -> Memory:
         """Schedule of the inner law."""
         return self.inner.schedule(times, motion)
 
@@ -149,11 +151,11 @@ class DisturbanceObserver(RobotController):
 
     def law(
         self,
-        t: Any,
-        q: Any,
-        qd: Any,
+        t: Real,
+        q: Array,
+        qd: Array,
         reference: Motion | PoseMotion,
-        state: Any,
+        state: Memory,
         parameters: Mapping[str, Any],
         period: float,
     ) -> tuple[Any, Any]:

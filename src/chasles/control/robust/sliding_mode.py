@@ -15,6 +15,8 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import absolute, clip
+from chasles.engine.records import Memory
+from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -129,7 +131,14 @@ class SlidingMode(RobotController):
         return self.unknowns.names
 
     def law(
-        self, t: Any, q: Any, qd: Any, reference: Motion, state: Any, parameters: Mapping[str, Any], period: float
+        self,
+        t: Real,
+        q: Array,
+        qd: Array,
+        reference: Motion,
+        state: Memory,
+        parameters: Mapping[str, Any],
+        period: float,
     ) -> tuple[Any, Any]:
         """Torques of the law; there is no memory."""
         s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])

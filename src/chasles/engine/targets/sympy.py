@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.program import Argument, Program
+from chasles.engine.scalar import Symbol
 from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
 
 
@@ -149,7 +150,7 @@ def _run(program: Program, inputs: Sequence[Any], translations: dict[str, Callab
     return [values[k] for k in program.results]
 
 
-def _number(value: float, sympy: Any) -> Any:
+def _number(value: float, sympy: Any) -> Symbol:
     """Return whole numbers as whole, so that SymPy can simplify with them."""
     if math.isfinite(value) and value == int(value) and abs(value) < 2**53:
         return sympy.Integer(int(value))

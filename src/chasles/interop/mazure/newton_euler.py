@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Z_AXIS, cosine_sine, cross
 from chasles.interop.mazure.arm import ARM, Arm, Misprint
@@ -59,7 +60,7 @@ def MAKEQ(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, arm: Arm = ARM) -> Array:
     return np.stack([np.array(arm.kind, dtype=np.float64), *parts], axis=-1)
 
 
-def trans(i: int, Q: Array, twist: float, length: float, offset: Any, jointangle: Any) -> Array:
+def trans(i: int, Q: Array, twist: float, length: float, offset: Real, jointangle: Real) -> Array:
     """TRANS.M: return the homogeneous matrix (4, 4) from the frame behind joint i, counted from 0, to that before it.
 
     A prismatic joint has no length, as in the report.
@@ -174,7 +175,7 @@ def lever_arm(t: Array, r: Array, arm: Arm, i: int) -> Array:
     return np.asarray(t[4 * i : 4 * i + 3, :3].T @ r[:, i] + arm.rc[:, i])
 
 
-def axis_torque(Q: Array, t: Array, F: Array, N: Array, i: int) -> Any:
+def axis_torque(Q: Array, t: Array, F: Array, N: Array, i: int) -> Real:
     """Return the part of a moment (revolute) or force (prismatic) along the axis of joint i: (57), (58)."""
     return (t[4 * i : 4 * i + 3, :3].T @ Z_AXIS) @ (N if Q[i, 0] == 1 else F)
 

@@ -17,7 +17,7 @@ from chasles.interop.modern_robotics.checked import book_program, numbers
 NEAR_ZERO = 1e-6
 
 
-def NearZero(z: Any) -> Any:
+def NearZero(z: ArrayLike) -> Any:
     """Whether a number is closer to zero than 1e-6.
 
     No function here decides by it, as those of the published package do: they are exact on both sides of it.

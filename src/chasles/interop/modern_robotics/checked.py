@@ -27,7 +27,7 @@ def book_program(
     return Function(trace(formula, inputs, name=name, outputs=outputs), shape=shape)
 
 
-def lead_of(argument: Any, dims: Dimensions, function: str, name: str) -> tuple[int, ...]:
+def lead_of(argument: object, dims: Dimensions, function: str, name: str) -> tuple[int, ...]:
     """Return the batch axes of an argument, or raise if it is no array of numbers with these dimensions at its end."""
     shape = numbers(argument, function, name).shape
     lead = shape[: len(shape) - len(dims)]
@@ -37,7 +37,7 @@ def lead_of(argument: Any, dims: Dimensions, function: str, name: str) -> tuple[
     return lead
 
 
-def numbers(argument: Any, function: str, name: str) -> NDArray[np.float64]:
+def numbers(argument: object, function: str, name: str) -> NDArray[np.float64]:
     """Return an argument as an array of floats, or say that it is none."""
     return doubles(argument, f"{function}: {name}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from chasles.interop.modern_robotics.dynamics_trajectories import (
     tip_rows,
 )
 from chasles.interop.modern_robotics.robot_cache import control_loop, open_chain
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 
 def ComputedTorque(
@@ -181,7 +184,7 @@ def SimulateControl(
     return tau, thetamat
 
 
-def _gains(value: Any, n: int, function: str, name: str) -> NDArray[np.float64]:
+def _gains(value: ArrayLike, n: int, function: str, name: str) -> NDArray[np.float64]:
     """One gain for each joint, shape (..., n), from a number or an array that broadcasts with the joints' errors."""
     gains = numbers(value, function, name)
     try:
@@ -192,7 +195,7 @@ def _gains(value: Any, n: int, function: str, name: str) -> NDArray[np.float64]:
         ) from None
 
 
-def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, dt: float) -> Any:
+def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, dt: float) -> Figure:
     """Plot joint variables with what was desired, errors, and joint forces of a simulated control.
 
     Row i of the results of `SimulateControl` belongs to the interval from i dt to (i + 1) dt: its joint forces to the

@@ -176,7 +176,7 @@ def ForwardDynamicsTrajectory(
     return rows[..., : chain.n], rows[..., chain.n :]
 
 
-def matrix(values: Any, n: int, function: str, name: str, N: int | None = None) -> NDArray[np.float64]:
+def matrix(values: ArrayLike, n: int, function: str, name: str, N: int | None = None) -> NDArray[np.float64]:
     """A trajectory's matrix as floats, or a complaint that its shape is not (..., N, n)."""
     array = numbers(values, function, name)
     lead_of(array, ("N" if N is None else N, n), function, name)
@@ -185,7 +185,7 @@ def matrix(values: Any, n: int, function: str, name: str, N: int | None = None) 
     return array
 
 
-def tip_rows(Ftipmat: Any, N: int, function: str) -> NDArray[np.float64]:
+def tip_rows(Ftipmat: ArrayLike, N: int, function: str) -> NDArray[np.float64]:
     """The wrenches of the end-effector as an array (..., N, 6)."""
     wrenches = numbers(Ftipmat, function, "Ftipmat")
     if wrenches.ndim == 0 and wrenches == 0.0:
@@ -194,7 +194,7 @@ def tip_rows(Ftipmat: Any, N: int, function: str) -> NDArray[np.float64]:
     return wrenches
 
 
-def resolution(intRes: Any, function: str) -> int:
+def resolution(intRes: Any, function: str) -> Any:
     """The number of integration steps in a row, if it is one."""
     try:
         steps = int(intRes)
@@ -206,7 +206,7 @@ def resolution(intRes: Any, function: str) -> int:
     return steps
 
 
-def initial_state(thetalist: Any, dthetalist: Any, n: int, function: str) -> NDArray[np.float64]:
+def initial_state(thetalist: ArrayLike, dthetalist: ArrayLike, n: int, function: str) -> NDArray[np.float64]:
     """Joint variables and velocities in one array (..., 2 n)."""
     theta, rate = numbers(thetalist, function, "thetalist"), numbers(dthetalist, function, "dthetalist")
     leads = lead_of(theta, (n,), function, "thetalist"), lead_of(rate, (n,), function, "dthetalist")

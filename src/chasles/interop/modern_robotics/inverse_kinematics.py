@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Function, sqrt, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import relative_pose, transform_twist
 from chasles.geometry.elementary import Array
@@ -62,7 +63,7 @@ def _iteration(n: int, name: str, axes_name: str, linearized: Linearization) -> 
     iteration, the second half is what the verdict ``done`` is about.
     """
 
-    def step(state: Array, axes: Array, M: Array, T: Array, eomg: Any, ev: Any) -> tuple[Array, Any]:
+    def step(state: Array, axes: Array, M: Array, T: Array, eomg: Real, ev: Real) -> tuple[Array, Any]:
         theta = state[:n]
         twist, jacobian = linearized(axes, M, T, theta)
         # A comparison with NaN fails, so a NaN is never taken for a solution.
@@ -74,7 +75,7 @@ def _iteration(n: int, name: str, axes_name: str, linearized: Linearization) -> 
     return book_program(name, step, inputs, ["state_next", "done"], shape="solve")
 
 
-def _length(vector: Array) -> Any:
+def _length(vector: Array) -> Real:
     return sqrt(vector @ vector)
 
 

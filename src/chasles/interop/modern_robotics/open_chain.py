@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.engine import Function, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, ModelError
 from chasles.geometry import mass_properties_from_spatial_inertia, project_pose, spatial_inertia
 from chasles.geometry.elementary import Array
@@ -70,7 +71,9 @@ class OpenChain:
         except ModelError as error:
             raise ArgumentError(f"Mlist, Glist and Slist are no robot: {error}") from None
 
-    def joint_forces(self, theta: Any, rate: Any, acceleration: Any, g: Any, Ftip: Any = None) -> Array:
+    def joint_forces(
+        self, theta: Array, rate: Array, acceleration: Array, g: Array, Ftip: Array | None = None
+    ) -> Array:
         """Joint forces of a motion under gravity g, while the tip applies Ftip; on traced scalars."""
         k = self.scale
         wrenches = {} if Ftip is None else {"tool": -Ftip}
@@ -78,7 +81,7 @@ class OpenChain:
         tau: Array = k * compute(k * theta, k * rate, k * acceleration, g, *wrenches.values())
         return tau
 
-    def accelerations(self, theta: Any, rate: Any, tau: Any, g: Any, Ftip: Any) -> Array:
+    def accelerations(self, theta: Array, rate: Array, tau: Array, g: Array, Ftip: Array) -> Array:
         """Joint accelerations under joint forces and gravity, while the tip applies Ftip; on traced scalars."""
         k = self.scale
         compute = self.robot.forward_dynamics.specialize(vary=["gravity"], wrenches=["tool"])
@@ -101,7 +104,7 @@ class OpenChain:
     def mass_matrix(self) -> Function:
         """(thetalist) -> M."""
 
-        def formula(theta: Any) -> Any:
+        def formula(theta: Array) -> Any:
             M = self.robot.mass_matrix.specialize()(self.scale * theta)
             return np.outer(self.scale, self.scale) * M
 
@@ -111,7 +114,7 @@ class OpenChain:
     def velocity_quadratic_forces(self) -> Function:
         """(thetalist, dthetalist) -> c."""
 
-        def formula(theta: Any, rate: Any) -> Any:
+        def formula(theta: Array, rate: Array) -> Any:
             return self.scale * self.robot.coriolis_vector.specialize()(self.scale * theta, self.scale * rate)
 
         return self.program("VelQuadraticForces", formula, "thetalist", "dthetalist")
@@ -120,7 +123,7 @@ class OpenChain:
     def gravity_forces(self) -> Function:
         """(thetalist, g) -> grav."""
 
-        def formula(theta: Any, g: Any) -> Any:
+        def formula(theta: Array, g: Array) -> Any:
             return self.scale * self.robot.gravity_torque.specialize(vary=["gravity"])(self.scale * theta, g)
 
         return self.program("GravityForces", formula, "thetalist", g=(3,))
@@ -129,7 +132,7 @@ class OpenChain:
     def end_effector_forces(self) -> Function:
         """(thetalist, Ftip) -> JTFtip."""
 
-        def formula(theta: Any, Ftip: Any) -> Any:
+        def formula(theta: Array, Ftip: Array) -> Any:
             Jb = self.robot.jacobian.specialize(frame="body")(self.scale * theta)
             return self.scale * (Jb.T @ Ftip)
 
@@ -144,7 +147,15 @@ class OpenChain:
         return book_program("ComputedTorque", self.control, inputs)
 
     def control(
-        self, theta: Any, rate: Any, eint: Any, g: Any, theta_d: Any, rate_d: Any, ddtheta_d: Any, *gains: Any
+        self,
+        theta: Array,
+        rate: Array,
+        eint: Array,
+        g: Array,
+        theta_d: Array,
+        rate_d: Array,
+        ddtheta_d: Array,
+        *gains: Array,
     ) -> Array:
         """Joint forces of the book's computed-torque controller; on traced scalars."""
         Kp, Ki, Kd = gains
@@ -157,14 +168,14 @@ class OpenChain:
         """Scan of Euler steps: (state, rows of tau and Ftip, g, step) -> (last state, states at the rows)."""
         n = self.n
 
-        def step(state: Any, row: Any, g: Any, dt: Any) -> Any:
+        def step(state: Array, row: Array, g: Array, dt: Real) -> Any:
             return self.euler_step(state, row[:n], g, row[n:], dt), state
 
         inputs: Shapes = {"state": (2 * n,), "rows": (n + 6,), "g": (3,), "dt": ()}
         outputs = ["state_next", "states"]
         return book_program("ForwardDynamicsTrajectory", step, inputs, outputs, shape="scan")
 
-    def euler_step(self, state: Any, tau: Any, g: Any, Ftip: Any, step: Any) -> Array:
+    def euler_step(self, state: Array, tau: Array, g: Array, Ftip: Array, step: Real) -> Array:
         """Joint variables and rates after a step of Euler's method, as `EulerStep` makes it; on traced scalars."""
         theta, rate = state[: self.n], state[self.n :]
         acceleration = self.accelerations(theta, rate, tau, g, Ftip)
@@ -187,8 +198,8 @@ def controlled_motion(plant: OpenChain, model: OpenChain) -> Function:
     n = plant.n
 
     def step(
-        state: Any, row: Any, g: Any, gtilde: Any, Kp: Any, Ki: Any, Kd: Any, dt: Any, intRes: Any
-    ) -> tuple[Any, Any, Any]:
+        state: Array, row: Array, g: Array, gtilde: Array, Kp: Array, Ki: Array, Kd: Array, dt: Real, intRes: Real
+    ) -> Any:
         theta, rate, eint, held = state[:n], state[n : 2 * n], state[2 * n : 3 * n], state[3 * n : 4 * n]
         count = state[4 * n]
         desired = row[:n], row[n : 2 * n], row[2 * n : 3 * n]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import sqrt, where
+from chasles.engine.scalar import Real, Verdict
 from chasles.geometry import projections
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross
@@ -75,7 +76,7 @@ def ProjectToSE3(mat: Array) -> Array:
 
 
 @batched(mat=(3, 3))
-def DistanceToSO3(mat: Array) -> Any:
+def DistanceToSO3(mat: Array) -> Real:
     """The book's measure of the distance from SO(3): the Frobenius norm of matᵀ mat - I.
 
     `chasles.geometry.rotation_distance` is the distance itself.
@@ -101,7 +102,7 @@ def DistanceToSO3(mat: Array) -> Any:
 
 
 @batched(mat=(4, 4))
-def DistanceToSE3(mat: Array) -> Any:
+def DistanceToSE3(mat: Array) -> Real:
     """The book's measure of the distance from SE(3): that of the rotation from SO(3), and of the last row from 0 0 0 1.
 
     `chasles.geometry.pose_distance` is the distance itself.
@@ -126,7 +127,7 @@ def DistanceToSE3(mat: Array) -> Any:
     return where(of_rotation >= _FAR, _FAR, sqrt(of_rotation * of_rotation + of_last_row @ of_last_row))
 
 
-def TestIfSO3(mat: ArrayLike) -> Any:
+def TestIfSO3(mat: ArrayLike) -> Verdict:
     """Whether a matrix is within a distance of 1e-3 of SO(3), in the measure of `DistanceToSO3`.
 
     Parameters
@@ -147,7 +148,7 @@ def TestIfSO3(mat: ArrayLike) -> Any:
     return _within(DistanceToSO3(mat))
 
 
-def TestIfSE3(mat: ArrayLike) -> Any:
+def TestIfSE3(mat: ArrayLike) -> Verdict:
     """Whether a matrix is within a distance of 1e-3 of SE(3), in the measure of `DistanceToSE3`.
 
     Parameters
@@ -168,6 +169,6 @@ def TestIfSE3(mat: ArrayLike) -> Any:
     return _within(DistanceToSE3(mat))
 
 
-def _within(distance: Any) -> Any:
+def _within(distance: Any) -> Verdict:
     near = np.less(distance, TEST_TOLERANCE)
     return near if np.ndim(near) else bool(near)

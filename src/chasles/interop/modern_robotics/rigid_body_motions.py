@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from chasles.engine import where
 from chasles.geometry import elementary, rigid_motions, screws, vectors
@@ -23,7 +24,7 @@ from chasles.interop.modern_robotics.rotations import SO3_ALGEBRA, book_rotation
 _TRANSLATION = 1e-12
 
 
-def _se3_defect(matrix: Any) -> Any:
+def _se3_defect(matrix: Array) -> Any:
     matrix = np.asarray(matrix, dtype=np.float64)
     last_row = np.abs(matrix[..., 3, :]).max(axis=-1)
     return np.maximum(SO3_ALGEBRA.distance(matrix[..., :3, :3]), last_row)  # type: ignore[misc]
@@ -207,7 +208,7 @@ def ad(V: Array) -> Array:
 
 
 @batched(q=(3,), s=UNIT_VECTOR, h=())
-def ScrewToAxis(q: Array, s: Array, h: Any) -> Array:
+def ScrewToAxis(q: Array, s: Array, h: ArrayLike) -> Array:
     """Normalized screw axis of a point, a direction and a pitch.
 
     Parameters

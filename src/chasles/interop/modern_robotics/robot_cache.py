@@ -7,10 +7,9 @@ makes another robot.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function
 from chasles.errors import ArgumentError
@@ -23,7 +22,7 @@ Dimensions = tuple[int, ...]
 MOST_ROBOTS = 128
 
 
-def open_chain(Mlist: Any, Glist: Any, Slist: Any, function: str) -> OpenChain:
+def open_chain(Mlist: ArrayLike, Glist: ArrayLike, Slist: ArrayLike, function: str) -> OpenChain:
     """The robot of these lists, for a function whose name stands in messages."""
     M, G, S = _floats(Mlist, function, "Mlist"), _floats(Glist, function, "Glist"), _floats(Slist, function, "Slist")
     try:
@@ -59,7 +58,7 @@ def forget_robots() -> None:
     control_loop.cache_clear()
 
 
-def _floats(array: Any, function: str, name: str) -> NDArray[np.float64]:
+def _floats(array: ArrayLike, function: str, name: str) -> NDArray[np.float64]:
     if type(array) is np.ndarray and array.dtype == np.float64:
         return array
     return numbers(array, function, name)

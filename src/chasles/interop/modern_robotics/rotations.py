@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, maximum, where
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary, rotations, vectors
 from chasles.geometry.batched import Kind, batched
 from chasles.geometry.elementary import Array
@@ -21,7 +22,7 @@ _HALF_TURN = 2e-15
 _COUNTS = 7.0710678118654752e-4
 
 
-def _skew_defect(matrix: Any) -> Any:
+def _skew_defect(matrix: Array) -> Real:
     matrix = np.asarray(matrix, dtype=np.float64)
     return np.abs(matrix + np.swapaxes(matrix, -1, -2)).max(axis=(-2, -1))
 

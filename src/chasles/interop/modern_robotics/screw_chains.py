@@ -6,10 +6,12 @@ of the book's formulas (Lynch and Park, Modern Robotics, sections 4.1 and 5.1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from chasles.cached import cached_property
 from chasles.engine import Function
@@ -81,7 +83,7 @@ class ScrewChains:
         """(Blist, thetalist) -> Jb."""
         return self._program("JacobianBody", body_jacobian, {"Blist": (6, self.n)})
 
-    def _program(self, name: str, formula: Any, inputs: dict[str, tuple[int, ...]]) -> Function:
+    def _program(self, name: str, formula: Callable[..., Any], inputs: dict[str, tuple[int, ...]]) -> Function:
         return book_program(name, formula, inputs | {"thetalist": (self.n,)})
 
 
@@ -91,7 +93,7 @@ def screw_chains(n: int) -> ScrewChains:
     return ScrewChains(n)
 
 
-def joint_count(axes: Any, function: str, name: str) -> int:
+def joint_count(axes: ArrayLike, function: str, name: str) -> int:
     """Number of screw axes, the columns of a matrix (..., 6, n)."""
     shape = axes.shape if isinstance(axes, np.ndarray) else numbers(axes, function, name).shape
     if len(shape) < 2 or shape[-2] != 6 or shape[-1] == 0:

@@ -17,7 +17,7 @@ from chasles.interop.modern_robotics.checked import lead_of, numbers
 
 
 @batched(Tf=(), t=())
-def CubicTimeScaling(Tf: Any, t: Any) -> Any:
+def CubicTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
     """Path parameter of a cubic time scaling, at rest at both ends.
 
     Parameters
@@ -43,7 +43,7 @@ def CubicTimeScaling(Tf: Any, t: Any) -> Any:
 
 
 @batched(Tf=(), t=())
-def QuinticTimeScaling(Tf: Any, t: Any) -> Any:
+def QuinticTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
     """Path parameter of a quintic time scaling, at rest and without acceleration at both ends.
 
     Parameters
@@ -183,7 +183,7 @@ def CartesianTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float,
     return _pose_trajectory(Xstart, Xend, _path_parameters(Tf, N, method, "CartesianTrajectory"), "decoupled")
 
 
-def _path_parameters(Tf: Any, N: Any, method: Any, function: str) -> NDArray[np.float64]:
+def _path_parameters(Tf: object, N: object, method: object, function: str) -> NDArray[np.float64]:
     """Path parameters (N,) at equal intervals of time."""
     scalings = {3: CubicTimeScaling, 5: QuinticTimeScaling}
     if method not in (3, 5):
@@ -197,7 +197,7 @@ def _path_parameters(Tf: Any, N: Any, method: Any, function: str) -> NDArray[np.
     return s
 
 
-def _pose_trajectory(Xstart: Any, Xend: Any, s: NDArray[np.float64], path: Path) -> list[Array]:
+def _pose_trajectory(Xstart: ArrayLike, Xend: ArrayLike, s: NDArray[np.float64], path: Path) -> list[Array]:
     function = "ScrewTrajectory" if path == "screw" else "CartesianTrajectory"
     start, end = numbers(Xstart, function, "Xstart"), numbers(Xend, function, "Xend")
     leads = lead_of(start, (4, 4), function, "Xstart"), lead_of(end, (4, 4), function, "Xend")

@@ -88,7 +88,7 @@ class Config:
             raise ModelError(f"[{section}] {parameter}: expected {type.__name__}, found {written[:80]!r}")
         return type(number)
 
-    def add(self, section: str, parameter: str, value: Any) -> None:
+    def add(self, section: str, parameter: str, value: object) -> None:
         """Set a value; section and parameter are added if they are missing."""
         if not isinstance(value, str | int | float):
             raise ArgumentError(f"the value of {parameter} must be text or a number, not {value!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from chasles.interop.roboop.codes import (
     one_based,
 )
 from chasles.interop.roboop.data_files import IO_matrix_file
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Vector = NDArray[np.float64]
 #: How plotly draws what gnuplot has a style for.
@@ -92,7 +95,7 @@ class Plot2d:
         for curve in self.curves:
             curve.dump()
 
-    def gnuplot(self) -> Any:
+    def gnuplot(self) -> Figure:
         """Return the diagram, a ``plotly.graph_objects.Figure``."""
         figures = import_extra("plotly.graph_objects", "plot", "plotting")
         traces = [_trace(figures, curve) for curve in self.curves]
@@ -129,7 +132,7 @@ class Plot3d:
         """Set the label of the z axis."""
         self.zlabel = t
 
-    def gnuplot(self, xyz: ArrayLike) -> Any:
+    def gnuplot(self, xyz: ArrayLike) -> Figure:
         """Return the diagram of some curves, a ``plotly.graph_objects.Figure``."""
         points = reals(xyz, "xyz", ("N", "columns"))
         if not points.size or points.shape[1] % 3:
@@ -150,7 +153,7 @@ class Plot_file(IO_matrix_file, Plot2d):
 
     def graph(
         self, title_graph: str, label: Sequence[str], x: int, y: int, x_start: int, y_start: int, y_end: int
-    ) -> Any:
+    ) -> Figure:
         """Return the diagram of rows `y_start` to `y_end` of matrix `y` over row `x_start` of matrix `x`, from 1 on."""
         data, titles = self.read_all()
         across = data[one_based(x, len(data), "x") - 1]
@@ -175,7 +178,7 @@ def set_plot2d(
     ydata: ArrayLike,
     start_y: int = 1,
     end_y: int | None = None,
-) -> Any:
+) -> Figure:
     """Return the diagram of rows `start_y` to `end_y`, from 1 on, of `ydata` (rows, N) over `xdata` (N,).
 
     `label` has a name for each curve, or begins all of them.
@@ -199,7 +202,7 @@ def set_plot2d(
     return plot.gnuplot()
 
 
-def set_plot3d(xyz: ArrayLike, title_graph: str, x_axis_title: str, y_axis_title: str, z_axis_title: str) -> Any:
+def set_plot3d(xyz: ArrayLike, title_graph: str, x_axis_title: str, y_axis_title: str, z_axis_title: str) -> Figure:
     """Return the diagram of curves in space; see `Plot3d`."""
     plot = Plot3d()
     plot.title, plot.xlabel, plot.ylabel, plot.zlabel = title_graph, x_axis_title, y_axis_title, z_axis_title

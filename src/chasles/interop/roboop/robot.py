@@ -217,7 +217,9 @@ class Robot_basic(KeptState):
         """Find the family whose formulas `inv_kin` uses, by the zeros of the Denavit-Hartenberg table."""
         self.robotType = family_of(self.links, self._standard)
 
-    def inv_kin(self, Tobj: ArrayLike, mj: int = 0, endlink: int | None = None, *, converge: bool = False) -> Any:
+    def inv_kin(
+        self, Tobj: ArrayLike, mj: int = 0, endlink: int | None = None, *, converge: bool = False
+    ) -> Vector | tuple[Vector, bool]:
         """Return joint positions that bring the end, or frame `endlink`, to a pose (4, 4).
 
         By formulas for robots of a family (`robotType`), else by a search from the positions that are set; either way

@@ -15,7 +15,7 @@ from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import matrix, real_array, same_size
 
 
-def molt(A: Any, B: Any, d1: int | None = None, d2: int | None = None, d3: int | None = None) -> Array:
+def molt(A: Array, B: Array, d1: int | None = None, d2: int | None = None, d3: int | None = None) -> Array:
     """Product A B.
 
     Parameters
@@ -62,7 +62,7 @@ def moltmv3(A: Array, v1: Array) -> Array:
     return A @ v1
 
 
-def rmolt(A: Any, r: Any, d1: int | None = None, d2: int | None = None) -> Array:
+def rmolt(A: Array, r: Array, d1: int | None = None, d2: int | None = None) -> Array:
     """Product r A of a scalar and a matrix.
 
     Parameters
@@ -84,7 +84,7 @@ def rmolt(A: Any, r: Any, d1: int | None = None, d2: int | None = None) -> Array
     return factor[..., *[None] * min(array.ndim, 2)] * array
 
 
-def sum(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
+def sum(A: Array, B: Array, d1: int | None = None, d2: int | None = None) -> Array:
     """Sum A + B.
 
     Parameters
@@ -105,7 +105,7 @@ def sum(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return total
 
 
-def sub(A: Any, B: Any, d1: int | None = None, d2: int | None = None) -> Array:
+def sub(A: Array, B: Array, d1: int | None = None, d2: int | None = None) -> Array:
     """Difference A - B.
 
     Parameters

@@ -58,7 +58,7 @@ def counted_from_1(
     return routine
 
 
-def _counted_from_0(code: Any, routine: str, axis: str) -> int:
+def _counted_from_0(code: object, routine: str, axis: str) -> int:
     plain = plain_code(code)
     if plain.__class__ is int and plain in (X, Y, Z, U):
         return int(plain) - 1

@@ -9,10 +9,11 @@ Every extraction gives both solutions. The first has its middle angle in [-pi/2,
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, where
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
 from chasles.geometry.elementary import Array
@@ -37,7 +38,7 @@ class CardanAnglesOfPosition(NamedTuple):
 
     q1: Array
     q2: Array
-    rv: Any
+    rv: Real
 
 
 @routine(q=(3,))
@@ -96,7 +97,7 @@ def cardantor4(q: Array, i: int, j: int, k: int) -> Array:
     return embedded(R, 4, "cardantor4", diagonal=1.0)
 
 
-def rtocardan(R: Any, dim: int | None, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
+def rtocardan(R: Array, dim: int | None, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
     """Cardan or Euler angles of a rotation: the inverse of `cardantor`.
 
     Parameters
@@ -126,7 +127,7 @@ def rtocardan(R: Any, dim: int | None, i: int, j: int, k: int, *, check: bool = 
     return _rtocardan(block, i, j, k, check=True) if check else _rtocardan(block, i, j, k)
 
 
-def rtocardan3(R: Any, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
+def rtocardan3(R: Array, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
     """Cardan or Euler angles of a rotation (..., 3, 3): ``rtocardan(R, 3, i, j, k)``.
 
     Examples
@@ -137,7 +138,7 @@ def rtocardan3(R: Any, i: int, j: int, k: int, *, check: bool = False) -> Cardan
     return rtocardan(R, 3, i, j, k, check=check)
 
 
-def rtocardan4(m: Any, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
+def rtocardan4(m: Array, i: int, j: int, k: int, *, check: bool = False) -> CardanAngles:
     """Cardan or Euler angles of the rotation in a position matrix (..., 4, 4): ``rtocardan(m, 4, i, j, k)``.
 
     Examples
@@ -286,7 +287,7 @@ def Mtonaut(m: Array) -> CardanAnglesOfPosition:
     return angles
 
 
-def regularity(solutions: EulerAngles) -> Any:
+def regularity(solutions: EulerAngles) -> Real:
     """OK where angles are regular, NOTOK where they are singular or NaN (single samples); symbols are regular."""
     if any(map(is_symbol, solutions.first)):
         return float(OK)

@@ -12,6 +12,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import where
+from chasles.engine.scalar import Real
 from chasles.geometry import (
     acceleration_matrix,
     elementary,
@@ -40,7 +41,7 @@ class CardanVelocity(NamedTuple):
     q2: Array
     qp1: Array
     qp2: Array
-    rv: Any
+    rv: Real
 
 
 @comparable
@@ -53,7 +54,7 @@ class CardanAcceleration(NamedTuple):
     qp2: Array
     qpp1: Array
     qpp2: Array
-    rv: Any
+    rv: Real
 
 
 @routine(q=(3,), qp=(3,), O=POINT)

@@ -7,12 +7,13 @@ it is the other way round.)
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, cos, sin, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import (
     acceleration_matrix,
@@ -34,7 +35,7 @@ class InverseA(NamedTuple):
     """Results of `invA`: the inverse Ai (..., 3, 3) of A, and OK or (at a singularity) NOTOK."""
 
     Ai: Array
-    rv: Any
+    rv: Real
 
 
 @routine(q=(3,), qp=(3,))
@@ -253,7 +254,7 @@ def cardantoWPROD(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
 
 
 @routine(alpha=(), beta=(), codes=("rv",))
-def invA(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> InverseA:
+def invA(alpha: Real, beta: Real, sig: int, i: int, j: int, k: int) -> InverseA:
     """Inverse of the matrix A: q' = Ai omega.
 
     Parameters
@@ -284,7 +285,7 @@ def invA(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> InverseA:
 
 
 @routine(alpha=(), beta=())
-def WPRODtocardan(alpha: Any, beta: Any, sig: int, i: int, j: int, k: int) -> Array:
+def WPRODtocardan(alpha: Real, beta: Real, sig: int, i: int, j: int, k: int) -> Array:
     """Matrix Ã in the order of the sequence's axes.
 
     The manual calls it the transpose of `cardantoWPROD`; the original has the same elements in another order.

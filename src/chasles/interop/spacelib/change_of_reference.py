@@ -5,8 +5,6 @@ With m = M_rs, the position of frame (s) seen from (r). The names read like the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
@@ -76,7 +74,7 @@ def trasf_miam(A1: Array, m: Array) -> Array:
     return inverse_pose(m) @ A1 @ m
 
 
-def trasf_mamt(A1: Any, m: Any, dim: int | None = None) -> Array:
+def trasf_mamt(A1: Array, m: Array, dim: int | None = None) -> Array:
     """Matrix J, GAMMA or PHI in frame (r), from that in (s): A2 = m A1 mᵗ, eq. (3.12).
 
     Parameters

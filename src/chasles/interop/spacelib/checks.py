@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Symbol
 from chasles.engine.symbols import exact, is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import CHECK_TOLERANCE
@@ -19,7 +20,7 @@ from chasles.interop.spacelib.scalars import zerom
 from chasles.interop.spacelib.sizes import real_array, square
 
 
-def Mcheck(m: Any, tolerance: float = CHECK_TOLERANCE) -> Any:
+def Mcheck(m: Array, tolerance: float = CHECK_TOLERANCE) -> Any:
     """Whether a matrix is a rotation matrix (3×3) or a position matrix (4×4).
 
     Parameters
@@ -45,7 +46,7 @@ def Mcheck(m: Any, tolerance: float = CHECK_TOLERANCE) -> Any:
     return _truth(np.asarray(Mcheck2(matrices)) <= tolerance)
 
 
-def Mcheck2(m: Any) -> Any:
+def Mcheck2(m: Array) -> Any:
     """Distance (Frobenius norm) of a matrix from the nearest rotation matrix (3×3) or position matrix (4×4).
 
     Parameters
@@ -64,7 +65,7 @@ def Mcheck2(m: Any) -> Any:
     return rotation_distance(matrices) if matrices.shape[-1] == 3 else pose_distance(matrices)
 
 
-def Miszero(A: Any, tolerance: float | None = None) -> Any:
+def Miszero(A: Array, tolerance: float | None = None) -> Any:
     """Whether a matrix is null.
 
     Parameters
@@ -87,7 +88,7 @@ def Miszero(A: Any, tolerance: float | None = None) -> Any:
     return _is_null(A, 2, tolerance, "Miszero", "A")
 
 
-def viszero(v: Any, tolerance: float | None = None) -> Any:
+def viszero(v: Array, tolerance: float | None = None) -> Any:
     """Whether a vector is null.
 
     Parameters
@@ -110,7 +111,7 @@ def viszero(v: Any, tolerance: float | None = None) -> Any:
     return _is_null(v, 1, tolerance, "viszero", "v")
 
 
-def _rotation_or_position(m: Any, routine: str) -> Array:
+def _rotation_or_position(m: Array, routine: str) -> Array:
     matrices = square(m, None, routine, "m")
     if matrices.shape[-1] > 4:
         raise ArgumentError(f"{routine}: m has shape {matrices.shape}, but must be 3×3 or 4×4")
@@ -138,7 +139,7 @@ def _is_exactly(m: Array) -> bool:
     return all(map(_vanishes, conditions))
 
 
-def _vanishes(expression: Any) -> bool:
+def _vanishes(expression: Symbol) -> bool:
     import sympy
 
     return bool(sympy.simplify(exact(sympy.sympify(expression))).is_zero)

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.comparable import comparable
 from chasles.errors import ArgumentError
@@ -47,7 +47,7 @@ The original asks whether such numbers are exactly 0, which products of matrices
 """
 
 
-def _constant(values: Any) -> NDArray[np.float64]:
+def _constant(values: ArrayLike) -> NDArray[np.float64]:
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array

@@ -12,7 +12,7 @@ from chasles.interop.spacelib.codes import Col, Row, checked_code
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 
-def mcopy(A1: Any, d1: int | None = None, d2: int | None = None) -> Array:
+def mcopy(A1: Array, d1: int | None = None, d2: int | None = None) -> Array:
     """Copy of a matrix, shape (..., d1, d2).
 
     Examples
@@ -23,7 +23,7 @@ def mcopy(A1: Any, d1: int | None = None, d2: int | None = None) -> Array:
     return matrix(A1, d1, d2, "mcopy", "A1").copy()
 
 
-def mcopy3(A: Any) -> Array:
+def mcopy3(A: Array) -> Array:
     """Copy of a 3×3 matrix, shape (..., 3, 3).
 
     Examples
@@ -34,7 +34,7 @@ def mcopy3(A: Any) -> Array:
     return matrix(A, 3, 3, "mcopy3").copy()
 
 
-def mcopy4(A: Any) -> Array:
+def mcopy4(A: Array) -> Array:
     """Copy of a 4×4 matrix, shape (..., 4, 4).
 
     Examples
@@ -45,7 +45,7 @@ def mcopy4(A: Any) -> Array:
     return matrix(A, 4, 4, "mcopy4").copy()
 
 
-def vcopy(v1: Any) -> Array:
+def vcopy(v1: Array) -> Array:
     """Copy of a vector, shape (..., 3).
 
     Examples
@@ -56,7 +56,7 @@ def vcopy(v1: Any) -> Array:
     return _elements(v1, 3, "vcopy", "v1").copy()
 
 
-def pcopy(P1: Any) -> Array:
+def pcopy(P1: Array) -> Array:
     """Copy of a point, shape (..., 4).
 
     Examples
@@ -67,7 +67,7 @@ def pcopy(P1: Any) -> Array:
     return _elements(P1, 4, "pcopy", "P1").copy()
 
 
-def mmcopy(A: Any, B: Any, d1: int | None = None, d2: int | None = None, im: int = 3, jm: int = 3) -> Array:
+def mmcopy(A: Array, B: Array, d1: int | None = None, d2: int | None = None, im: int = 3, jm: int = 3) -> Array:
     """Copy of B with the im×jm upper-left part of A in the place of its own.
 
     Parameters
@@ -92,7 +92,7 @@ def mmcopy(A: Any, B: Any, d1: int | None = None, d2: int | None = None, im: int
     return _written(source[..., :im, :jm], target, (slice(im), slice(jm)))
 
 
-def mcopy34(A: Any, B: Any) -> Array:
+def mcopy34(A: Array, B: Array) -> Array:
     """Copy of a 4×4 matrix B with a 3×3 matrix A as its upper-left part; shapes (..., 3, 3) and (..., 4, 4).
 
     Examples
@@ -103,7 +103,7 @@ def mcopy34(A: Any, B: Any) -> Array:
     return mmcopy(matrix(A, 3, 3, "mcopy34"), matrix(B, 4, 4, "mcopy34", "B"), 3, 4, 3, 3)
 
 
-def mcopy43(A: Any) -> Array:
+def mcopy43(A: Array) -> Array:
     """Copy of the upper-left 3×3 part of a 4×4 matrix, shape (..., 4, 4).
 
     Examples
@@ -114,7 +114,7 @@ def mcopy43(A: Any) -> Array:
     return matrix(A, 4, 4, "mcopy43")[..., :3, :3].copy()
 
 
-def mvcopy(A: Any, rows: int | None = None, cols: int | None = None, val: int = 1, type: int = Row) -> Array:
+def mvcopy(A: Array, rows: int | None = None, cols: int | None = None, val: int = 1, type: int = Row) -> Array:
     """Copy of a row or a column of a matrix.
 
     Parameters
@@ -145,7 +145,7 @@ def mvcopy(A: Any, rows: int | None = None, cols: int | None = None, val: int = 
 
 
 def vmcopy(
-    v: Any, dim: int | None, val: int, type: int, A: Any, rows: int | None = None, cols: int | None = None
+    v: Array, dim: int | None, val: int, type: int, A: Array, rows: int | None = None, cols: int | None = None
 ) -> Array:
     """Copy of a matrix with a vector in the place of a row or a column.
 
@@ -188,7 +188,7 @@ def _elements(values: Any, count: int, routine: str, name: str) -> Array:
     return array
 
 
-def _plane(A: Any, rows: int | None, cols: int | None, routine: str) -> Array:
+def _plane(A: Array, rows: int | None, cols: int | None, routine: str) -> Array:
     array = matrix(A, rows, cols, routine)
     if array.ndim < 2:
         raise ArgumentError(f"{routine}: A must be a matrix, but its shape is {array.shape}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.comparable import comparable
 from chasles.engine import where
-from chasles.engine.scalar import Traced
+from chasles.engine.scalar import Real, Traced
 from chasles.errors import ArgumentError
 from chasles.geometry import solve_dynamic_equation
 from chasles.geometry.dynamic_equation import problem_sentence
@@ -26,7 +26,7 @@ from chasles.interop.spacelib.sizes import real_array
 class _Equilibrium(NamedTuple):
     Wp: Array
     F: Array
-    rv: Any
+    rv: Real
 
 
 class DynamicEquilibrium(_Equilibrium):
@@ -48,7 +48,7 @@ class DynamicEquilibrium(_Equilibrium):
         return self._account()
 
 
-def dyn_eq(J: Any, Wp: Any, F: Any, var: Any, *, check: bool = False) -> DynamicEquilibrium:
+def dyn_eq(J: Array, Wp: Array, F: Array, var: Any, *, check: bool = False) -> DynamicEquilibrium:
     """Solve F = skew{Wp J} (5.1) for six of the twelve components of acceleration and action.
 
     With a velocity matrix W and a momentum matrix in the places of Wp and F it solves (5.2).
@@ -144,7 +144,7 @@ def _solver_for(var: Any) -> Callable[..., Any]:
     return solver
 
 
-def _general_solution(J: Any, Wp: Any, F: Any, flags: NDArray[np.bool_]) -> DynamicEquilibrium:
+def _general_solution(J: Array, Wp: Array, F: Array, flags: NDArray[np.bool_]) -> DynamicEquilibrium:
     """Solve for any samples: single or batches, numbers, traced scalars or symbols."""
     matrices = _matrix(J, "J"), _matrix(Wp, "Wp"), _matrix(F, "F")
     if all(array.dtype != object for array in matrices):
@@ -171,7 +171,7 @@ def _sentence(problem: Any, rank: Any) -> str:
     return problem_sentence(problem, rank, "Wp", "F")
 
 
-def _matrix(A: Any, name: str) -> Array:
+def _matrix(A: Array, name: str) -> Array:
     array = real_array(A, "dyn_eq", name)
     if array.shape[-2:] != (4, 4):
         raise ArgumentError(f"dyn_eq: {name} has shape {array.shape}, but must be (..., 4, 4)")

@@ -5,10 +5,10 @@ Each takes one matrix H stored as idim×jdim, and returns it anew.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.comparable import comparable
 from chasles.errors import ArgumentError
@@ -49,7 +49,7 @@ class LargestElement(NamedTuple):
     rv: float
 
 
-def swabr(H: Any, idim: int, jdim: int, j2max: int, k: int, im: int) -> Array:
+def swabr(H: Array, idim: int, jdim: int, j2max: int, k: int, im: int) -> Array:
     """Swap the first j2max elements of the rows k and im.
 
     Examples
@@ -63,7 +63,7 @@ def swabr(H: Any, idim: int, jdim: int, j2max: int, k: int, im: int) -> Array:
     return result
 
 
-def swabc(H: Any, idim: int, jdim: int, imax: int, k: int, jm: int, vet: Any) -> SwappedColumns:
+def swabc(H: Array, idim: int, jdim: int, imax: int, k: int, jm: int, vet: Array) -> SwappedColumns:
     """Swap the first imax elements of the columns k and jm, and the elements k and jm of the vector vet.
 
     Examples
@@ -82,7 +82,7 @@ def swabc(H: Any, idim: int, jdim: int, imax: int, k: int, jm: int, vet: Any) ->
     return SwappedColumns(result, unknowns)
 
 
-def normalr(H: Any, idim: int, jdim: int, j2max: int, k: int, rm: Any) -> Array:
+def normalr(H: Array, idim: int, jdim: int, j2max: int, k: int, rm: ArrayLike) -> Array:
     """Divide the first j2max elements of the row k by the pivot rm.
 
     Examples
@@ -96,7 +96,7 @@ def normalr(H: Any, idim: int, jdim: int, j2max: int, k: int, rm: Any) -> Array:
     return result
 
 
-def elimin(H: Any, idim: int, jdim: int, imax: int, j2max: int, k: int) -> Array:
+def elimin(H: Array, idim: int, jdim: int, imax: int, j2max: int, k: int) -> Array:
     """Eliminate the column k from all of the first imax rows but the row k, whose element k is the pivot.
 
     From the other rows multiples of the row k are taken, so that their elements k vanish: they are exactly 0 here,
@@ -117,7 +117,7 @@ def elimin(H: Any, idim: int, jdim: int, imax: int, j2max: int, k: int) -> Array
     return result
 
 
-def rmax(H: Any, idim: int, jdim: int, imin: int, imax: int, jmin: int, jmax: int) -> LargestElement:
+def rmax(H: Array, idim: int, jdim: int, imin: int, imax: int, jmin: int, jmax: int) -> LargestElement:
     """Find the element of largest absolute value in the rows imin … imax-1 and the columns jmin … jmax-1.
 
     The first of several is taken, row by row.
@@ -139,7 +139,7 @@ def rmax(H: Any, idim: int, jdim: int, imin: int, imax: int, jmin: int, jmax: in
     return LargestElement(imin + i, jmin + j, float(array[imin + i, jmin + j]))
 
 
-def _stored(H: Any, idim: int, jdim: int, routine: str, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
+def _stored(H: Array, idim: int, jdim: int, routine: str, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
     """Return H, once it is known to have the rows and columns (counted from 0; -1 for none) that a routine reaches."""
     array = matrix(H, idim, jdim, routine, "H")
     if array.ndim != 2:

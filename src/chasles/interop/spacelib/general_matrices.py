@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary, inverse_pose, skew_operator, trace_form, vee
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
@@ -40,7 +39,7 @@ def invers(m: Array) -> Array:
     return mi
 
 
-def mtov(A: Any, dim: int | None = None) -> Array:
+def mtov(A: Array, dim: int | None = None) -> Array:
     """Vector of the skew-symmetric upper-left 3×3 part of a matrix: the inverse of `vtom`.
 
     Parameters
@@ -70,7 +69,7 @@ def _mtov(A: Array) -> Array:
     return v
 
 
-def mtov3(A: Any) -> Array:
+def mtov3(A: Array) -> Array:
     """Vector (..., 3) of a skew-symmetric matrix (..., 3, 3): ``mtov(A, 3)``.
 
     Examples
@@ -81,7 +80,7 @@ def mtov3(A: Any) -> Array:
     return mtov(A, 3)
 
 
-def mtov4(A: Any) -> Array:
+def mtov4(A: Array) -> Array:
     """Vector (..., 3) of the skew-symmetric upper-left part of a matrix (..., 4, 4): ``mtov(A, 4)``.
 
     Examples
@@ -142,7 +141,7 @@ def vtom4(v: Array) -> Array:
     return embedded(elementary.skew(v), 4, "vtom4")
 
 
-def skew(A: Any, B: Any, dim: int | None = None) -> Array:
+def skew(A: Array, B: Array, dim: int | None = None) -> Array:
     """Skew operator: C = A B - Bᵗ Aᵗ, without a half; eq. (3.15).
 
     Parameters
@@ -183,7 +182,7 @@ def skew4(A: Array, B: Array) -> Array:
 
 
 @routine(L1=(4, 4), J=(4, 4), L2=(4, 4))
-def trac_ljlt4(L1: Array, J: Array, L2: Array) -> Any:
+def trac_ljlt4(L1: Array, J: Array, L2: Array) -> Real:
     """Trace of L1 J L2ᵗ: with W twice, twice the kinetic energy; with L of two joints, an element of the mass matrix.
 
     Parameters

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry import action_matrix, pseudo_inertia, pseudo_scalar_product
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.routines import routine
 
 
 @routine(fx=(), fy=(), fz=(), cx=(), cy=(), cz=())
-def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
+def actom(fx: Real, fy: Real, fz: Real, cx: Real, cy: Real, cz: Real) -> Array:
     """Action matrix PHI of a force (N) and a couple (N·m) about the origin: forces first.
 
     Parameters
@@ -38,7 +37,9 @@ def actom(fx: Any, fy: Any, fz: Any, cx: Any, cy: Any, cz: Any) -> Array:
 
 
 @routine(mass=(), jxx=(), jyy=(), jzz=(), jxy=(), jyz=(), jxz=(), xg=(), yg=(), zg=())
-def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, xg: Any, yg: Any, zg: Any) -> Array:
+def jtoJ(
+    mass: Real, jxx: Real, jyy: Real, jzz: Real, jxy: Real, jyz: Real, jxz: Real, xg: Real, yg: Real, zg: Real
+) -> Array:
     """Inertia matrix J of a body from its mass, barycentral moments of inertia and centre of mass.
 
     Parameters
@@ -77,7 +78,7 @@ def jtoJ(mass: Any, jxx: Any, jyy: Any, jzz: Any, jxy: Any, jyz: Any, jxz: Any, 
 
 
 @routine(L=(4, 4), F=(4, 4))
-def psedot(L: Array, F: Array) -> Any:
+def psedot(L: Array, F: Array) -> Real:
     """Pseudo-scalar product of the matrices of a motion and an action.
 
     Parameters

@@ -8,11 +8,13 @@ three digits and read again are. ``check=True`` is stricter. Symbols are taken t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from chasles.engine import absolute, where
+from chasles.engine.scalar import Truth
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
@@ -87,7 +89,7 @@ def legal_acceleration(H: Array, omega: Array) -> Array:
     True
     """
 
-    def is_legal(H: Array) -> Any:
+    def is_legal(H: Array) -> Truth:
         squared = elementary.skew(omega) @ elementary.skew(omega)
         angular, linear = largest_component(H[:3, :3].ravel()), largest_component(H[:3, 3])
         allowed = LEGAL_TOLERANCE * angular + _ROUNDING * linear + _REST
@@ -113,23 +115,23 @@ def _symmetric_part(A: Array) -> Any:
     return largest_component((0.5 * (A + A.T)).ravel())
 
 
-def _where_legal(array: Array, is_legal: Any) -> Array:
+def _where_legal(array: Array, is_legal: Callable[..., Any]) -> Array:
     if any(map(is_symbol, array.flat)):
         return array
     legal = is_legal(array)
     return np.array([where(legal, element, np.nan) for element in array.flat]).reshape(array.shape)
 
 
-def _is_rotation(R: Array) -> Any:
+def _is_rotation(R: Array) -> Truth:
     return _is_small((R.T @ R - np.eye(3)).ravel()) & (R[0] @ elementary.cross(R[1], R[2]) > 0.0)
 
 
-def _is_velocity(W: Array) -> Any:
+def _is_velocity(W: Array) -> Truth:
     angular, linear = largest_component(W[:3, :3].ravel()), largest_component(W[:3, 3])
     is_skew = _symmetric_part(W[:3, :3]) <= LEGAL_TOLERANCE * angular + _ROUNDING * linear + _REST
     has_null_row = largest_component(W[3]) <= LEGAL_TOLERANCE * (angular + linear) + _REST
     return is_skew & has_null_row & (angular + linear < math.inf)
 
 
-def _is_small(errors: Array) -> Any:
+def _is_small(errors: Array) -> Truth:
     return largest_component(errors) <= LEGAL_TOLERANCE

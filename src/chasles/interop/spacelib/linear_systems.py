@@ -93,7 +93,7 @@ class LinearSystem(NamedTuple):
     arm: Any
 
 
-def solve(A: Any, b: Any, dim: int | None = None) -> Solution:
+def solve(A: Array, b: Array, dim: int | None = None) -> Solution:
     """Solve A x = b with a square matrix A (4.1).
 
     Parameters
@@ -128,7 +128,7 @@ def solve(A: Any, b: Any, dim: int | None = None) -> Solution:
     return Solution(*_solved(x, rank, size, axes=(-1,)))
 
 
-def minvers(A: Any, dim: int | None = None) -> Inverse:
+def minvers(A: Array, dim: int | None = None) -> Inverse:
     """Invert a square matrix (4.2), (4.3).
 
     Parameters
@@ -156,7 +156,7 @@ def minvers(A: Any, dim: int | None = None) -> Inverse:
     return Inverse(*_solved(np.linalg.inv(regular), rank, matrices.shape[-1], axes=(-2, -1)))
 
 
-def pseudo_inv(A: Any, rows: int | None = None, cols: int | None = None) -> PseudoInverse:
+def pseudo_inv(A: Array, rows: int | None = None, cols: int | None = None) -> PseudoInverse:
     """Moore–Penrose pseudo-inverse of a matrix of any shape and rank.
 
     The original builds it by Greville's algorithm, row by row; here it comes from the singular values, which lose fewer
@@ -200,7 +200,7 @@ def pseudo_inv(A: Any, rows: int | None = None, cols: int | None = None) -> Pseu
 
 
 def linear(
-    H: Any,
+    H: Array,
     idim: int | None,
     jdim: int | None,
     imax: int,

@@ -15,6 +15,7 @@ import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import (
     LinePair,
@@ -45,7 +46,7 @@ class Projection(NamedTuple):
     """Results of `projponl` and `project`: the projection I (..., 4) of a point, and its distance d (...)."""
 
     I: Array  # noqa: E741
-    d: Any
+    d: Real
 
 
 @comparable
@@ -68,7 +69,7 @@ class LinesIntersection(NamedTuple):
     """
 
     lmindist: Line
-    mindist: Any
+    mindist: Real
     pl: Array
     I: Array  # noqa: E741
     inttype: Any
@@ -79,7 +80,7 @@ class PlanesIntersection(NamedTuple):
     """Results of `inters2pl`: the line l, and OK, or NOTOK for parallel planes and for none."""
 
     l: Line  # noqa: E741
-    rv: Any
+    rv: Real
 
 
 @comparable
@@ -175,7 +176,7 @@ def intersection(l1: LineLike, l2: LineLike) -> LinesIntersection:
 class _FlatLinesIntersection(NamedTuple):
     P: Array
     dir: Array
-    mindist: Any
+    mindist: Real
     pl: Array
     I: Array  # noqa: E741
     inttype: Any
@@ -203,7 +204,7 @@ def _intersection(P1: Array, dir1: Array, P2: Array, dir2: Array) -> _FlatLinesI
     return _FlatLinesIntersection(homogeneous(point), direction, mindist, pl, homogeneous(halfway), inttype)
 
 
-def projponl(P1: Any, l: LineLike) -> Projection:  # noqa: E741
+def projponl(P1: Array, l: LineLike) -> Projection:  # noqa: E741
     """Projection of a point on a line.
 
     Parameters
@@ -233,7 +234,7 @@ def _projponl(P1: Array, P: Array, dir: Array) -> Projection:
 
 
 @routine(pl=(4,), P=POINT)
-def distpp(pl: Array, P: Array) -> Any:
+def distpp(pl: Array, P: Array) -> Real:
     """Distance (...) of a point (..., 4) from a plane (..., 4), m; positive on the side to which the normal points.
 
     Examples
@@ -317,7 +318,7 @@ def plane2(P1: Array, v: Array) -> Array:
     return pl
 
 
-def inters2pl(pl1: Any, pl2: Any) -> PlanesIntersection:
+def inters2pl(pl1: Array, pl2: Array) -> PlanesIntersection:
     """Line in which two planes meet.
 
     Parameters
@@ -345,7 +346,7 @@ def inters2pl(pl1: Any, pl2: Any) -> PlanesIntersection:
 class _FlatPlanesIntersection(NamedTuple):
     P: Array
     dir: Array
-    rv: Any
+    rv: Real
 
 
 @routine(pl1=(4,), pl2=(4,), codes=("rv",))
@@ -355,7 +356,7 @@ def _inters2pl(pl1: Array, pl2: Array) -> _FlatPlanesIntersection:
     return _FlatPlanesIntersection(homogeneous(point), direction, rv)
 
 
-def interslpl(l: LineLike, pl: Any) -> LinePlaneIntersection:  # noqa: E741
+def interslpl(l: LineLike, pl: Array) -> LinePlaneIntersection:  # noqa: E741
     """Point in which a line meets a plane.
 
     Parameters

@@ -16,8 +16,7 @@ array([cos(q), -sin(q), 0.0], dtype=object)
 
 from __future__ import annotations
 
-from typing import Any
-
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.interop import spacelib as c
 from chasles.interop.spacelib import axis_codes, matlab_printing
@@ -148,7 +147,7 @@ viszero = c.viszero
 vtoM = c.vtom
 
 
-def cardanto_OMEGAPTO(q: Any, qp: Any, qpp: Any, i: int, j: int, k: int, dim: int = 3) -> Array:
+def cardanto_OMEGAPTO(q: Real, qp: Real, qpp: Real, i: int, j: int, k: int, dim: int = 3) -> Array:
     """Angular acceleration as a cross-product matrix, from Cardan or Euler angles and their rates; only Maple has it.
 
     Parameters

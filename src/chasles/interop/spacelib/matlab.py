@@ -9,8 +9,6 @@ Only names and codes of axes differ: arguments stand in the order of the C versi
 
 from __future__ import annotations
 
-from typing import Any
-
 from chasles.geometry.elementary import Array
 from chasles.interop import spacelib as c
 from chasles.interop.spacelib import axis_codes, matlab_printing
@@ -127,7 +125,7 @@ wtovel = c.Wtovel
 zerom = c.zerom
 
 
-def crosstom(A1: Any, A2: Any) -> Array:
+def crosstom(A1: Array, A2: Array) -> Array:
     """Cross-product matrix of a x b from vectors or from cross-product matrices: `crossvtom` or `crossMtoM`.
 
     Parameters

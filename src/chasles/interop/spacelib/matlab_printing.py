@@ -12,7 +12,7 @@ from chasles.interop.spacelib.printing import element_text
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 
-def fprintm(out: TextIO, string: str, M: Any) -> None:
+def fprintm(out: TextIO, string: str, M: Array) -> None:
     r"""Print a comment and a matrix, or a vector as one row, to a file; each element as ``%7.4f``, with a tab.
 
     Examples
@@ -26,7 +26,7 @@ def fprintm(out: TextIO, string: str, M: Any) -> None:
     out.write(_commented(string, _rows(M, "fprintm")))
 
 
-def printm(string: str, M: Any) -> None:
+def printm(string: str, M: Array) -> None:
     r"""Print a comment and a matrix or vector to standard output: `fprintm`.
 
     Examples
@@ -40,7 +40,7 @@ def printm(string: str, M: Any) -> None:
     sys.stdout.write(_commented(string, _rows(M, "printm")))
 
 
-def prmat(grpout: TextIO, string: str, M: Any) -> None:
+def prmat(grpout: TextIO, string: str, M: Array) -> None:
     """Print a position matrix to a file for the graphics post-processor GRP_MAN: its X and Y axes and its origin.
 
     Examples
@@ -58,7 +58,7 @@ def prmat(grpout: TextIO, string: str, M: Any) -> None:
     grpout.write(_commented(string, m[:3, [0, 1, 3]].T))
 
 
-def _rows(M: Any, routine: str) -> Array:
+def _rows(M: Array, routine: str) -> Array:
     array = real_array(M)
     if array.ndim not in (1, 2):
         raise ArgumentError(f"{routine}: it prints one matrix or vector, not an array of shape {array.shape}")

@@ -7,11 +7,11 @@ and are checked where they are given.
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from chasles.engine import absolute, maximum
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.routines import routine
@@ -48,7 +48,7 @@ crossVtoM = crossvtom
 """The header's name of `crossvtom`."""
 
 
-def crossMtoM(a: Any, b: Any, dim: int = 3) -> Array:
+def crossMtoM(a: Array, b: Array, dim: int = 3) -> Array:
     """Cross-product matrix of a x b from those of a and b: a b - b a (3.24).
 
     The header has three sizes, the manual one; arrays know those of a and b.
@@ -140,7 +140,7 @@ def idmat4() -> Array:
     return idmat(4)
 
 
-def norm(A: Any, d1: int | None = None, d2: int | None = None) -> Any:
+def norm(A: Array, d1: int | None = None, d2: int | None = None) -> Real:
     """Largest absolute value of a matrix's elements; 0 for a matrix without any.
 
     Parameters
@@ -164,7 +164,7 @@ def norm(A: Any, d1: int | None = None, d2: int | None = None) -> Any:
 
 
 @routine(A=(3, 3))
-def norm3(A: Array) -> Any:
+def norm3(A: Array) -> Real:
     """Largest absolute value of a 3×3 matrix's elements, shape (..., 3, 3).
 
     Examples
@@ -176,7 +176,7 @@ def norm3(A: Array) -> Any:
 
 
 @routine(A=(4, 4))
-def norm4(A: Array) -> Any:
+def norm4(A: Array) -> Real:
     """Largest absolute value of a 4×4 matrix's elements, shape (..., 4, 4).
 
     Examples
@@ -187,7 +187,7 @@ def norm4(A: Array) -> Any:
     return norm(A)
 
 
-def transp(A: Any, d1: int | None = None, d2: int | None = None) -> Array:
+def transp(A: Array, d1: int | None = None, d2: int | None = None) -> Array:
     """Transpose of a matrix.
 
     Parameters

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import absolute, sqrt, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary, project_rotation
 from chasles.geometry.elementary import Array
@@ -25,10 +26,10 @@ class Normalized(NamedTuple):
     """Results of `normal`: the matrix R with an orthogonal rotation part, and OK, or NOTOK where that was singular."""
 
     R: Array
-    rv: Any
+    rv: Real
 
 
-def normal(R: Any, n: int | None = None) -> Normalized:
+def normal(R: Array, n: int | None = None) -> Normalized:
     """Orthogonalise a rotation matrix, or the rotation part of a position matrix.
 
     The result is the limit of eq. (3.7): the orthogonal factor of the polar decomposition, after a change of sign where
@@ -95,7 +96,7 @@ def normal4(R: Array) -> Normalized:
     return Normalized(np.array([*rows, list(R[3])]), rv)
 
 
-def norm_simm_skew(A: Any, n: int, dim: int | None, sign: int) -> Array:
+def norm_simm_skew(A: Array, n: int, dim: int | None, sign: int) -> Array:
     """Symmetric or skew-symmetric part of the upper-left n×n part of a matrix, eqs. (3.8) and (3.9).
 
     Parameters
@@ -131,7 +132,7 @@ def norm_simm_skew(A: Any, n: int, dim: int | None, sign: int) -> Array:
     return np.concatenate([upper, matrix[..., size:, :]], axis=-2)
 
 
-def n_simm3(A: Any) -> Array:
+def n_simm3(A: Array) -> Array:
     """Symmetric part of a matrix (..., 3, 3): ``norm_simm_skew(A, 3, 3, SYMM)``.
 
     Examples
@@ -142,7 +143,7 @@ def n_simm3(A: Any) -> Array:
     return norm_simm_skew(A, 3, 3, SYMM)
 
 
-def n_simm34(A: Any) -> Array:
+def n_simm34(A: Array) -> Array:
     """Matrix (..., 4, 4) with its upper-left 3×3 part made symmetric: ``norm_simm_skew(A, 3, 4, SYMM)``.
 
     Examples
@@ -153,7 +154,7 @@ def n_simm34(A: Any) -> Array:
     return norm_simm_skew(A, 3, 4, SYMM)
 
 
-def n_simm4(A: Any) -> Array:
+def n_simm4(A: Array) -> Array:
     """Symmetric part of a matrix (..., 4, 4): ``norm_simm_skew(A, 4, 4, SYMM)``.
 
     Examples
@@ -164,7 +165,7 @@ def n_simm4(A: Any) -> Array:
     return norm_simm_skew(A, 4, 4, SYMM)
 
 
-def n_skew3(A: Any) -> Array:
+def n_skew3(A: Array) -> Array:
     """Skew-symmetric part of a matrix (..., 3, 3): ``norm_simm_skew(A, 3, 3, SKEW)``.
 
     Examples
@@ -175,7 +176,7 @@ def n_skew3(A: Any) -> Array:
     return norm_simm_skew(A, 3, 3, SKEW)
 
 
-def n_skew34(A: Any) -> Array:
+def n_skew34(A: Array) -> Array:
     """Matrix (..., 4, 4) with its upper-left 3×3 part made skew-symmetric: ``norm_simm_skew(A, 3, 4, SKEW)``.
 
     Examples
@@ -186,7 +187,7 @@ def n_skew34(A: Any) -> Array:
     return norm_simm_skew(A, 3, 4, SKEW)
 
 
-def n_skew4(A: Any) -> Array:
+def n_skew4(A: Array) -> Array:
     """Skew-symmetric part of a matrix (..., 4, 4): ``norm_simm_skew(A, 4, 4, SKEW)``.
 
     Examples

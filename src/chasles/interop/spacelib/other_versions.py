@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, floor, sign
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbolic
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
@@ -52,7 +53,7 @@ def jrand(
     return np.random.default_rng(rng).uniform(min, max, (imax, jmax))
 
 
-def normal_g(A: Any) -> Array:
+def normal_g(A: Array) -> Array:
     """Orthogonal matrix nearest to a square matrix of any size (MATLAB and Maple).
 
     Parameters
@@ -81,7 +82,7 @@ def normal_g(A: Any) -> Array:
     return np.where(finite, left @ right, np.nan)
 
 
-def fmod(x: Any, y: Any) -> Any:
+def fmod(x: Any, y: Any) -> Real:
     """Remainder of x / y with the sign of x (Maple): x - y trunc(x / y), as C's function of this name.
 
     The manual's description, "fractional part of x/y", leaves out that it is multiplied by y.
@@ -103,7 +104,7 @@ def fmod(x: Any, y: Any) -> Any:
         return np.fmod(real_array(x, "fmod", "x"), real_array(y, "fmod", "y"))
 
 
-def vect3(v: Any) -> Array:
+def vect3(v: Array) -> Array:
     """First three elements of a vector or point (Maple), shape (..., n) with n ≥ 3.
 
     Examples

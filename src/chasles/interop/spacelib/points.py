@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chasles.engine import absolute, where
+from chasles.engine.scalar import Real
 from chasles.geometry import angle_at_point, distance_between_points, midpoint
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, homogeneous
@@ -15,7 +14,7 @@ _NULL_SUM = 1e-15
 
 
 @routine(P1=POINT, P2=POINT, P3=POINT)
-def angle(P1: Array, P2: Array, P3: Array) -> Any:
+def angle(P1: Array, P2: Array, P3: Array) -> Real:
     """Angle between three points: the one at P2 between the vectors to P1 and to P3.
 
     Parameters
@@ -37,7 +36,7 @@ def angle(P1: Array, P2: Array, P3: Array) -> Any:
 
 
 @routine(P1=POINT, P2=POINT)
-def dist(P1: Array, P2: Array) -> Any:
+def dist(P1: Array, P2: Array) -> Real:
     """Distance (...) of two points (..., 4), m.
 
     Examples
@@ -49,7 +48,7 @@ def dist(P1: Array, P2: Array) -> Any:
 
 
 @routine(P1=POINT, a=(), P2=POINT, b=())
-def intermediate(P1: Array, a: Any, P2: Array, b: Any) -> Array:
+def intermediate(P1: Array, a: Real, P2: Array, b: Real) -> Array:
     """Point between two points by weights, (a P1 + b P2)/(a + b), eq. (3.17).
 
     Parameters

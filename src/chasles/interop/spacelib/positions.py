@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
 from chasles.engine import maximum, where
+from chasles.engine.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import (
     axis_angle_from_rotation,
@@ -45,7 +46,7 @@ class AxisAndAngle(NamedTuple):
     """Results of `extract`: unit axis u (..., 3), angle phi (...), rad."""
 
     u: Array
-    phi: Any
+    phi: Real
 
 
 @comparable
@@ -53,14 +54,14 @@ class ScrewDisplacement(NamedTuple):
     """Results of `mtoscrew`: unit axis u (..., 3), angle phi (rad), slide h (m), point P (..., 4), OK or NOTOK."""
 
     u: Array
-    phi: Any
-    h: Any
+    phi: Real
+    h: Real
     P: Array
-    rv: Any
+    rv: Real
 
 
 @routine(theta=(), d=(), b=(), a=(), alpha=(), q=())
-def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) -> Array:
+def dhtom(jtype: int, theta: Real, d: Real, b: Real, a: Real, alpha: Real, q: Real) -> Array:
     """Position matrix of a link from its extended Denavit-Hartenberg parameters and joint coordinate, eq. (3.1).
 
     ``ROT(z, theta) TRAS(z, d) TRAS(x, a) TRAS(y, b) ROT(x, alpha)``, where q is added to theta for a revolute joint and
@@ -96,7 +97,7 @@ def dhtom(jtype: int, theta: Any, d: Any, b: Any, a: Any, alpha: Any, q: Any) ->
 
 
 @routine(theta=(), d=(), a=(), alpha=())
-def DHtoMstd(theta: Any, d: Any, a: Any, alpha: Any) -> Array:
+def DHtoMstd(theta: Real, d: Real, a: Real, alpha: Real) -> Array:
     """Position matrix of a link from its standard Denavit-Hartenberg parameters, eq. (3.2).
 
     Parameters
@@ -118,7 +119,7 @@ def DHtoMstd(theta: Any, d: Any, a: Any, alpha: Any) -> Array:
     return m
 
 
-def extract(A: Any, dim: int | None = None, *, check: bool = False) -> AxisAndAngle:
+def extract(A: Array, dim: int | None = None, *, check: bool = False) -> AxisAndAngle:
     """Axis and angle of a rotation: the inverse of `rotat`.
 
     Parameters
@@ -196,7 +197,7 @@ def mtoscrew(Q: Array) -> ScrewDisplacement:
 
 
 @routine(u=UNIT_VECTOR, phi=(), h=(), P=POINT)
-def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
+def screwtom(u: Array, phi: Real, h: Real, P: Array) -> Array:
     """Displacement of a screw: rotation by phi about the axis u through P, and translation by h along it.
 
     Parameters
@@ -231,7 +232,7 @@ def screwtom(u: Array, phi: Any, h: Any, P: Array) -> Array:
 
 
 @routine(u=UNIT_VECTOR, phi=())
-def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
+def rotat(u: Array, phi: Real, dim: int = 3) -> Array:
     """Rotation by phi about the unit vector u.
 
     Parameters
@@ -259,7 +260,7 @@ def rotat(u: Array, phi: Any, dim: int = 3) -> Array:
 
 
 @routine(q=())
-def rotat2(a: int, q: Any, dim: int = 3) -> Array:
+def rotat2(a: int, q: Real, dim: int = 3) -> Array:
     """Rotation by q about a frame axis.
 
     Parameters
@@ -287,7 +288,7 @@ def rotat2(a: int, q: Any, dim: int = 3) -> Array:
 
 
 @routine(q=())
-def rotat23(a: int, q: Any) -> Array:
+def rotat23(a: int, q: Real) -> Array:
     """Rotation (..., 3, 3) by q about a frame axis: ``rotat2(a, q, 3)``.
 
     Examples
@@ -301,7 +302,7 @@ def rotat23(a: int, q: Any) -> Array:
 
 
 @routine(q=(), O=POINT)
-def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
+def rotat24(a: int, q: Real, O: Array) -> Array:  # noqa: E741
     """Position matrix of a frame with its origin in O, rotated by q about its own axis a (figure 3.4).
 
     Parameters
@@ -331,7 +332,7 @@ def rotat24(a: int, q: Any, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(), O=POINT)
-def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
+def rotat34(a: int, q: Real, O: Array) -> Array:  # noqa: E741
     """Position matrix of a frame placed in O and then rotated, its origin too, about the absolute axis a (figure 3.5).
 
     Parameters
@@ -360,7 +361,7 @@ def rotat34(a: int, q: Any, O: Array) -> Array:  # noqa: E741
     return elementary.pose(R, R @ O[:U])
 
 
-def _rotation_about(a: int, q: Any, routine: str) -> Array:
+def _rotation_about(a: int, q: Real, routine: str) -> Array:
     about = {X: elementary.rotation_x, Y: elementary.rotation_y, Z: elementary.rotation_z}
     code = checked_axis(a, routine, with_u=True)
     return about[code](q) if code != U else np.eye(3)

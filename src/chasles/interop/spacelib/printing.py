@@ -6,8 +6,8 @@ One matrix at a time. A matrix of symbols is printed too; its elements stand in 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsFloat, TextIO
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.sizes import matrix, real_array
 
 
-def fprintm3(out: TextIO, s: str, A: Any) -> None:
+def fprintm3(out: TextIO, s: str, A: Array) -> None:
     """Print a comment and a 3×3 matrix to a file, each element as ``%8.3f``.
 
     Examples
@@ -30,7 +30,7 @@ def fprintm3(out: TextIO, s: str, A: Any) -> None:
     out.write(_commented_matrix(s, A, 3, "fprintm3"))
 
 
-def fprintm4(out: TextIO, s: str, A: Any) -> None:
+def fprintm4(out: TextIO, s: str, A: Array) -> None:
     """Print a comment and a 4×4 matrix to a file, each element as ``%8.3f``.
 
     Examples
@@ -44,7 +44,7 @@ def fprintm4(out: TextIO, s: str, A: Any) -> None:
     out.write(_commented_matrix(s, A, 4, "fprintm4"))
 
 
-def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
+def fprintv(out: TextIO, s: str, v: Array, n: int | None = None) -> None:
     r"""Print a comment and the first n elements of a vector to a file; all of them where n is not given.
 
     The original sets its columns of eight characters side by side, so that numbers from 1000 up and from -100 down
@@ -61,7 +61,7 @@ def fprintv(out: TextIO, s: str, v: Any, n: int | None = None) -> None:
     out.write(_commented_vector(s, v, "n", n, "fprintv"))
 
 
-def prmat(grpout: TextIO, str: str, m: Any) -> None:
+def prmat(grpout: TextIO, str: str, m: Array) -> None:
     """Print a position matrix to a file for the graphics post-processor GRP_MAN.
 
     After the comment come the X axis, the Y axis, an empty line in the place of the Z axis, and the origin.
@@ -78,7 +78,7 @@ def prmat(grpout: TextIO, str: str, m: Any) -> None:
     grpout.write(f"\n{str}\n{x}\n{y}\n\n{origin}\n\n\n")
 
 
-def printm3(str: str, A: Any) -> None:
+def printm3(str: str, A: Array) -> None:
     """Print a comment and a 3×3 matrix to standard output: `fprintm3`.
 
     Examples
@@ -98,7 +98,7 @@ printm = printm3
 """Obsolete name of `printm3`."""
 
 
-def printm4(str: str, A: Any) -> None:
+def printm4(str: str, A: Array) -> None:
     """Print a comment and a 4×4 matrix to standard output: `fprintm4`.
 
     Examples
@@ -115,7 +115,7 @@ def printm4(str: str, A: Any) -> None:
     sys.stdout.write(_commented_matrix(str, A, 4, "printm4"))
 
 
-def printv(str: str, v: Any, dim: int | None = None) -> None:
+def printv(str: str, v: Array, dim: int | None = None) -> None:
     """Print a comment and the first `dim` elements of a vector to standard output: `fprintv`.
 
     Examples
@@ -129,7 +129,7 @@ def printv(str: str, v: Any, dim: int | None = None) -> None:
 
 
 def printmat(
-    s: str, A: Any, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
+    s: str, A: Array, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
 ) -> None:
     """Print a comment and the upper-left imax×jmax part of an idim×jdim matrix to standard output.
 
@@ -147,7 +147,7 @@ def printmat(
 
 
 def iprintmat(
-    s: str, A: Any, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
+    s: str, A: Array, idim: int | None = None, jdim: int | None = None, imax: int | None = None, jmax: int | None = None
 ) -> None:
     """Print a comment and the upper-left imax×jmax part of an idim×jdim matrix of whole numbers; see `printmat`.
 
@@ -163,14 +163,14 @@ def iprintmat(
     sys.stdout.write(_plain(s, part, lambda element: f"{int(element):8d}"))
 
 
-def _single(A: Any, size: int, routine: str) -> Array:
+def _single(A: Array, size: int, routine: str) -> Array:
     array = matrix(A, size, size, routine)
     if array.ndim != 2:
         raise ArgumentError(f"{routine}: it prints one matrix, not a batch of shape {array.shape}")
     return array
 
 
-def _part(A: Any, idim: int | None, jdim: int | None, imax: int | None, jmax: int | None, routine: str) -> Array:
+def _part(A: Array, idim: int | None, jdim: int | None, imax: int | None, jmax: int | None, routine: str) -> Array:
     array = matrix(A, idim, jdim, routine)
     if array.ndim != 2:
         raise ArgumentError(f"{routine}: it prints one matrix, not an array of shape {array.shape}")
@@ -180,7 +180,7 @@ def _part(A: Any, idim: int | None, jdim: int | None, imax: int | None, jmax: in
     return array[:rows, :columns]
 
 
-def element_text(element: Any, width: int, decimals: int) -> str:
+def element_text(element: SupportsFloat, width: int, decimals: int) -> str:
     """Return an element of a matrix as text: a number with decimals, a fraction or expression of SymPy as it is.
 
     Examples
@@ -194,17 +194,17 @@ def element_text(element: Any, width: int, decimals: int) -> str:
     return f"{element!s:>{width}}"
 
 
-def _text(element: Any) -> str:
+def _text(element: SupportsFloat) -> str:
     return element_text(element, 8, 3)
 
 
-def _commented_matrix(comment: str, A: Any, size: int, routine: str) -> str:
+def _commented_matrix(comment: str, A: Array, size: int, routine: str) -> str:
     indent = " " * (16 - size)  # as the original: 13 for 3×3, 12 for 4×4
     rows = "".join(indent + "  ".join(map(_text, row)) + "\n" for row in _single(A, size, routine))
     return f"\n\n {comment} \n{rows}\n"
 
 
-def _commented_vector(comment: str, v: Any, name: str, count: int | None, routine: str) -> str:
+def _commented_vector(comment: str, v: Array, name: str, count: int | None, routine: str) -> str:
     vector = real_array(v)
     if vector.ndim != 1:
         raise ArgumentError(f"{routine}: it prints one vector, not an array of shape {vector.shape}")
@@ -213,7 +213,7 @@ def _commented_vector(comment: str, v: Any, name: str, count: int | None, routin
     return f"\n {comment} \n   {_side_by_side(map(_text, vector[:count]))}\n"
 
 
-def _plain(comment: str, array: Array, text: Any) -> str:
+def _plain(comment: str, array: Array, text: Callable[[Any], str]) -> str:
     return f"{comment}\n" + "".join(_spaced(map(text, row)) + "\n" for row in array)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from chasles import engine
+from chasles.engine.scalar import Real
 from chasles.interop.spacelib.codes import PIG
 from chasles.interop.spacelib.routines import routine
 
 
 @routine(a=())
-def aabs(a: Any) -> Any:
+def aabs(a: Real) -> Real:
     """Absolute value; shape (...).
 
     Examples
@@ -24,7 +23,7 @@ def aabs(a: Any) -> Any:
 
 
 @routine(a=(), b=())
-def max(a: Any, b: Any) -> Any:
+def max(a: Real, b: Real) -> Real:
     """Larger of two numbers; shapes (...). NaN if either is NaN, where C's macro gives b.
 
     Examples
@@ -36,7 +35,7 @@ def max(a: Any, b: Any) -> Any:
 
 
 @routine(a=(), b=())
-def min(a: Any, b: Any) -> Any:
+def min(a: Real, b: Real) -> Real:
     """Smaller of two numbers; shapes (...). NaN if either is NaN, where C's macro gives b.
 
     Examples
@@ -48,7 +47,7 @@ def min(a: Any, b: Any) -> Any:
 
 
 @routine(x=())
-def sign(x: Any) -> Any:
+def sign(x: Real) -> Real:
     """Sign: -1, 0 or 1; shape (...). NaN for NaN, where C's macro gives 0.
 
     Examples
@@ -60,7 +59,7 @@ def sign(x: Any) -> Any:
 
 
 @routine(x=())
-def rad(x: Any) -> Any:
+def rad(x: Real) -> Real:
     """Degrees to radians: x / 180 pi; shape (...).
 
     Examples
@@ -72,7 +71,7 @@ def rad(x: Any) -> Any:
 
 
 @routine(x=())
-def deg(x: Any) -> Any:
+def deg(x: Real) -> Real:
     """Radians to degrees: 180 x / pi; shape (...).
 
     Examples

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from chasles.engine.arguments import as_array
 from chasles.engine.scalar import Traced, boxed
@@ -17,7 +18,7 @@ from chasles.interop.spacelib.codes import plain_code
 _FLOAT64 = np.dtype(np.float64)
 
 
-def real_array(values: Any, routine: str = "SpaceLib", name: str = "an argument") -> Array:
+def real_array(values: ArrayLike, routine: str = "SpaceLib", name: str = "an argument") -> Array:
     """Return an array of floats, or of the traced scalars or symbols that are given.
 
     Parameters
@@ -48,7 +49,7 @@ def real_array(values: Any, routine: str = "SpaceLib", name: str = "an argument"
     return symbols
 
 
-def matrix(A: Any, d1: int | None, d2: int | None, routine: str, name: str = "A") -> Array:
+def matrix(A: Array, d1: int | None, d2: int | None, routine: str, name: str = "A") -> Array:
     """Return matrices as an array, and make sure that they have the sizes that a routine is told.
 
     Parameters
@@ -86,7 +87,7 @@ def same_size(A: Array, B: Array, routine: str) -> None:
         raise ArgumentError(f"{routine}: A and B must have the same rows and columns, not {A.shape} and {B.shape}")
 
 
-def checked_dim(dim: Any, routine: str, least: int = 3, name: str = "dim") -> int:
+def checked_dim(dim: object, routine: str, least: int = 3, name: str = "dim") -> int:
     """Return the size of a square matrix as a whole number, or raise `ArgumentError` if it is too small or no number.
 
     Examples
@@ -100,7 +101,7 @@ def checked_dim(dim: Any, routine: str, least: int = 3, name: str = "dim") -> in
     return int(number)
 
 
-def square(A: Any, dim: int | None, routine: str, name: str = "A", least: int = 3) -> Array:
+def square(A: Array, dim: int | None, routine: str, name: str = "A", least: int = 3) -> Array:
     """Return square matrices as an array of floats, traced scalars or symbols.
 
     Parameters
@@ -128,7 +129,7 @@ def square(A: Any, dim: int | None, routine: str, name: str = "A", least: int = 
     return matrix
 
 
-def upper_left(A: Any, dim: int | None, routine: str, name: str = "A") -> Array:
+def upper_left(A: Array, dim: int | None, routine: str, name: str = "A") -> Array:
     """Return the 3×3 upper-left parts of square matrices.
 
     Examples
@@ -141,7 +142,7 @@ def upper_left(A: Any, dim: int | None, routine: str, name: str = "A") -> Array:
     return np.ascontiguousarray(part) if matrix.ndim == 2 else part  # one sample goes to machine code as it stands
 
 
-def embedded(block: Sequence[Any] | Array, dim: Any, routine: str, diagonal: float = 0.0) -> Array:
+def embedded(block: Sequence[Any] | Array, dim: object, routine: str, diagonal: float = 0.0) -> Array:
     """Return a dim×dim matrix with a 3×3 block in its upper-left part.
 
     The original leaves the other elements as they were. Here they are those of the null matrix, or of the identity

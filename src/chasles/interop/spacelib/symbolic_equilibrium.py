@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.scalar import Symbol
 from chasles.geometry import hybrid_dynamics, spatial_inertia_from_pseudo_inertia
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import NOTOK, OK
@@ -89,7 +90,7 @@ def _all_null(expressions: list[Any]) -> Any:
     return sympy.And(*(sympy.Eq(_simple(expression), 0) for expression in expressions))
 
 
-def _simple(expression: Any) -> Any:
+def _simple(expression: Symbol) -> Symbol:
     """Simplify an expression; a number that is null but for rounding becomes 0."""
     import sympy
 

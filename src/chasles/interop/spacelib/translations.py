@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis
@@ -14,7 +13,7 @@ from chasles.interop.spacelib.vectors import unitv
 
 
 @routine(u=(3,), h=())
-def traslat(u: Array, h: Any) -> Array:
+def traslat(u: Array, h: Real) -> Array:
     """Translation by h along a vector.
 
     Parameters
@@ -38,7 +37,7 @@ def traslat(u: Array, h: Any) -> Array:
 
 
 @routine(h=())
-def traslat2(a: int, h: Any) -> Array:
+def traslat2(a: int, h: Real) -> Array:
     """Translation by h (m) along the frame axis a, shape (..., 4, 4); along `U` there is none.
 
     Examples
@@ -51,7 +50,7 @@ def traslat2(a: int, h: Any) -> Array:
 
 
 @routine(h=(), P=POINT)
-def traslat24(a: int, h: Any, P: Array) -> Array:
+def traslat24(a: int, h: Real, P: Array) -> Array:
     """Translation by h (m) along the frame axis a, with the origin in P (..., 4): shape (..., 4, 4).
 
     Examples

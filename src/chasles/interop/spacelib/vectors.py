@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def cross(a: Array, b: Array) -> Array:
 
 
 @routine(a=(3,), b=(3,))
-def dot(a: Array, b: Array) -> Any:
+def dot(a: Array, b: Array) -> Real:
     """Scalar product a . b of vectors, shapes (..., 3).
 
     Examples
@@ -69,7 +69,7 @@ def clearv() -> Array:
     return np.zeros(3)
 
 
-def dot2(a: Any, b: Any, dim: int | None = None) -> Any:
+def dot2(a: Array, b: Array, dim: int | None = None) -> Real:
     """Scalar product of the first `dim` elements of two vectors; of all where `dim` is not given.
 
     Parameters
@@ -93,7 +93,7 @@ def dot2(a: Any, b: Any, dim: int | None = None) -> Any:
 
 
 @routine(a=(3,))
-def mod(a: Array) -> Any:
+def mod(a: Array) -> Real:
     """Length of a vector, shape (..., 3). Components of 1e-300 or 1e300 lose nothing.
 
     Examples
@@ -125,7 +125,7 @@ def unitv(v: Array) -> UnitVector:
 
 
 @routine(u=(3,), mdl=())
-def vector(u: Array, mdl: Any) -> Array:
+def vector(u: Array, mdl: Real) -> Array:
     """Vector with a length and a direction: mdl u.
 
     Parameters

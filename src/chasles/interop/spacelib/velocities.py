@@ -6,11 +6,12 @@ through the origin of the frame.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.comparable import comparable
+from chasles.engine.scalar import Real
 from chasles.geometry import (
     compose_acceleration_matrices,
     gravity_matrix,
@@ -43,8 +44,8 @@ class ScrewVelocity(NamedTuple):
     """Results of `Wtovel`: unit axis u (..., 3), omega (rad/s), vel along u (m/s), point P of the axis (..., 4)."""
 
     u: Array
-    omega: Any
-    vel: Any
+    omega: Real
+    vel: Real
     P: Array
 
 
@@ -57,7 +58,7 @@ class JointMotion(NamedTuple):
 
 
 @routine(gx=(), gy=(), gz=())
-def gtom(gx: Any, gy: Any, gz: Any) -> Array:
+def gtom(gx: Real, gy: Real, gz: Real) -> Array:
     """Gravity acceleration matrix Hg (..., 4, 4) of the components of gravity, m/s².
 
     Examples
@@ -93,7 +94,7 @@ def Gtomegapto(G: Array) -> Array:
 
 
 @routine(u=UNIT_VECTOR, pitch=(), P=POINT)
-def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
+def makeL(jtype: int, u: Array, pitch: Real, P: Array) -> Array:
     """Instantaneous screw axis matrix L of a joint.
 
     Parameters
@@ -124,7 +125,7 @@ def makeL(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
 
 
 @routine(pitch=(), P=POINT)
-def makeL2(jtype: int, a: int, pitch: Any, P: Array) -> Array:
+def makeL2(jtype: int, a: int, pitch: Real, P: Array) -> Array:
     """Instantaneous screw axis matrix L of a joint whose axis is parallel to a frame axis.
 
     Parameters
@@ -211,7 +212,7 @@ def Wtovel(W: Array) -> ScrewVelocity:
 
 
 @routine(qp=(), qpp=())
-def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
+def velacctoWH(jtype: int, qp: Real, qpp: Real) -> JointMotion:
     """Velocity and acceleration matrices of a joint, about or along the z axis of its frame.
 
     In the Denavit-Hartenberg convention this is frame (i-1), although the manual's output says "in frame (i)".
@@ -238,7 +239,7 @@ def velacctoWH(jtype: int, qp: Any, qpp: Any) -> JointMotion:
 
 
 @routine(qp=(), qpp=())
-def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
+def velacctoWH2(jtype: int, a: int, qp: Real, qpp: Real) -> JointMotion:
     """Velocity and acceleration matrices of a joint, about or along a frame axis.
 
     Parameters
@@ -269,7 +270,7 @@ def velacctoWH2(jtype: int, a: int, qp: Any, qpp: Any) -> JointMotion:
 
 
 @routine(qp=(), qpp=(), O=POINT)
-def velacctoWH3(jtype: int, a: int, qp: Any, qpp: Any, O: Array) -> JointMotion:  # noqa: E741
+def velacctoWH3(jtype: int, a: int, qp: Real, qpp: Real, O: Array) -> JointMotion:  # noqa: E741
     """Velocity and acceleration matrices of a joint, about an axis through O that is parallel to a frame axis.
 
     Parameters
@@ -322,10 +323,10 @@ def coriolis(H0: Array, H1: Array, W0: Array, W1: Array) -> Array:
     return H
 
 
-def _joint_axis(jtype: int, u: Array, pitch: Any, P: Array) -> Array:
+def _joint_axis(jtype: int, u: Array, pitch: Real, P: Array) -> Array:
     L: Array = joint_screw_matrix(u, P, pitch, joint="revolute" if jtype == Rev else "prismatic")
     return L
 
 
-def _joint_motion(jtype: int, a: int, qp: Any, qpp: Any, point: Array) -> JointMotion:
+def _joint_motion(jtype: int, a: int, qp: Real, qpp: Real, point: Array) -> JointMotion:
     return JointMotion(*joint_motion_matrices(_joint_axis(jtype, unit_axis(a), 0.0, point), qp, qpp))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import atan2, cos, maximum, sin, sqrt
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.six_joints import ELBOW, SHOULDER, WRIST, planar_arm
@@ -143,7 +144,7 @@ class ShoulderElbowWrist:
             return None
         return cls(chain, shoulder, wrist)
 
-    def branches(self, T_world_target: Array, near: Array, elbow_angle: Any) -> list[Branch]:
+    def branches(self, T_world_target: Array, near: Array, elbow_angle: Real) -> list[Branch]:
         """Joint positions of all eight branches; those of ``near`` (7,) where any would do."""
         h = self.h
         R_07 = T_world_target[:3, :3] @ self.R_7T.T
@@ -179,5 +180,5 @@ class ShoulderElbowWrist:
         return x, y, cross(x, y)
 
 
-def _length(vector: Array) -> Any:
+def _length(vector: Array) -> Real:
     return sqrt(maximum(vector @ vector, 1e-40))

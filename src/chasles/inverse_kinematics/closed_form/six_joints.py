@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import maximum, sqrt
+from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.subproblems import (
@@ -154,7 +155,7 @@ class SlidingArm:
             found += [(back.about(h[0]), second, slide) for back, second in pairs]
         return [found[0], found[2], found[1], found[3]]
 
-    def _slides(self, squared_distance: Any) -> tuple[Any, Any]:
+    def _slides(self, squared_distance: Real) -> tuple[Any, Any]:
         """Both positions of joint 3 at which the wrist has a given distance from the point of axis 2."""
         along = self.h[2] @ self.p2W
         half = sqrt(maximum(along * along - self.p2W @ self.p2W + squared_distance, 0.0))

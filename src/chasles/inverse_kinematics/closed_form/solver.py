@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.engine import Function, trace, where
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
@@ -60,7 +61,7 @@ class ClosedFormSolver:
         self.middle = frame.ranges.middle
         self._functions: dict[str, Function] = {}
 
-    def suffices(self, elbow_angle: Any) -> bool:
+    def suffices(self, elbow_angle: Real) -> bool:
         """Return whether there are formulas, and all that they need is given."""
         return self.family is not None and (elbow_angle is not None or not self.redundant)
 
@@ -111,13 +112,13 @@ class ClosedFormSolver:
     def _function(self, select: str) -> Function:
         layout = Row.layout(self.n)
 
-        def all_branches(*arguments: Any) -> Array:
+        def all_branches(*arguments: Array) -> Array:
             return np.array([layout.join(row) for row in self._verified(*arguments)])
 
-        def branch_with_margin(*arguments: Any) -> Array:
+        def branch_with_margin(*arguments: Array) -> Array:
             return layout.join(self._chosen(arguments, lambda row: -row.limit_margin))
 
-        def nearest_branch(*arguments: Any) -> Array:
+        def nearest_branch(*arguments: Array) -> Array:
             near = arguments[1]
             return layout.join(self._chosen(arguments, lambda row: (row.q - near) @ (row.q - near)))
 
@@ -128,7 +129,7 @@ class ClosedFormSolver:
         outputs = ["rows" if select == "all" else "row"]
         return Function(trace(compute, inputs, name=compute.__name__, outputs=outputs))
 
-    def _verified(self, goal: Array, near: Array, tolerance: Array, *angle: Any) -> list[Row]:
+    def _verified(self, goal: Array, near: Array, tolerance: Array, *angle: Array) -> list[Row]:
         """Row of each branch."""
         family, chain = self.formulas
         ranges = self.verification.ranges

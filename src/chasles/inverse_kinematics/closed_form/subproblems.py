@@ -7,11 +7,12 @@ they give the angle that comes closest; whether it had one, forward kinematics t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from chasles.engine import atan2, cos, maximum, minimum, sin, sqrt, where
+from chasles.engine.scalar import Real, Truth
 from chasles.geometry.elementary import Array, cross
 
 #: What is squared may not be smaller than this: it only keeps 0 / 0 away.
@@ -40,17 +41,17 @@ class Turn(NamedTuple):
     """
 
     axis: Array
-    cosine: Any
-    sine: Any
-    free: Any = False
-    lost: Any = False
+    cosine: Real
+    sine: Real
+    free: Truth = False
+    lost: Truth = False
 
     @property
-    def angle(self) -> Any:
+    def angle(self) -> Real:
         """The angle in (-pi, pi], rad."""
         return atan2(self.sine, self.cosine)
 
-    def or_near(self, angle: Any) -> Turn:
+    def or_near(self, angle: Real) -> Turn:
         """The same turn, but where its angle means nothing the one by another angle."""
         return self._replace(
             cosine=where(self.lost, cos(angle), self.cosine), sine=where(self.lost, sin(angle), self.sine)
@@ -90,7 +91,7 @@ def turn_taking(p: Array, to: Array, axis: Array) -> Turn:
     return Turn(axis, where(defined, cosine * scale, 1.0), where(defined, sine * scale, 0.0), free, lost)
 
 
-def turns_reaching(plane: Array, p: Array, axis: Array, height: Any) -> tuple[Turn, Turn]:
+def turns_reaching(plane: Array, p: Array, axis: Array, height: Real) -> tuple[Turn, Turn]:
     """Both turns about an axis after which ``plane · p`` is a given height (subproblem 4).
 
     >>> x, z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -115,7 +116,7 @@ def turns_reaching(plane: Array, p: Array, axis: Array, height: Any) -> tuple[Tu
     return turn(1.0), turn(-1.0)
 
 
-def turns_at_distance(p: Array, other: Array, axis: Array, squared_distance: Any) -> tuple[Turn, Turn]:
+def turns_at_distance(p: Array, other: Array, axis: Array, squared_distance: Real) -> tuple[Turn, Turn]:
     """Both turns about an axis that bring the point p to a given distance from another point (subproblem 3).
 
     >>> x, z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -136,7 +137,7 @@ def turns_meeting(p: Array, axis: Array, other: Array, other_axis: Array) -> lis
     return pairs
 
 
-def orientations(R: Array, first: Array, second: Array, third: Array, near: Any) -> list[tuple[Turn, Turn, Turn]]:
+def orientations(R: Array, first: Array, second: Array, third: Array, near: Real) -> list[tuple[Turn, Turn, Turn]]:
     """Both triples of turns about three axes whose product is a rotation.
 
     Where first and third axis fall on one line only their sum is defined; then the first turn is by the angle ``near``,

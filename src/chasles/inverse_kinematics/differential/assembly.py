@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from chasles.engine import Function, absolute, maximum, trace, where
 from chasles.engine.linear_solve import factor, solve
+from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.differential.limits import Bounds, FormulaLimit, intersection, precedence
@@ -249,10 +250,10 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
     def equations(q: Array, numbers: Sequence[Any]) -> list[Equation]:
         return [task.formula(robot, q, *own) for task, own in zip(tasks, split(numbers), strict=False)]
 
-    def rows(q: Array, *numbers: Any) -> tuple[Array, ...]:
+    def rows(q: Array, *numbers: Array) -> tuple[Array, ...]:
         return tuple(np.asarray(part) for equation in equations(q, numbers) for part in equation)
 
-    def cost(q: Array, *numbers: Any) -> QuadraticCost:
+    def cost(q: Array, *numbers: Array) -> QuadraticCost:
         lower: Any = np.zeros((n, n))  # triangle
         f: Any = np.zeros(n)
         for J, b, weight in equations(q, numbers):
@@ -264,7 +265,7 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         H = np.array([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
         return QuadraticCost(H, f)
 
-    def problem(q: Array, qd: Array, dt: Any, numbers: Sequence[Any]) -> tuple[QuadraticCost, Bounds, list[Any]]:
+    def problem(q: Array, qd: Array, dt: Real, numbers: Sequence[Any]) -> tuple[QuadraticCost, Bounds, list[Any]]:
         """Cost and bounds of a step, and the conditions under which they are sound."""
         H, f = cost(q, *numbers)
         scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
@@ -280,13 +281,13 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         sound = sound + [absolute(rate) < _LARGEST for rate in x]
         return where(_all(sound), where(optimal, SOLVED, BOUNDED), UNSOUND)
 
-    def free_step(q: Array, qd: Array, dt: Any, *numbers: Any) -> tuple[Any, ...]:
+    def free_step(q: Array, qd: Array, dt: Real, *numbers: Array) -> tuple[Any, ...]:
         (H, f), (lower, upper, contradicted), sound = problem(q, qd, dt, numbers)
         x = -np.asarray(solve(factor(H), f))
         inside = [(low <= rate) & (rate <= high) for low, rate, high in zip(lower, x, upper, strict=True)]
         return x, status(x, _all(inside), sound), lower, upper, contradicted
 
-    def step(q: Array, qd: Array, dt: Any, active: Array, *numbers: Any) -> Assembled:
+    def step(q: Array, qd: Array, dt: Real, active: Array, *numbers: Array) -> Assembled:
         (H, f), (lower, upper, contradicted), sound = problem(q, qd, dt, numbers)
         x, following, optimal = _guessed(H, f, lower, upper, active)
         return Assembled(x, following, status(x, optimal, sound), H, f, lower, upper, contradicted)
@@ -296,7 +297,7 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
 
 
 def _bounds_of_joint(
-    robot: Mechanics, limits: Sequence[tuple[FormulaLimit, Sequence[Any]]], k: int, q: Array, qd: Array, dt: Any
+    robot: Mechanics, limits: Sequence[tuple[FormulaLimit, Sequence[Any]]], k: int, q: Array, qd: Array, dt: Real
 ) -> list[tuple[Any, Any]]:
     """Lowest and highest rate of the degree of freedom k by each limit, of its numbers."""
     lower, upper, _, places, _ = joint_limits(robot)

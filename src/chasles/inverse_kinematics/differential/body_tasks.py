@@ -63,7 +63,7 @@ class CenterOfMassTask(FormulaTask):
             finite_number(self.gain, "gain"),
         )
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the velocity of the centre of mass, in world axes."""
         goal, weight, gain = numbers
         J = inlined(robot.centroidal_momentum_matrix.specialize(), q)[3:] / _moving_mass(robot)
@@ -97,7 +97,7 @@ class PostureTask(FormulaTask):
         cost = finite_number(self.cost, "cost") if one_for_all else reals(self.cost, "cost", (robot.n,), broadcast=True)
         return goal_of_task(self.posture, "posture", (robot.nq,)), cost, finite_number(self.gain, "gain")
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return one row for each degree of freedom."""
         posture, cost, gain = numbers
         weight = cost * cost * (1.0 - free_velocities(robot) if self.form[0] else np.ones(robot.n))
@@ -132,7 +132,7 @@ class DampingTask(FormulaTask):
         """Weights (n,)."""
         return (row_weights(self.cost, count=robot.n),)
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return one row for each degree of freedom."""
         return Equation(np.eye(robot.n), np.zeros(robot.n), numbers[0])
 

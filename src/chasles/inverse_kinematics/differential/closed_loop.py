@@ -20,6 +20,7 @@ from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
 from chasles.engine.linear_solve import factor
+from chasles.engine.scalar import Real
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
@@ -99,7 +100,7 @@ class ClosedLoopInverseKinematics(Sealed):
             self.threshold = real(0.04 if threshold is None else threshold, "threshold", above=0)
         self.largest_damping = real(largest_damping, "largest_damping", at_least=0)
 
-    def __call__(self, q: Any, T_world_desired: Any, twist_desired: Any = None) -> Any:
+    def __call__(self, q: ArrayLike, T_world_desired: ArrayLike, twist_desired: ArrayLike | None = None) -> Any:
         """Joint rates (..., n), rad/s (m/s for prismatic joints); traced values become part of the trace.
 
         Parameters
@@ -169,7 +170,7 @@ class ClosedLoopInverseKinematics(Sealed):
         feedback = np.concatenate([self.orientation_gain * turn, self.position_gain * (T_desired[:3, 3] - T[:3, 3])])
         return twist_desired + feedback, J
 
-    def _damping(self, J: Array) -> Any:
+    def _damping(self, J: Array) -> Real:
         """Squared damping that rises from 0 at the threshold to its largest value in the singularity."""
         smaller = J @ J.T if len(J) <= J.shape[1] else J.T @ J
         pivots = factor(smaller + 1e-14 * np.eye(len(smaller))).reciprocal

@@ -69,7 +69,7 @@ class FrameTask(FormulaTask):
         goal = goal_of_task(self.T_world_goal, "T_world_goal", (4, 4))
         return goal, twist_weights(self.orientation_cost, self.position_cost), finite_number(self.gain, "gain")
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the frame's error in its own axes."""
         goal, weight, gain = numbers
         T, J = _motion(robot, q, "body", self.target)
@@ -118,7 +118,7 @@ class RelativeFrameTask(FormulaTask):
         goal = goal_of_task(self.T_reference_goal, "T_reference_goal", (4, 4))
         return goal, twist_weights(self.orientation_cost, self.position_cost), finite_number(self.gain, "gain")
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the frame's error in its own axes."""
         goal, weight, gain = numbers
         T_world_target, J_target = _motion(robot, q, "body", self.target)
@@ -169,7 +169,7 @@ class PositionTask(FormulaTask):
             finite_number(self.gain, "gain"),
         )
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the velocity of the frame's origin, in world axes."""
         goal, weight, gain = numbers
         T, J = _motion(robot, q, "world-aligned", self.target)
@@ -216,7 +216,7 @@ class OrientationTask(FormulaTask):
             finite_number(self.gain, "gain"),
         )
 
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the frame's angular velocity, in its own axes."""
         goal, weight, gain = numbers
         T, J = _motion(robot, q, "body", self.target)
@@ -231,7 +231,7 @@ def _motion(robot: Mechanics, q: Array, frame: ReferenceFrame, target: str) -> t
     return np.asarray(T), np.asarray(J)
 
 
-def _pose_equation(T: Array, J: Array, goal: Array, weight: Array, gain: Any) -> Equation:
+def _pose_equation(T: Array, J: Array, goal: Array, weight: Array, gain: Array) -> Equation:
     """Equation for the body twist J q̇ that takes the pose T to a goal in the same axes."""
     error = np.asarray(log_pose(relative_pose(T, goal)))
     # T⁻¹ goal = exp(e): a body twist V of the frame changes it to exp(-V dt) exp(e), whose logarithm is

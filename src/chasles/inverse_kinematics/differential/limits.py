@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.engine import maximum, minimum, sqrt, where
+from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
@@ -84,7 +85,7 @@ class FormulaLimit(metaclass=CheckedMembers):
         """Numbers of the formula, checked: one for all joints, or (n,)."""
 
     @abstractmethod
-    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+    def formula(self, ends: tuple[Any, Any], q: Real, qd: Real, dt: Real, *numbers: Array) -> tuple[Any, Any]:
         """Return lowest and highest rate of a joint between two ends, at the position q with the rate qd."""
 
     def bounds(self, robot: Mechanics, q: Vector, qd: Vector, dt: float) -> tuple[Vector, Vector]:
@@ -120,11 +121,11 @@ class ConfigurationLimit(FormulaLimit):
             raise ArgumentError(f"the limits of {joint} and of the joints that mimic it leave it no position")
         return (self.fraction,)
 
-    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+    def formula(self, ends: tuple[Any, Any], q: Real, qd: Real, dt: Real, *numbers: Array) -> tuple[Any, Any]:
         """Return the rates that use up the fraction."""
         (fraction,), (lower, upper) = numbers, ends
 
-        def covered(room: Any) -> Any:  # largest motion towards a limit; outside, minus the least motion back
+        def covered(room: Array) -> Any:  # largest motion towards a limit; outside, minus the least motion back
             back = minimum(fraction * room, maximum(room, -_ALMOST_INSIDE))
             return where(room < 0.0, back, fraction * room)
 
@@ -150,7 +151,7 @@ class VelocityLimit(FormulaLimit):
             return (joint_limits(robot).velocity,)
         return (reals(self.highest, "highest", (robot.n,), broadcast=True, at_least=0, infinite=True),)
 
-    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+    def formula(self, ends: tuple[Any, Any], q: Real, qd: Real, dt: Real, *numbers: Array) -> tuple[Any, Any]:
         """Return the limits."""
         return -numbers[0], numbers[0]
 
@@ -171,7 +172,7 @@ class AccelerationLimit(FormulaLimit):
         """The limits."""
         return (reals(self.highest, "highest", (robot.n,), broadcast=True, at_least=0, infinite=True),)
 
-    def formula(self, ends: tuple[Any, Any], q: Any, qd: Any, dt: Any, *numbers: Any) -> tuple[Any, Any]:
+    def formula(self, ends: tuple[Any, Any], q: Real, qd: Real, dt: Real, *numbers: Array) -> tuple[Any, Any]:
         """Return the rates that are reached within the limits."""
         highest = numbers[0]
         lower, upper = qd - highest * dt, qd + highest * dt
@@ -204,8 +205,8 @@ class Bounds(NamedTuple):
         1 for each joint at which the limits contradict each other, else 0, (n,).
     """
 
-    lower: Any
-    upper: Any
+    lower: Array
+    upper: Array
     contradicted: Any
 
 
@@ -228,7 +229,7 @@ def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vect
     return intersection(found, robot.n)
 
 
-def precedence(limit: Any) -> float:
+def precedence(limit: object) -> float:
     """Place of a limit among others: from the highest priority to the lowest."""
     return -getattr(limit, "priority", 0)
 
@@ -245,7 +246,7 @@ def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> Boun
     return Bounds(lower, upper, contradicted)
 
 
-def _stopping_speed(room: Any, acceleration: Any, dt: Any) -> Any:
+def _stopping_speed(room: Array, acceleration: Array, dt: Real) -> Array:
     """Speed s with s dt + s²/(2 a) = room: braking takes s²/(2 a), after one more step at that speed."""
     speed = 2.0 * room / (dt + sqrt(dt * dt + 2.0 * room / acceleration))
     bounded = where(room < np.inf, where(acceleration > 0.0, speed, 0.0), np.inf)

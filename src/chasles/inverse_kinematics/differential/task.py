@@ -55,7 +55,7 @@ class FormulaTask(metaclass=CheckedMembers):
         """Numbers of the formula, checked."""
 
     @abstractmethod
-    def formula(self, robot: Mechanics, q: Array, *numbers: Any) -> Equation:
+    def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation, of numbers or traced scalars."""
 
     def equation(self, robot: Mechanics, q: Vector) -> Equation:
@@ -64,7 +64,7 @@ class FormulaTask(metaclass=CheckedMembers):
         return Equation(*map(np.asarray, self.formula(robot, q, *numbers)))
 
 
-def inlined(function: Function, *arguments: Any) -> Any:
+def inlined(function: Function, *arguments: Array) -> Any:
     """Value of a function; inside a trace its operations join the caller's, and fold with them, however many they are.
 
     Tasks share the poses of the bodies in this way, and keep the zeros of Jacobians.

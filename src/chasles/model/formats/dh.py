@@ -131,7 +131,7 @@ def with_tool(frames: Sequence[Frame], tool: ArrayLike | str | None, link: str) 
     return (Frame("tool", link, np.eye(4) if tool is None else np.asarray(tool)), *frames)
 
 
-def is_symbolic(value: Any) -> bool:
+def is_symbolic(value: object) -> bool:
     """Return whether a value, or a part of it, has free SymPy symbols.
 
     Examples
@@ -145,7 +145,7 @@ def is_symbolic(value: Any) -> bool:
     return np.iterable(value) and not isinstance(value, str | Mapping) and any(is_symbolic(part) for part in value)
 
 
-def _require_numbers(value: Any, name: str) -> None:
+def _require_numbers(value: object, name: str) -> None:
     if is_symbolic(value):
         raise ModelError(f"{name} is {value}; a Robot needs numbers, ch.SymbolicRobot.from_dh takes symbols")
 

@@ -27,7 +27,7 @@ included; meshes are opened only if the inertia of a body comes from one. Textur
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from chasles.model.formats.urdf_shapes import warn_of_shapes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
 MAX_MESH_BYTES = 200_000_000
 
@@ -159,13 +162,13 @@ def _tetrahedron(size: float) -> dict[str, str]:
     return {"vertex": f"0 0 0 {size} 0 0 0 {size} 0 0 0 {size}", "scale": "1 1 1"}
 
 
-def _forget_fitted_geoms(model: Any, other: Any) -> None:
+def _forget_fitted_geoms(model: MjModel, other: MjModel) -> None:
     """Turn geoms whose size comes from a mesh into what is no shape of a link: nobody has read the mesh."""
     differ = (np.asarray(model.geom_size) != np.asarray(other.geom_size)).any(axis=1)
     model.geom_type[differ & (np.asarray(model.geom_type) != MESH)] = HEIGHT_FIELD
 
 
-def _bodies_that_differ(model: Any, other: Any) -> list[str]:
+def _bodies_that_differ(model: MjModel, other: MjModel) -> list[str]:
     return [
         model.body(index).name
         for index in range(1, model.nbody)

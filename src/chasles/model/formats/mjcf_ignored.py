@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from chasles.errors import ModelError
 from chasles.model.formats.mjcf_model import BALL, FREE, disabled
 from chasles.model.record import shortened
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
 #: More names than this help nobody in a message.
 _LISTED = 6
 
 
-def ignored(model: Any, taken: Collection[int]) -> list[str]:
+def ignored(model: MjModel, taken: Collection[int]) -> list[str]:
     """Return one phrase for each kind of thing that is left out.
 
     Parameters
@@ -55,27 +58,27 @@ def _names(element: Callable[[int], Any], numbers: Iterable[int]) -> str:
     return f"{shown} and {len(names) - _LISTED} others" if len(names) > _LISTED else shown
 
 
-def _springs(model: Any) -> Iterable[int]:
+def _springs(model: MjModel) -> Iterable[int]:
     if disabled(model, "SPRING"):
         return ()
     stiff = np.asarray(model.jnt_stiffness) != 0.0
     return np.flatnonzero(stiff | _any_of(model, "jnt_stiffnesspoly", model.njnt))
 
 
-def _curved_damping(model: Any) -> Iterable[int]:
+def _curved_damping(model: MjModel) -> Iterable[int]:
     if disabled(model, "DAMPER"):
         return ()
     curved = _any_of(model, "dof_dampingpoly", model.nv)
     return sorted({int(model.dof_jntid[dof]) for dof in np.flatnonzero(curved)})
 
 
-def _ranges_of_balls(model: Any) -> Iterator[int]:
+def _ranges_of_balls(model: MjModel) -> Iterator[int]:
     for joint in range(model.njnt):
         if int(model.jnt_type[joint]) == BALL and model.jnt_limited[joint] and not disabled(model, "LIMIT"):
             yield joint
 
 
-def _heavy_free_joints(model: Any) -> Iterator[int]:
+def _heavy_free_joints(model: MjModel) -> Iterator[int]:
     """Free joints whose armature or dry friction acts along the axes of the world there, and along the body's here."""
     for joint in range(model.njnt):
         dof = int(model.jnt_dofadr[joint])
@@ -83,14 +86,14 @@ def _heavy_free_joints(model: Any) -> Iterator[int]:
             yield joint
 
 
-def _tendons(model: Any) -> Iterator[int]:
+def _tendons(model: MjModel) -> Iterator[int]:
     own = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly", "dampingpoly")
     for tendon in range(model.ntendon):
         if any(np.any(getattr(model, f"tendon_{name}", np.zeros(model.ntendon))[tendon]) for name in own):
             yield tendon
 
 
-def _active_actuators(model: Any) -> Iterator[int]:
+def _active_actuators(model: MjModel) -> Iterator[int]:
     own = ("biasprm", "armature", "damping", "dampingpoly")
     count = len(model.actuator_trntype)
     for actuator in range(count):
@@ -98,13 +101,13 @@ def _active_actuators(model: Any) -> Iterator[int]:
             yield actuator
 
 
-def _constraints(model: Any, taken: Collection[int]) -> Iterator[int]:
+def _constraints(model: MjModel, taken: Collection[int]) -> Iterator[int]:
     for constraint in range(model.neq):
         if model.eq_active0[constraint] and constraint not in taken and not disabled(model, "EQUALITY"):
             yield constraint
 
 
-def _any_of(model: Any, name: str, count: int) -> Any:
+def _any_of(model: MjModel, name: str, count: int) -> Any:
     """Whether each row of an array of the model holds numbers; older versions of MuJoCo lack the array."""
     values = np.asarray(getattr(model, name, np.zeros((count, 1))))
     return values.reshape(count, -1).any(axis=1) if count else np.zeros(0, dtype=bool)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.mjcf_shapes import shapes
@@ -20,6 +21,9 @@ from chasles.model.placement import FloatArray, compose, from_position_and_quate
 from chasles.model.record import naming, shortened
 from chasles.model.shapes import Mesh
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
 WORLD = 0
 #: mjtJoint
 FREE, BALL, SLIDE = range(3)
@@ -28,7 +32,9 @@ CONNECT, WELD, EQUALITY_OF_JOINTS = range(3)
 ACTS_ON_JOINT = (0, 1)
 
 
-def describe(model: Any, name: str, tool: str, meshes: Mapping[str, Mesh]) -> tuple[Description, set[int], list[str]]:
+def describe(
+    model: MjModel, name: str, tool: str, meshes: Mapping[str, Mesh]
+) -> tuple[Description, set[int], list[str]]:
     """Return the description of a compiled model.
 
     Parameters
@@ -97,7 +103,7 @@ def describe(model: Any, name: str, tool: str, meshes: Mapping[str, Mesh]) -> tu
 class _Names:
     """Names of bodies, sites and joints: MuJoCo's, made different where they are empty or the same."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: MjModel) -> None:
         self.taken_frames: set[str] = set()
         self.taken_joints: set[str] = set()
         self.bodies = [
@@ -113,7 +119,9 @@ class _Names:
             self.sites.append(unused_name(f"{name}_site" if name in self.taken_frames else name, self.taken_frames))
 
 
-def _joint(model: Any, number: int, name: str, parent: str, child: str, T: FloatArray, mimic: Mimic | None) -> Joint:
+def _joint(
+    model: MjModel, number: int, name: str, parent: str, child: str, T: FloatArray, mimic: Mimic | None
+) -> Joint:
     kind = int(model.jnt_type[number])
     dof = int(model.jnt_dofadr[number])
     parameters: dict[str, Any] = {
@@ -140,7 +148,7 @@ def _joint(model: Any, number: int, name: str, parent: str, child: str, T: Float
     return joint.replace(T_parent_joint=compose(placed, motion(joint, np.array([-reference]))))
 
 
-def _limits(model: Any, number: int) -> Limits:
+def _limits(model: MjModel, number: int) -> Limits:
     lower, upper = -math.inf, math.inf
     if model.jnt_limited[number] and not disabled(model, "LIMIT"):
         lower, upper = (float(bound) for bound in model.jnt_range[number])
@@ -157,7 +165,7 @@ def _limits(model: Any, number: int) -> Limits:
     return Limits(lower, upper, effort=min(efforts))
 
 
-def _largest_force(model: Any, actuator: int) -> float:
+def _largest_force(model: MjModel, actuator: int) -> float:
     """Torque or force at the joint that an actuator can give in both directions; infinite if that is not said."""
     gear = abs(float(model.actuator_gear[actuator, 0]))
     largest = math.inf
@@ -170,19 +178,19 @@ def _largest_force(model: Any, actuator: int) -> float:
     return largest * gear if gear else math.inf
 
 
-def _symmetric(bounds: Any) -> float:
+def _symmetric(bounds: NDArray[np.float64]) -> float:
     lower, upper = (float(bound) for bound in bounds)
     return upper if lower == -upper else math.inf
 
 
-def _inertia(model: Any, body: int) -> Inertia:
+def _inertia(model: MjModel, body: int) -> Inertia:
     R = from_position_and_quaternion(None, model.body_iquat[body])[:3, :3]
     matrix = R @ np.diag(model.body_inertia[body]) @ R.T
     with naming(f"body {shortened(model.body(body).name or f'number {body}')}"):
         return Inertia(float(model.body_mass[body]), model.body_ipos[body], (matrix + matrix.T) / 2.0)
 
 
-def _mimics(model: Any, names: list[str]) -> tuple[dict[int, Mimic], dict[int, int]]:
+def _mimics(model: MjModel, names: list[str]) -> tuple[dict[int, Mimic], dict[int, int]]:
     """Mimics by the numbers of the joints that follow, and the constraints that they come from."""
     rules: dict[int, Mimic] = {}
     leaders: dict[int, int] = {}
@@ -207,7 +215,7 @@ def _mimics(model: Any, names: list[str]) -> tuple[dict[int, Mimic], dict[int, i
     return rules, sources
 
 
-def _loops(model: Any, names: _Names) -> dict[int, Loop]:
+def _loops(model: MjModel, names: _Names) -> dict[int, Loop]:
     """Loops of the constraints that connect or weld two bodies or sites, by the constraints' numbers."""
     import mujoco
 
@@ -233,7 +241,7 @@ def _loops(model: Any, names: _Names) -> dict[int, Loop]:
     return loops
 
 
-def _motors(model: Any) -> list[int]:
+def _motors(model: MjModel) -> list[int]:
     """Numbers of the joints on which an actuator acts."""
     on_joint = [kind in ACTS_ON_JOINT for kind in np.asarray(model.actuator_trntype).tolist()]
     return sorted({int(model.actuator_trnid[index, 0]) for index in np.flatnonzero(on_joint)})
@@ -245,7 +253,7 @@ def _leads_to(joint: int, other: int, leaders: dict[int, int]) -> bool:
     return joint == other
 
 
-def _home(model: Any, independent: list[int]) -> FloatArray:
+def _home(model: MjModel, independent: list[int]) -> FloatArray:
     qpos = np.array(model.qpos0)
     for key in range(model.nkey):
         if model.key(key).name == "home":
@@ -260,7 +268,7 @@ def _home(model: Any, independent: list[int]) -> FloatArray:
     return np.concatenate([*parts, np.zeros(0)])
 
 
-def disabled(model: Any, what: str) -> bool:
+def disabled(model: MjModel, what: str) -> bool:
     """Whether a part of the physics is switched off in the model, such as "GRAVITY"."""
     import mujoco
 

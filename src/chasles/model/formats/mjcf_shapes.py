@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from chasles.model.inertia import ModelWarning
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
 from chasles.model.record import naming, shortened
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
 #: mjtGeom
 HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(1, 8)
@@ -61,7 +64,7 @@ def _add_scales(default: Element, name: str, scales: dict[str, tuple[float, ...]
 
 
 def shapes(
-    model: Any, body: int, files: Mapping[str, Mesh], complaints: list[str]
+    model: MjModel, body: int, files: Mapping[str, Mesh], complaints: list[str]
 ) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     """Return the visuals and collisions of a body of a compiled model, as a link has them.
 
@@ -96,7 +99,7 @@ def shapes(
     return tuple(visuals), tuple(collisions)
 
 
-def _shape(model: Any, number: int, name: str, files: Mapping[str, Mesh]) -> Shape | None:
+def _shape(model: MjModel, number: int, name: str, files: Mapping[str, Mesh]) -> Shape | None:
     kind, size = int(model.geom_type[number]), np.array(model.geom_size[number])
     T = from_position_and_quaternion(model.geom_pos[number], model.geom_quat[number])
     geometry: Geometry

@@ -43,7 +43,7 @@ def library_of(module: str | None) -> str | None:
     return None
 
 
-def exported(value: Any, module: str | None, qualname: str | None) -> str | None:
+def exported(value: object, module: str | None, qualname: str | None) -> str | None:
     """Full name under which a library exports an object; None if it does not."""
     if module is None or qualname is None or library_of(module) is None:
         return None

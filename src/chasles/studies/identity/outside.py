@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def outside_source(name: str) -> str | None:
     return _BY_NAME.get(name)
 
 
-def hidden_state(value: Any) -> str | None:
+def hidden_state(value: object) -> str | None:
     """What an object is whose state changes with its use; None for others."""
     if isinstance(value, random.Random | np.random.Generator | np.random.RandomState | np.random.BitGenerator):
         return "a generator of random numbers, whose state changes as it is used"

@@ -61,7 +61,7 @@ def contents(module: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in sorted(vars(module).items()) if not name.startswith("__")}
 
 
-def _followed(name: str, value: Any, steps: Sequence[dis.Instruction]) -> tuple[str, Any]:
+def _followed(name: str, value: object, steps: Sequence[dis.Instruction]) -> tuple[str, Any]:
     """The value at the end of a chain of attributes that leads through modules and libraries' classes."""
     for step in steps:
         if step.opname not in _ATTRIBUTES or not _leads_on(value):
@@ -70,7 +70,7 @@ def _followed(name: str, value: Any, steps: Sequence[dis.Instruction]) -> tuple[
     return name, value
 
 
-def _leads_on(value: Any) -> bool:
+def _leads_on(value: object) -> bool:
     return isinstance(value, ModuleType) or (isinstance(value, type) and library_of(value.__module__) is not None)
 
 

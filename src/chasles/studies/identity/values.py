@@ -168,11 +168,11 @@ class _Walk:
             digests.append(alone.digest(item))
         return _joined(type(value).__name__, *sorted(digests))
 
-    def _mapping(self, value: Mapping[Any, Any]) -> bytes:
+    def _mapping(self, value: Any) -> bytes:
         parts = [part for key, item in value.items() for part in (self.digest(key), self._within(f"[{key!r}]", item))]
         return _joined("mapping", *parts)
 
-    def _function(self, value: types.FunctionType) -> bytes:
+    def _function(self, value: Any) -> bytes:
         known = exported(value, value.__module__, value.__qualname__)
         if known is not None:
             return self._library(known)
@@ -191,21 +191,21 @@ class _Walk:
             parts += [self._within(name, cell) for name, cell in cells]
         return _joined("function", *parts)
 
-    def _cell(self, value: types.CellType) -> bytes:
+    def _cell(self, value: Any) -> bytes:
         try:
             content = value.cell_contents
         except ValueError:
             return _joined("empty")
         return self.digest(content)
 
-    def _code(self, value: types.CodeType) -> bytes:
+    def _code(self, value: Any) -> bytes:
         flags = value.co_flags & _MEANING
         shape = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, flags)
         names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
         constants = (self.digest(constant) for constant in value.co_consts)
         return _joined("code", *shape, repr(names), value.co_code, value.co_exceptiontable, *constants)
 
-    def _module(self, value: types.ModuleType) -> bytes:
+    def _module(self, value: Any) -> bytes:
         known = exported_module(value)
         if known is not None:
             return self._library(known)
@@ -218,7 +218,7 @@ class _Walk:
             raise self._refuse(f"taken from {source}, which is no part of the study")
         return _joined("library", known)
 
-    def _class(self, value: type, *, made: bool = False) -> bytes:
+    def _class(self, value: Any, *, made: bool = False) -> bytes:
         """A class.
 
         Parameters
@@ -249,10 +249,10 @@ class _Walk:
         except UnidentifiedError:
             return b""
 
-    def _method(self, value: types.MethodType) -> bytes:
+    def _method(self, value: Any) -> bytes:
         return _joined("method", self.digest(value.__func__), self._within("self", value.__self__))
 
-    def _builtin(self, value: types.BuiltinFunctionType) -> bytes:
+    def _builtin(self, value: Any) -> bytes:
         """A function written in C, or a method of an object: then with the object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
@@ -271,7 +271,7 @@ class _Walk:
             raise self._refuse(f"compiled code of type {type(value).__name__}, which cannot be looked into")
         return self._library(known)
 
-    def _property(self, value: property) -> bytes:
+    def _property(self, value: Any) -> bytes:
         return _joined("property", self.digest(value.fget), self.digest(value.fset), self.digest(value.fdel))
 
     def _wrapped(self, value: Any) -> bytes:
@@ -281,7 +281,7 @@ class _Walk:
     def _underlying(self, value: Any) -> bytes:
         return _joined(type(value).__name__, self.digest(value.__func__))
 
-    def _cached_property(self, value: functools.cached_property[Any]) -> bytes:
+    def _cached_property(self, value: Any) -> bytes:
         return _joined("cached_property", self.digest(value.func))
 
     def _array(self, value: Any) -> bytes:

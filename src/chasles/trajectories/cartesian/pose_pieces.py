@@ -161,7 +161,7 @@ def turning(vector: Array, rate: Array, second: Array) -> tuple[Array, Array]:
 def polynomial_pose(order: int) -> Function:
     """(time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
 
-    def evaluate(u: Any, R_reference: Array, coefficients: Array) -> tuple[Array, ...]:
+    def evaluate(u: Array, R_reference: Array, coefficients: Array) -> tuple[Array, ...]:
         x, rate, second = polynomial(u, coefficients)
         R = R_reference @ exp_rotation(x[:3])
         omega, alpha = turning(x[:3], rate[:3], second[:3])

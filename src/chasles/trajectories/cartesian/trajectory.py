@@ -14,6 +14,7 @@ from chasles.trajectories.trajectory import Trajectory, as_times
 
 if TYPE_CHECKING:
     import xarray
+    from plotly.graph_objects import Figure
 
     from chasles.robot import Robot
     from chasles.trajectories.joint.following_report import FollowingTrajectory
@@ -50,6 +51,6 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
 
-    def plot(self, dt: float | None = None) -> Any:
+    def plot(self, dt: float | None = None) -> Figure:
         """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""
         return verbs.plot(self, dt)

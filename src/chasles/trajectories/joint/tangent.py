@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, trace
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats, Motion
@@ -122,7 +123,7 @@ def tangent_motion(robot: Robot) -> Function:
     of_tree, nq = _of_tree(robot.without_loops()), robot.nq
     free, close = list(robot.description.independent_indices), robot.normalize.specialize()
 
-    def motion(c: Any, dc: Any, ddc: Any) -> Motion:
+    def motion(c: Array, dc: Array, ddc: Array) -> Motion:
         q, qd, qdd = of_tree(c, dc, ddc)
         return Motion(close(q), qd[free], qdd[free])
 
@@ -135,12 +136,12 @@ def _of_tree(robot: Robot) -> Function:
     at_neutral = np.array([rate(robot.neutral, unit) for unit in np.eye(n)]).T
     squares = (at_neutral**2).sum(axis=0)  # GᵀG is diagonal and the same everywhere: 1/4 for quaternions, else 1
 
-    def unit(c: Any, dc: Any) -> Any:
+    def unit(c: Array, dc: Array) -> Any:
         return normalize(c), normalize.jvp("q")(c, dc)
 
     first = Function(trace(unit, {"c": (nq,), "dc": (nq,)}, outputs=["q", "dq"]))
 
-    def motion(c: Any, dc: Any, ddc: Any) -> Motion:
+    def motion(c: Array, dc: Array, ddc: Array) -> Motion:
         q, dq = first(c, dc)
         ddq = first.jvp(["c", "dc"])(c, dc, dc, ddc)[1]
         G = np.array([rate(q, unit) for unit in np.eye(n)]).T
@@ -156,7 +157,7 @@ def _with_jerk(robot: Robot) -> Function:
     """Return (c, dc, ddc, dddc) -> (q, qd, qdd, qddd)."""
     motion = tangent_motion(robot)
 
-    def higher(c: Any, dc: Any, ddc: Any, dddc: Any) -> tuple[Any, ...]:
+    def higher(c: Array, dc: Array, ddc: Array, dddc: Array) -> tuple[Any, ...]:
         jerk = motion.jvp(["c", "dc", "ddc"])(c, dc, ddc, dc, ddc, dddc)[2]
         return (*motion(c, dc, ddc), jerk)
 

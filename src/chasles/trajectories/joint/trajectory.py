@@ -14,6 +14,7 @@ from chasles.trajectories.trajectory import Trajectory, as_times
 
 if TYPE_CHECKING:
     import xarray
+    from plotly.graph_objects import Figure
 
     from chasles.robot import Robot
     from chasles.trajectories.check_report import CheckReport, PeakReport
@@ -65,7 +66,7 @@ class JointTrajectory(Trajectory[Motion]):
         table: xarray.Dataset = verbs.to_dataset(self, dt, robot)
         return table
 
-    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Any:
+    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Figure:
         """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
         return verbs.plot(self, dt, robot)
 
