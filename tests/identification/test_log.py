@@ -89,6 +89,18 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
         coords={"time": MOTION.t, "joint": ["joint1", "joint2"]},
     )
     assert same(ch.Log(dataset, ARM))
+    degrees = dataset.assign(q=np.degrees(dataset.q).assign_attrs(units="deg"))
+    assert same(ch.Log(degrees, ARM))
+    assert ch.Log(degrees, ARM).columns.units == {"q": "deg"}
+    parts = {"position": MOTION.q, "velocity": MOTION.qd, "effort": TAU}
+    levels = pandas.MultiIndex.from_product([parts, ["joint1", "joint2"]])
+    stamps = pandas.to_datetime("2026-01-01") + pandas.to_timedelta(MOTION.t, unit="s")
+    several = pandas.DataFrame(np.hstack(list(parts.values())), stamps.tz_localize("Europe/Berlin"), levels)
+    assert same(ch.Log(several, ARM))
+    assert same(ch.Log(several, ARM, columns={"q": [("position", "joint1"), ("position", "joint2")]}))
+    assert same(ch.Log(frame.astype(str).assign(mode="auto"), ARM))
+    with pytest.raises(ArgumentError, match="two columns are named 'time'"):
+        ch.Log(pandas.concat([frame, frame], axis=1), ARM)
     dataset.to_netcdf(tmp_path / "log.nc")
     assert same(ch.Log(tmp_path / "log.nc", ARM))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from chasles.errors import ArgumentError, UnknownNameError
+from chasles.identification.tables import column_name
 
 QUANTITIES = ("time", "q", "qd", "effort")
 """What a log can hold: time, joint positions, joint velocities, and torques or motor currents."""
@@ -284,9 +285,9 @@ def _chosen(choice: str | Sequence[str] | Mapping[str, str], joints: Sequence[st
         missing = [joint for joint in joints if joint not in choice]
         if missing:
             raise ArgumentError(f"columns: no column is given for joint '{missing[0]}'")
-        names = [choice[joint] for joint in joints]
+        names = [column_name(choice[joint]) for joint in joints]
     else:
-        names = list(choice)
+        names = [column_name(name) for name in choice]
     if len(names) != len(joints) or len(set(names)) < len(names):
         raise ArgumentError(f"columns: expected {len(joints)} different names, one for each joint, not {names}")
     return names

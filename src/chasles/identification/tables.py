@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError, import_extra
 from chasles.identification.ros_bags import is_bag, read_bag
-from chasles.identification.text_tables import read_text
+from chasles.identification.text_tables import number, read_text
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Table = dict[str, NDArray[np.float64]]
 """Columns of one length by their names, in order."""
 
+TELLING_UNITS = ("deg", "degree", "degrees", "°", "deg/s", "°/s", "mm", "mm/s", "ms", "us", "ns", "a", "ma")
+"""Units of an xarray Dataset's variables that become part of the columns' names."""
 Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
 
 LARGEST_FILE = 2_000_000_000
@@ -105,27 +107,48 @@ def _from_dataset(dataset: xarray.Dataset) -> Table:
         if rows not in variable.dims or variable.ndim > 2 or variable.dtype.kind not in "fiub":
             continue
         values = np.asarray(variable.transpose(rows, ...).values, dtype=np.float64)
+        unit = str(variable.attrs.get("units", ""))
+        unit = f" [{unit}]" if unit.lower() in TELLING_UNITS else ""
         if variable.ndim == 1:
-            table[str(key)] = values
+            table[f"{key}{unit}"] = values
             continue
         labels = variable.coords.get(next(d for d in variable.dims if d != rows))
         texts = [str(k + 1) for k in range(values.shape[1])] if labels is None else [str(x) for x in labels.values]
-        table |= {f"{key} {text}": values[:, k] for k, text in enumerate(texts)}
+        table |= {f"{key} {text}{unit}": values[:, k] for k, text in enumerate(texts)}
     return table
 
 
 def _from_frame(frame: pandas.DataFrame) -> Table:
-    table = {
-        str(name): _numbers(frame[name].to_numpy(), str(name)) for name in frame.columns if _holds_numbers(frame[name])
-    }
+    names = [column_name(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"two columns are named '{next(name for name in names if names.count(name) > 1)}'")
+    columns = {name: _series_values(frame.iloc[:, k]) for k, name in enumerate(names)}
     index = frame.index
     if getattr(index, "name", None) is not None or index.dtype.kind in "Mmf":
-        table = {str(index.name or "time"): _numbers(index.to_numpy(), "index")} | table
-    return table
+        columns = {column_name(index.name or "time"): _series_values(index)} | columns
+    return {name: column for name, column in columns.items() if column is not None}
 
 
-def _holds_numbers(column: pandas.Series[Any]) -> bool:
-    return getattr(column.dtype, "kind", "O") in "fiubMm"
+def _series_values(series: pandas.Series[Any] | pandas.Index[Any]) -> NDArray[np.float64] | None:
+    """Numbers of a column or an index; calendar times are seconds after the first. None for other text."""
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "fiubMm":
+        stored = {"M": "datetime64[ns]", "m": "timedelta64[ns]"}.get(kind, "float64")  # without a time zone
+        return _numbers(series.to_numpy(dtype=stored), str(series.name))
+    try:
+        values = np.array([number("" if cell is None else str(cell), "a cell") for cell in series])
+    except ArgumentError:
+        return None
+    return None if np.isnan(values).all() else _finite_or_nan(values)
+
+
+def column_name(name: Any) -> str:
+    """Name of a column as text; the levels of a MultiIndex have blanks between them.
+
+    >>> column_name(("position", "joint1")), column_name(3)
+    ('position joint1', '3')
+    """
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _from_mapping(source: Mapping[str, Any]) -> Table:

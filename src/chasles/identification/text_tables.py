@@ -168,22 +168,26 @@ def _is_time(cell: str) -> bool:
 
 def _cell_by_cell(texts: list[str], numbers: list[int], delimiter: str | None, width: int, name: str) -> FloatArray:
     values = np.full((len(texts), width), np.nan)
-    for k, (number, text) in enumerate(zip(numbers, texts, strict=True)):
+    for k, (line, text) in enumerate(zip(numbers, texts, strict=True)):
         cells = _cells(text, delimiter)
         if len(cells) != width:
             if k == len(texts) - 1:  # the recorder was stopped within its last line
                 values = values[:-1]
                 break
-            raise ArgumentError(f"'{name}', line {number}: expected {width} values, found {len(cells)}")
+            raise ArgumentError(f"'{name}', line {line}: expected {width} values, found {len(cells)}")
         for column, cell in enumerate(cells):
-            values[k, column] = _value(cell, f"'{name}', line {number}")
+            values[k, column] = number(cell, f"'{name}', line {line}")
     dated = [column for column, cell in enumerate(_cells(texts[0], delimiter)) if _DATE.fullmatch(cell)]
     values[:, dated] -= np.nanmin(values[:, dated], axis=0) if dated and len(values) else 0.0
     return values
 
 
-def _value(cell: str, place: str) -> float:
-    """Read a number or a time in s; words are missing values."""
+def number(cell: str, place: str) -> float:
+    """Read a number or a time in s; words are missing values.
+
+    >>> number("1,5", "line 1"), number("00:01:02.5", "line 1")
+    (1.5, 62.5)
+    """
     try:
         return float(cell if "." in cell else cell.replace(",", "."))
     except ValueError:
