@@ -344,6 +344,16 @@ def test_a_prismatic_joint_has_no_revolution() -> None:
         ch.identify(rail, table(MOTION, TAU), friction=[*ALWAYS, "ripple"])
 
 
+def test_weight_and_offset_of_a_vertical_prismatic_joint_are_said_to_be_inseparable() -> None:
+    arm, motion = ch.load("scara"), fourier_motion(4, 10.0, size=0.1)
+    tau = np.asarray(arm.inverse_dynamics(motion.q, motion.qd, motion.qdd)) * (1.0 + 0.01 * np.sin(motion.t))[:, None]
+    found = ch.identify(arm, table(motion, tau), friction=ALWAYS)
+    assert any("joint3.offset act only together" in remark for remark in found.remarks)
+    assert not found["joint3.offset"].determined
+    assert found.condition < 1e4
+    assert not any("condition number" in warning for warning in found.warnings)
+
+
 def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     gains, noise = np.array([7.0, -3.0]), coloured_noise(TAU.shape, 0.02, 0.9, 0)
     carrying = (ARM.with_payload(mass, [0.0, 0.1, 0.0]) for mass in (4.0, 0.0))

@@ -34,6 +34,8 @@ LONGEST_STEP = 0.5
 V0_START, V0_LEAST, V0_MOST = 0.05, 0.002, 0.5
 """Velocity v0 relative to the joint's largest rate."""
 FOLDS = 4
+VOID = 1e-10
+"""Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
 WORTHWHILE = 0.1
 """A term is taken if it lessens the squared error on each left-out part, and in sum by this share of a joint's."""
 
@@ -61,7 +63,9 @@ class Estimate:
     sizes
         Plausible size of each unknown, shape (p,).
     condition
-        Condition number of the weighted regressor with columns of unit length.
+        Condition number of the weighted regressor with columns of unit length, without directions that it does not see.
+    together
+        Unknowns of these directions: they act only together.
     """
 
     unknowns: Unknowns
@@ -74,6 +78,7 @@ class Estimate:
     fit: Fit
     sizes: FloatArray
     condition: float
+    together: tuple[str, ...]
 
 
 def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
@@ -134,7 +139,10 @@ def _iterate(
     covariance = coloured_covariance(A, fit, prior, equations.segments, errors)
     rows = (A[:, :, :-n] * fit.weights[..., None]).reshape(-1, A.shape[2] - n)
     lengths = np.linalg.norm(rows, axis=0)
-    singular = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], compute_uv=False)
+    names = np.array(own.names)[lengths > 0.0]
+    _, singular, directions = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], full_matrices=False)
+    void = singular < VOID * singular[0]
+    together = names[(np.abs(directions[void]) > 1e-4).any(axis=0)]
     return Estimate(
         unknowns=own,
         values=values,
@@ -145,7 +153,8 @@ def _iterate(
         inertial=with_load,
         fit=fit,
         sizes=sizes,
-        condition=float(singular[0] / max(singular[-1], 1e-300)),
+        condition=float(singular[0] / singular[~void][-1]),
+        together=tuple(together.tolist()),
     )
 
 

@@ -50,6 +50,13 @@ def remarks_and_warnings(
         shown = ", ".join(open_ones[:8]) + (f", … ({len(open_ones)})" if len(open_ones) > 8 else "")
         sentence += f"; not determined, kept near the prior: {shown}"
     remarks.append(f"{sentence}. Condition number {found.condition:.3g}.")
+    if found.together:
+        prismatic = [n for n, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True) if unit != "rad"]
+        text = f"{', '.join(found.together)} act only together in this log, so the prior model decides between them"
+        if any(f"{name}.offset" in found.together for name in prismatic):
+            remarks.append(f"{text}: no motion separates the weight on a vertical prismatic joint from an offset.")
+        else:
+            warnings.append(f"{text}; chasles.excite plans a motion that separates them if one does")
     if found.condition > ILL_CONDITIONED:
         warnings.append(
             f"the motion hardly separates some parameters (condition number {found.condition:.2g}); chasles.excite "
