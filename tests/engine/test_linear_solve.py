@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chasles.engine import Function, trace
-from chasles.engine.linear_solve import SingularMatrixError, factor, inverse, solve
+from chasles.engine import Function, linear_solve, trace
+from chasles.engine.linear_solve import SingularMatrixError, factor, inverse, product, solve
 
 
 def positive_definite(n: int, seed: int) -> np.ndarray:
@@ -23,6 +23,24 @@ def test_solutions_and_inverses(n: int) -> None:
     assert np.array_equal(found, found.T)
     traced = Function(trace(lambda M, b: solve(factor(M), b), {"M": (n, n), "b": (n,)}))
     np.testing.assert_allclose(traced(M, b), np.linalg.solve(M, b), rtol=1e-10)
+
+
+def test_large_inverses_and_products_are_calls_of_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    M, B = positive_definite(5, 1), np.arange(15.0).reshape(5, 3)
+
+    def solution(M: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return product(inverse(factor(M)), B)
+
+    shapes = {"M": (5, 5), "B": (5, 3)}
+    written_out = trace(solution, shapes)
+    monkeypatch.setattr(linear_solve, "_MOST_WRITTEN_OUT", 20)
+    called = trace(solution, shapes)
+    assert [program.name for program in called.programs] == ["solution_5", "product_5_5"]
+    assert sum(operation == "call" for operation, *_ in called.instructions) == 5 + 3
+    for program in (called, written_out):
+        np.testing.assert_allclose(Function(program)(M, B), np.linalg.solve(M, B), rtol=1e-10)
+    diagonal = trace(lambda d, B: product(inverse(factor(np.diag(d))), B), {"d": (5,), "B": (5, 3)})
+    assert not diagonal.programs  # nothing but zeros beside the diagonal: no work
 
 
 def test_branches_leave_no_work() -> None:

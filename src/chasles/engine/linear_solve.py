@@ -7,14 +7,23 @@ keeps only the work that they leave.
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.program import Program
+from chasles.engine.scalar import Scalar
+from chasles.engine.tracing import call_traced, trace
 from chasles.errors import ArgumentError
 
 Array = NDArray[Any]
+
+#: Products of numbers that are written out in a trace. Of more, columns are calls of one program: machine code for
+#: chains of many joints, which grows with their cube, would take minutes to make.
+_MOST_WRITTEN_OUT = 100_000
 
 
 class SingularMatrixError(ArgumentError):
@@ -120,5 +129,53 @@ def inverse(factored: Factor) -> Array:
            [-1. ,  1.5]])
     """
     n = len(factored.reciprocal)
-    columns = [solve(factored, unit) for unit in np.eye(n)]
+    lower = list(chain(*(row[:k] for k, row in enumerate(factored.lower))))
+    if 2 * n * _count(lower) > _MOST_WRITTEN_OUT and any(isinstance(x, Scalar) for x in lower):
+        given = np.array(lower), np.array(factored.reciprocal)
+        columns = [call_traced(_solution(n), (*given, unit), inline=False) for unit in np.eye(n)]
+    else:
+        columns = [solve(factored, unit) for unit in np.eye(n)]
     return np.array([[columns[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
+
+
+def product(A: Array, B: Array) -> Array:
+    """Return A B, which in a trace is written out, or, if it is large, called column by column.
+
+    Parameters
+    ----------
+    A, B
+        Shapes (m, n) and (n, k).
+
+    Examples
+    --------
+    >>> product(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    m, n = A.shape
+    if m * n * B.shape[1] <= _MOST_WRITTEN_OUT or not all(any(isinstance(x, Scalar) for x in M.flat) for M in (A, B)):
+        return np.asarray(A @ B)
+    if sum(_count(A[:, i]) * _count(B[i]) for i in range(n)) <= _MOST_WRITTEN_OUT:
+        return np.asarray(A @ B)
+    return np.stack([call_traced(_times_column(m, n), (A, column), inline=False) for column in B.T], axis=1)
+
+
+def _count(values: Any) -> int:
+    """Number of values that are not known to be zero."""
+    return sum(isinstance(x, Scalar) or x != 0.0 for x in values)
+
+
+@cache
+def _times_column(m: int, n: int) -> Program:
+    return trace(lambda A, column: A @ column, {"A": (m, n), "column": (n,)}, name=f"product_{m}_{n}")
+
+
+@cache
+def _solution(n: int) -> Program:
+    """Program of `solve` for one column: (lower, row by row; reciprocal; b) -> x."""
+
+    def solution(lower: Array, reciprocal: Array, b: Array) -> Array:
+        rows = [list(lower[k * (k - 1) // 2 : k * (k + 1) // 2]) for k in range(n)]
+        return solve(Factor(rows, list(reciprocal)), b)
+
+    return trace(solution, {"lower": (n * (n - 1) // 2,), "reciprocal": (n,), "b": (n,)}, name=f"solution_{n}")
