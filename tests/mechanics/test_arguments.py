@@ -80,6 +80,15 @@ def test_out_of_a_wrong_kind(panda: ch.Robot) -> None:
     assert np.all(frozen == 0.0)
 
 
+def test_out_of_a_wrong_shape(panda: ch.Robot) -> None:
+    with pytest.raises(ArgumentError, match=r"out has shape \(6,\); expected \(7,\)"):
+        panda.gravity_torque(panda.home, out=np.zeros(6))
+    with pytest.raises(ArgumentError, match=r"out has shape \(4, 7\); expected \(5, 7\)"):
+        panda.gravity_torque(np.zeros((5, 7)), out=np.zeros((4, 7)))
+    with pytest.raises(ArgumentError, match=r"out, for J, has shape \(7, 6\); expected \(6, 7\)"):
+        panda.pose_and_jacobian(panda.home, frame="body", out=(np.zeros((4, 4)), np.zeros((7, 6))))
+
+
 def test_large_batch_into_an_out_of_a_wrong_kind(panda: ch.Robot) -> None:
     q = np.zeros((50_000, 7))
     with ch.threads(2):

@@ -68,8 +68,18 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
     raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(given)}")
 
 
-def explained(error: Exception, usage: str, cores: Sequence[CoreArray], arguments: Sequence[Any]) -> Exception:
-    """Return an `ArgumentError` that names the argument that does not fit, or the error itself if all do."""
+def explained(
+    error: Exception,
+    usage: str,
+    cores: Sequence[CoreArray],
+    arguments: Sequence[Any],
+    outputs: Sequence[CoreArray] = (),
+    out: Any = None,
+) -> Exception:
+    """Return an `ArgumentError` that names the argument that does not fit, or the error itself if all do.
+
+    ``outputs`` are the results of the function, ``out`` is what was given for them.
+    """
     sizes: dict[str, tuple[str, int]] = {}
     batches: dict[str, tuple[int, ...]] = {}
     for core, argument in zip(cores, arguments, strict=True):
@@ -90,10 +100,15 @@ def explained(error: Exception, usage: str, cores: Sequence[CoreArray], argument
             turned = "; is it transposed?" if _would_fit(shape[::-1], core) else ""
             return ArgumentError(f"{usage}: {core.name} has shape {shape}; expected ({dims}){turned}")
     try:
-        np.broadcast_shapes(*batches.values())
+        common = np.broadcast_shapes(*batches.values())
     except ValueError:
         given = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
         return ArgumentError(f"{usage}: the batch axes of the arguments do not broadcast: {given}")
+    for core, array in zip(outputs, out if isinstance(out, tuple) else (out,), strict=False):
+        wanted = (*common, *(sizes[dim][1] if isinstance(dim, str) else dim for dim in core.dims))
+        if isinstance(array, np.ndarray) and array.shape != wanted:
+            place = f"out, for {core.name}," if isinstance(out, tuple) else "out"
+            return ArgumentError(f"{usage}: {place} has shape {array.shape}; expected {wanted}")
     return error if usage.split("(")[0] in str(error) else type(error)(f"{usage}: {error}")
 
 

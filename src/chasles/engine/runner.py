@@ -131,7 +131,7 @@ class Runner:
         except (TypeError, ValueError) as error:
             if holds_traced(arguments):
                 return self._inside_trace(arguments)
-            raise explained(error, self.usage, self._cores, given) from None
+            raise explained(error, self.usage, self._cores, given, self.kernel.outputs, out) from None
         except SystemError as error:  # how NumPy passes on that a kernel found no memory
             raise error.__cause__ or error from None
         return self._in_result(found)
