@@ -18,6 +18,7 @@ from chasles.control import (
     TimeVaryingRegulator,
     controller_to_c,
     law_cost,
+    law_program,
 )
 from chasles.control.linear_quadratic import frequency_weights
 from chasles.errors import ArgumentError, ChaslesError
@@ -75,6 +76,18 @@ def test_behind_the_end_the_last_reference_is_held(tmp_path: Path) -> None:
     for _ in range(100):
         library.arm_step(*(ctypes.c_void_p(part.ctypes.data) for part in (state, q, qd, tau)))
     np.testing.assert_allclose(tau, ARM.gravity_torque(q), rtol=1e-12)
+
+
+@pytest.mark.parametrize("title", ["PD", "computed torque", "adaptive"])
+def test_the_program_of_a_law_gives_its_torques(title: str) -> None:
+    law = LAWS[title]()
+    memory = law.memory_layout.join(law.initial_state)
+    q, qd, reference = np.array([0.1, -0.2]), np.array([0.3, 0.1]), np.concatenate(MOTION(0.05))
+    compute = ch.Function(law_program(law, MOTION, period=PERIOD))
+    tau, following = compute(0.05, q, qd, reference, memory, np.zeros(0))
+    expected, parts = law.evaluate(q, qd, MOTION, t=0.05, period=PERIOD)
+    np.testing.assert_allclose(tau, expected, rtol=1e-12)
+    np.testing.assert_allclose(following, law.memory_layout.join(parts), rtol=1e-12)
 
 
 def test_costs_are_those_of_the_program() -> None:

@@ -8,7 +8,7 @@ from chasles.control.adaptive import (
     SlotineLi,
 )
 from chasles.control.admittance import Admittance
-from chasles.control.c_code import LawCost, controller_to_c, law_cost
+from chasles.control.c_code import LawCost, controller_to_c, law_cost, law_program
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.compliant_frame import CompliantFrame
 from chasles.control.computed_torque import ComputedTorque
@@ -74,6 +74,7 @@ __all__ = [
     "as_controller",
     "controller_to_c",
     "law_cost",
+    "law_program",
     "loop_margins",
     "loop_response",
     "pose_reference",

@@ -1,4 +1,4 @@
-"""C code of a whole controller along a motion: schedule, memory, `init` and `step`; and the cost of a call."""
+"""A controller along a motion as C code: schedule, memory, `init` and `step`; the program and the cost of a call."""
 
 from __future__ import annotations
 
@@ -48,6 +48,35 @@ class LawCost:
     def __str__(self) -> str:
         fits = "fits" if self.share < 1.0 else "does not fit"
         return f"{sum(self.operations.values()):,} operations, {self.cycles:,.0f} cycles: {fits} the sample period"
+
+
+def law_program(controller: Controller, motion: JointTrajectory, *, period: float) -> Program:
+    """Return the program of one call of a law, with the law's parameters as constants.
+
+    ``(t, q, qd, reference, memory, schedule) -> (tau, following)``: the reference is q, q̇ and q̈, one after another;
+    memory, schedule and the following memory are vectors in the order of their parts, of length 0 for laws without.
+    `chasles.Function` compiles it; `chasles.engine` has its derivatives and exports.
+
+    Parameters
+    ----------
+    controller, motion
+        A law of joint motions that can be traced, and the motion that it follows.
+    period
+        Sample period, s.
+
+    Raises
+    ------
+    ArgumentError
+        The law follows a frame, measures a wrench, or cannot be traced.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    >>> law_program(ch.PDGravity(arm, kp=400.0, kd=40.0), motion, period=1e-3)
+    <Program law(t, q[2], qd[2], reference[6], memory[0], schedule[0]): ... operations>
+    """
+    return _law(controller, motion, real(period, "period", above=0.0)).program
 
 
 def law_cost(
