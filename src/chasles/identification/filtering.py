@@ -83,8 +83,8 @@ class Signals:
     cutoff
         Filter.
     noise
-        Standard deviation that white noise of the raw effort leaves below the cut-off, shape (n,): the floor that no
-        model of this motion can pass.
+        Standard deviation that white noise, as dense as the effort's spectrum is above the cut-off, leaves below it,
+        shape (n,): the floor that no model of this motion can pass.
     derivative
         What velocities were made of: "measured velocities" or "positions".
     """
@@ -302,12 +302,18 @@ def _low_pass(values: FloatArray, cutoff: float, rate: float) -> FloatArray:
 
 
 def _white_noise(effort: FloatArray, cutoff: float, rate: float) -> FloatArray:
-    """Standard deviation below the cut-off of white noise with the density of the spectrum's upper half."""
+    """Standard deviation below the cut-off of white noise as dense as the spectrum above it.
+
+    The density is the least of those in the octave above the cut-off and in the spectrum's upper half: noise that rises
+    with the frequency, and what is left of the motion above the cut-off, do not count.
+    """
     if cutoff > 0.25 * rate:
         return np.zeros(effort.shape[1])
     window = np.hanning(len(effort))
     power = np.abs(np.fft.rfft((effort - effort.mean(axis=0)) * window[:, None], axis=0)) ** 2 / np.sum(window**2)
-    density = np.median(power[len(power) // 2 :], axis=0) / np.log(2.0)
+    first = int(len(power) * 2.0 * cutoff / rate)
+    bands = (slice(first, max(2 * first, first + 2)), slice(len(power) // 2, None))
+    density = np.min([np.median(power[band], axis=0) for band in bands], axis=0) / np.log(2.0)
     return np.asarray(np.sqrt(density * 2.0 * cutoff / rate))
 
 

@@ -21,8 +21,8 @@ from chasles.robot import Robot
 FloatArray = NDArray[np.float64]
 
 SUSPICIOUS, REFUSED = 0.3, 0.6
-"""Unseen error of the worst and of the median joint, relative to the variation of its efforts, from which reasons are
-sought and the fit is refused."""
+"""Unseen error of the worst joint, relative to the variation of its efforts, above which what was guessed of the log is
+doubted, and of the median joint, above which a fit is refused."""
 MISSED = 0.3
 """Unseen error of all rotating joints together, relative to the variation of their torques, above which a fit is
 refused. The logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83."""
@@ -117,18 +117,12 @@ def reason_to_refuse(
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = missed / variation
     told = log.measured & np.isfinite(excess)
-    if not told.any() or np.max(excess[told]) < SUSPICIOUS:
-        return None
-    rotating = told & np.array([unit == "rad" for unit in robot.coordinate_units])
-    together = rotating if rotating.any() else told
-    if log.guesses:
+    if log.guesses and told.any() and np.max(excess[told]) > SUSPICIOUS:
         worst = int(np.nanargmax(np.where(told, excess, np.nan)))
         return (
             f"the fitted model misses {excess[worst]:.0%} of the torque of '{names[worst]}', so this is doubtful: "
             f"{log.guesses[0]}. If they are those of the motors, give motor_from_joint (--reductions), else units"
         )
-    share = float(np.linalg.norm(missed[together]) / np.linalg.norm(variation[together]))
-    median = float(np.median(excess[told]))
     another = (
         f"a log of another robot than '{robot.name}' (or with another tool, mounting or zero positions), or the part "
         "that is fitted is too short for its motion"
@@ -138,6 +132,12 @@ def reason_to_refuse(
         better = ", or with ".join(readings)
         words = f"far better with {better}: columns or signs are wrong"
         return f"the log fits robot '{robot.name}' {words}, or it is {another}"
+    if not told.any():
+        return None
+    rotating = told & np.array([unit == "rad" for unit in robot.coordinate_units])
+    together = rotating if rotating.any() else told
+    share = float(np.linalg.norm(missed[together]) / np.linalg.norm(variation[together]))
+    median = float(np.median(excess[told]))
     if share > MISSED or median > REFUSED:
         return (
             f"the model fitted to the first part of the log misses {max(share, median):.0%} of the torques of the "
