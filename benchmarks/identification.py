@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 
@@ -51,6 +52,7 @@ def tables() -> Iterator[Table]:
         yield _errors(name, result)
         if name.startswith("Panda"):
             yield _mirrored(logs[name])
+            yield _noise_bands(result)
     yield _coverage()
     yield _excitation(logs)
     yield _speed()
@@ -154,6 +156,33 @@ def _mirrored(log: ch.Log) -> Table:
         left = _rms(y - shapes @ np.linalg.lstsq(shapes, y)[0])
         size = _rms(np.concatenate([tau(c + t)[moving, k], tau(c - t)[moving, k]]))
         table.add(joint, f"{size:.3g}", f"{100 * left / size:.1f} %")
+    return table
+
+
+def _noise_bands(result: Identification) -> Table:
+    """What white noise as dense as the measured effort in each band leaves below the cut-off.
+
+    Neither position nor velocity nor acceleration moves there. Noise is white where the bands agree, and no function of
+    the motion predicts it.
+    """
+    log, cutoff, bounds = result.log, result.signals.cutoff.frequency, (2.5, 3.4, 5.0, 7.5, 10.0, 15.0)
+    window = np.hanning(len(log.time))
+    spectrum = np.fft.rfft((log.effort - log.effort.mean(axis=0)) * window[:, None], axis=0)
+    density = np.abs(spectrum) ** 2 / np.sum(window**2)
+    frequency = np.fft.rfftfreq(len(log.time), log.sample_period)
+    bands = list(pairwise(bounds))
+    table = Table(
+        "Panda: noise of the efforts' sensors below the cut-off, by the density of their spectra in bands above the "
+        "motion, relative to the RMS effort of the second half",
+        ("joint", *(f"{low:g} to {high:g} Hz" for low, high in bands)),
+        notes=[f"The bandwidth of the motion is {result.signals.cutoff.bandwidth.max():.2g} Hz."],
+    )
+    model = result.predictions["model", "unseen"]
+    size = model.rms() / model.relative()
+    means = [density[(frequency >= low) & (frequency < high)].mean(axis=0) for low, high in bands]
+    floors = np.sqrt(np.array(means) * 2.0 * cutoff * log.sample_period) / size
+    for joint, own in zip(log.robot.velocity_names, floors.T, strict=True):
+        table.add(joint, *(f"{100 * floor:.1f} %" for floor in own))
     return table
 
 
