@@ -173,3 +173,18 @@ def test_slightly_skewed_axes_make_no_far_elbows():
     drawn = skeleton(Description("bent", links=(Link("a"), Link("b"), Link("c")), joints=joints))
     points = np.array([point for shape in drawn.shapes for point in (shape.start, shape.end)])
     assert np.abs(points).max() < 2.0
+
+
+def test_rods_reach_from_the_base_to_the_loops_of_a_stewart_platform():
+    """Legs without an upper limit are drawn as long as they are at home, and the platform as a star to their ends."""
+    robot = ch.load("stewart")
+    drawn = skeleton(robot.description)
+    places = dict(zip(robot.frame_names, robot.frame_poses(robot.home), strict=True))
+    spokes = [in_world(robot, s, robot.home)[1] for s in drawn.shapes if s.link == "platform" and s.role == "link"]
+    rods = [in_world(robot, s, robot.home) for s in drawn.shapes if s.role == "slide"]
+    assert len(rods) == 6
+    for k, (a, b) in enumerate(rods):
+        foot, ball = places[f"lower_leg_{k}"][:3, 3], places[f"upper_leg_{k}"][:3, 3]
+        assert distance_to_segment(foot, a, b) < 1e-9
+        assert distance_to_segment(ball, a, b) < 1e-9
+        assert min(np.linalg.norm(ball - end) for end in spokes) < 1e-6

@@ -184,10 +184,16 @@ def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link:
             }
             for shape in drawn.shapes
         ],
-        "size": drawn.size,
+        "size": _size(drawn, outline),
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
     } | frame_of(outline, ground)
+
+
+def _size(drawn: Skeleton, outline: NDArray[np.float64]) -> float:
+    """Return the length by which frames, handles and the grid are drawn: not more than what is seen measures."""
+    seen = float(np.linalg.norm(np.ptp(outline, axis=0)))
+    return min(drawn.size, seen) if seen > 0.0 else drawn.size
 
 
 def frame_of(outline: NDArray[np.float64], ground: float) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Shapes for a robot without meshes: capsules along links, cylinders on joint axes, balls and plates.
 
 A link is drawn along its joint axes and their common normal, as in Denavit-Hartenberg parameters, so that offsets look
-like the elbows of real robots. Lengths are true; thicknesses are chosen for the picture.
+like the elbows of real robots; a link with three or more ends is a star. Lengths are true; thicknesses are chosen for
+the picture.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Role = Literal["link", "joint", "sleeve", "slide"]
 _THICKNESS = 0.042  # radius of the first link, as a part of the robot's length
 _TAPER = 0.5  # how much thinner the last link is
 _SLIDES = ("prismatic", "cylindrical")
+_STAR = 3  # ends of a link that is drawn as straight spokes
 _DETOUR = 1.75  # a path along the axes may be this much longer than the straight line (three equal right angles: 1.73)
 
 
@@ -107,23 +109,25 @@ def skeleton(description: Description) -> Skeleton:
     joints = [joint for joint in description.ordered_joints if joint.child in drawn]
     incoming = {joint.child: joint for joint in joints}
     depth, reach = {description.root: 0}, {description.root: 0.0}
+    ends: list[float] = []
     paths: list[tuple[str, list[Vector]]] = []
     for link in (description.root, *(joint.child for joint in joints)):
         if link in incoming:
             depth[link] = depth[incoming[link].parent] + incoming[link].moves
-        for joint, exit_port in _exits(description, link, joints):
+        entry, exits = _entry(incoming.get(link)), _exits(description, link, joints)
+        for joint, exit_port in exits:
             if joint is not None and joint.kind == "free":
                 reach[joint.child] = reach[link]
                 continue
-            path = _path(_entry(incoming.get(link)), exit_port)
+            path = _path(entry, exit_port) if len(exits) < _STAR else [entry.p, exit_port.p]
             length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
             paths.append((link, path))
             if joint is None:
-                reach[link] = max(reach[link], reach[link] + length)
+                ends.append(reach[link] + length)
             else:
-                travel = max(map(abs, _travel(joint)), default=0.0) if joint.kind in _SLIDES else 0.0
+                travel = max(map(abs, _travel(description, joint)))
                 reach[joint.child] = reach[link] + length + travel
-    size = max(*reach.values(), 0.0)
+    size = max(*reach.values(), *ends, 0.0)
     size = size if np.isfinite(size) and size > 1e-9 else 1.0
     deepest = max(*depth.values(), 1)
     radius = {link: size * _THICKNESS * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
@@ -135,7 +139,7 @@ def skeleton(description: Description) -> Skeleton:
                 shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
     for joint in joints:
         if joint.moves:
-            shapes.extend(_joint_shapes(joint, radius[joint.child], size))
+            shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
     held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
     stands = any(held) or not held
     return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size, stands)
@@ -172,6 +176,12 @@ def _exits(description: Description, link: str, joints: list[Joint]) -> list[tup
     for frame in description.frames:
         if frame.name == description.tool and frame.link == link:
             exits.append((None, _Port(frame.T_link_frame[:3, 3])))
+    for loop in description.loops:
+        exits += [
+            (None, _Port(T[:3, 3]))
+            for side, T in ((loop.first, loop.T_first_joint), (loop.second, loop.T_second_joint))
+            if side == link
+        ]
     if link == description.tool:
         exits.append((None, _Port(np.zeros(3))))
     if not exits:
@@ -220,12 +230,20 @@ def _has_axis(joint: Joint) -> bool:
     return joint.moves and joint.kind != "planar" and not joint.has_quaternion
 
 
-def _travel(joint: Joint) -> tuple[float, ...]:
-    """Return finite limits of the displacement of a prismatic or cylindrical joint."""
-    return tuple(bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1]))
+def _travel(description: Description, joint: Joint) -> set[float]:
+    """Return displacements at which a sliding joint is drawn: zero, finite limits, and the home configuration's."""
+    if joint.kind not in _SLIDES:
+        return {0.0}
+    known = {bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1])}
+    own = [
+        float(description.home[k])
+        for k, name in enumerate(description.coordinate_names)
+        if name in joint.coordinate_names
+    ]
+    return {0.0, *known, *own[-1:]}
 
 
-def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
+def _joint_shapes(joint: Joint, radius: float, size: float, travel: set[float]) -> list[Shape]:
     """Return the shapes of a joint: a cylinder per revolute axis, sleeve and rod if prismatic, a plate or a ball."""
     entry = _entry(joint)
     axis = np.array([0.0, 0.0, 1.0]) if entry.axis is None else entry.axis
@@ -247,7 +265,7 @@ def _joint_shapes(joint: Joint, radius: float, size: float) -> list[Shape]:
     place = joint.T_parent_joint[:3, 3]
     half = 1.8 * radius * direction
     sleeve = Shape(joint.parent, "cylinder", "sleeve", place - half, place + half, 1.35 * radius)
-    travel = (0.0, *_travel(joint)) if _travel(joint) else (-0.25 * size, 0.25 * size)
+    travel = travel if len(travel) > 1 else {-0.25 * size, 0.25 * size}
     back, front = entry.p - max(travel) * axis, entry.p - min(travel) * axis
     rod = Shape(joint.child, "capsule", "slide", back, front, 0.75 * radius)
     return [sleeve, rod]

@@ -35,15 +35,20 @@ function choice(label, options, changed) {
   return make("label", { class: "choice" }, make("span", {}, label), select);
 }
 
-/** Names without the beginning and the end that all of them share, cut at underscores. @param {string[]} names */
+/** Names without the beginning and the end that all of them share, cut at punctuation. @param {string[]} names */
 function shortNames(names) {
   if (names.length < 2) return names;
-  const [first, ...others] = names.map(name => name.split("_"));
+  const words = names.map(name => name.split(/(?<=[_:/])/));
+  const fewest = Math.min(...words.map(parts => parts.length)), shared = (/** @type {(parts: string[]) => string} */ at) => words.every(parts => at(parts) === at(words[0]));
   let start = 0, end = 0;
-  while (start + 1 < first.length && others.every(other => start + 1 < other.length && other[start] === first[start])) start++;
-  const left = Math.min(...[first, ...others].map(parts => parts.length)) - start;
-  while (end + 1 < left && others.every(other => other[other.length - 1 - end] === first[first.length - 1 - end])) end++;
-  return [first, ...others].map(parts => parts.slice(start, parts.length - end).join("_"));
+  while (start + 1 < fewest && shared(parts => parts[start])) start++;
+  while (start + end + 1 < fewest && shared(parts => parts[parts.length - 1 - end])) end++;
+  return words.map(parts => parts.slice(start, parts.length - end).join("").replace(end ? /_$/ : "", ""));
+}
+
+/** A name that may be broken after its underscores; long ones are written small. @param {string} name */
+function nameLabel(name) {
+  return make("span", { class: name.length > 12 ? "name long" : "name" }, ...name.split(/(?<=[_.])/).flatMap(part => [part, make("wbr")]));
 }
 
 /** One degree of freedom as people move it: a coordinate, or an angle of a quaternion. */
@@ -145,7 +150,7 @@ class JointPanel {
     } });
     const limit = x => Number.isFinite(x) ? fixedNumber(x * scale, control.decimals) : "none";
     const title = limits.follows ? `${name} follows the joints that move it` : `${name}: from ${limit(limits.low)} to ${limit(limits.high)} ${unit}`;
-    const element = make("div", { class: "row", title }, make("span", { class: "name" }, shown), number, make("span", { class: "unit" }, unit), range);
+    const element = make("div", { class: "row", title }, nameLabel(shown), number, make("span", { class: "unit" }, unit), range);
     return { element, range, number, control };
   }
 
@@ -201,7 +206,7 @@ class ToolPanel {
     [T[3], T[7], T[11]].forEach((x, k) => { this.values[k].textContent = `${fixedNumber(x, 4)} m`; });
     angles.forEach((a, k) => { this.values[3 + k].textContent = `${fixedNumber(a / DEGREE, 2)}°`; });
     const lengths = ellipsoid.lengths.map(x => shortNumber(x)).join(", ");
-    this.dexterity.textContent = `Tool speed at unit joint rates, along the ellipsoid's axes: ${lengths} m/s. ` +
+    this.dexterity.textContent = this.n === 0 ? "" : `Tool speed at unit joint rates, along the ellipsoid's axes: ${lengths} m/s. ` +
       `Manipulability of position: ${shortNumber(ellipsoid.lengths.slice(0, this.n).reduce((a, b) => a * b, 1))}.`;
   }
 }
@@ -216,7 +221,7 @@ class TorquePanel {
       const bar = make("span", { class: "fill" }), value = make("output", {});
       const limit = effort === null ? "no limit" : `limit ${shortNumber(effort, 4)} ${unit}`;
       return { bar, value, element: make("div", { class: "torque", title: `${name}: ${limit}` },
-        make("span", { class: "name" }, names[k]), make("span", { class: "bar" }, bar), value) };
+        nameLabel(names[k]), make("span", { class: "bar" }, bar), value) };
     });
     this.mass = make("output", {});
     const range = make("input", { type: "range", min: 0, max: payload.most, step: "any", "aria-label": "payload",
