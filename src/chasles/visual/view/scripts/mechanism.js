@@ -182,8 +182,11 @@ class Mechanism {
 
   get dragged() { return this.n > 0; }
 
-  /** Joints that dragging moves. */
-  get draggedJoints() { return this.data.velocities.filter(({ free }) => !(free && this.pinned)).length; }
+  /** Number of velocities with which dragging moves the tool. @param {ArrayLike<number>} q */
+  draggedJoints(q) {
+    const { J } = this.tool(q), { n } = this;
+    return this.data.velocities.filter(({ free }, k) => !(free && this.pinned) && [0, 1, 2, 3, 4, 5].some(i => J[i * n + k] !== 0)).length;
+  }
 
   /**
    * Configuration near q that brings the tool to a pose, or as near to it as steps from q lead.

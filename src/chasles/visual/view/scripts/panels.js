@@ -197,7 +197,7 @@ class ToolPanel {
       this.dexterity);
     const drag = this.element.querySelector("select");
     if (mechanism.data.velocities.every(({ free }) => free)) mechanism.pinned = false;
-    if (drag && (mechanism.data.reach ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints) < 6) { drag.value = "position"; gizmo.turns = false; }
+    if (drag && (mechanism.data.reach ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints(page.q)) < 6) { drag.value = "position"; gizmo.turns = false; }
   }
 
   /** @param {ArrayLike<number>} T @param {{ lengths: number[] }} ellipsoid */

@@ -36,7 +36,7 @@ class Pendant {
         make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
         this.branch, this.found] : [make("p", { class: "quiet" }, "Other configurations for the tool's pose are found for robots whose coordinates are independent: not with loops, free or spherical joints.")]),
     ] : [];
-    this.element = section("Teach", true, ...jog, make("h3", {}, "Waypoints"),
+    this.element = section("Teach", true, ...jog, make("h3", { title: "Joint positions in ° and mm" }, "Waypoints"),
       make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton, page.data.passive ? "" : this.simulateButton),
       this.list,
       choice("Motion", [["stops", "stops at each waypoint (quintic)"], ["through", "passes through (cubic spline)"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
@@ -82,8 +82,9 @@ class Pendant {
     this.branch.hidden = found.length < 2;
     const select = this.branch.querySelector("select");
     select.replaceChildren(...found.map((_, k) => make("option", { value: k }, k ? `configuration ${k + 1}` : "this one")));
+    const held = gizmo.turns ? 6 : mechanism.ellipsoid(mechanism.tool(q).J).lengths.filter(length => length > 1e-9).length;
     this.found.textContent = found.length < 2 ? "No other configuration was found." :
-      `${found.length} configurations were found${mechanism.n > 6 ? ", of infinitely many" : ""}.`;
+      `${found.length} configurations were found${mechanism.n > held ? ", of infinitely many" : ""}.`;
     this.page.refresh();
   }
 
@@ -95,7 +96,8 @@ class Pendant {
 
   showList() {
     this.list.replaceChildren(...this.waypoints.map((q, k) => {
-      const text = Array.from(q, (x, j) => fixedNumber(this.page.mechanism.coordinates[j].unit === "rad" ? x / DEGREE : x, 1)).join(", ");
+      const { coordinates } = this.page.mechanism, shown = { rad: [1 / DEGREE, 1], m: [1000, 0], "": [1, 2] };
+      const text = Array.from(q, (x, j) => { const [scale, decimals] = shown[coordinates[j].unit]; return fixedNumber(scale * x, decimals); }).join(", ");
       const button = (label, title, act) => make("button", { type: "button", title, "aria-label": `${title} ${k + 1}`, onclick: act }, label);
       return make("div", { class: "waypoints" }, make("span", { class: "quiet", title: text }, `${k + 1}: ${text}`),
         button("go", "Go to waypoint", () => this.page.move(Float64Array.from(q))),
