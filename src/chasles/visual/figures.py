@@ -111,7 +111,7 @@ def tracking_figure(run: xarray.Dataset) -> dict[str, Any]:
                 data.extend(_reference(style, times[samples], by_run(run, "q_reference")[:, samples, line], color))
         panels.append(panel)
     for name, unit, errors in tool_errors(run, samples):
-        panel = Panel(name, f"The tool's error of {name}", unit, 1e3, (0,))
+        panel = Panel(name, f"Tool {name} error", unit, 1e3, (0,))
         style = line_style(panel, len(panels), "tool", _TOOL_GROUP, legend=name == "position")
         data.extend(curves(style, times[samples], errors * panel.scale, _TOOL_COLOR))
         panels.append(panel)

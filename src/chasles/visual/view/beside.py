@@ -17,6 +17,7 @@ from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.scene import bodies_data, frame_of, still_scene
 
 _MOST_TRIANGLES = 20_000
+_GAP = 0.2  # room at each side of a robot, in its lengths
 _AZIMUTH = -0.25  # rad, of the camera: from the front, as the robots stand side by side along y
 
 #: A robot with its configuration (nq,), or with configurations (k, nq) at the times of the page's recording.
@@ -44,18 +45,19 @@ def add_beside(
         a module with the kernel ``frames``.
     """
     described = []
-    place = 0.5 * scene["extent"]
     seen = [np.array(scene["outline"])]
+    place = seen[0][:, 1].max() + _GAP * scene["size"]
     for k, (robot, q) in enumerate(others):
         bodies = robot_bodies(robot.description, packages=packages, most=_MOST_TRIANGLES)
         own = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
         found = bodies_data(robot, bodies, own["links"], ("visual",), packages).get("visual")
         if found is not None:
             scene["bodies"][f"beside {k}"] = found
-        shift = place + 0.5 * own["extent"]
-        place = shift + 0.5 * own["extent"]
+        outline = np.array(own["outline"])
+        shift = place + _GAP * own["size"] - outline[:, 1].min()
+        place = shift + outline[:, 1].max() + _GAP * own["size"]
         scene["ground"] = min(scene["ground"], own["ground"])
-        seen.append(np.array(own["outline"]) + np.array([0.0, shift, 0.0]))
+        seen.append(outline + [0.0, shift, 0.0])
         frames = lower({"frames": Kernel(robot.frame_poses.program, "map")})
         described.append(
             {
