@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from chasles.arguments import choice
 from chasles.control.pose_feedback import OrientationError
-from chasles.errors import UnknownNameError
 from chasles.geometry import inverse_right_jacobian_rotation, log_rotation, quaternion_from_rotation
 from chasles.geometry.elementary import Array, cross, pose
 from chasles.trajectories.motion import PoseMotion
@@ -42,8 +42,7 @@ class Offset(NamedTuple):
 
 def require_axes(axes: str) -> None:
     """Raise UnknownNameError for axes that there are not."""
-    if axes not in AXES:
-        raise UnknownNameError("axes", axes, AXES)
+    choice(axes, "axes", AXES)
 
 
 def offset(T: Array, twist: Array, reference: PoseMotion, axes: Axes) -> Offset:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import choice, reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
@@ -17,7 +17,7 @@ from chasles.control.robot_controller import gains
 from chasles.control.task_space import COMPONENTS, force_for
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry import rotation_distance
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -141,8 +141,7 @@ def _checked_forces(forces: Mapping[str, float]) -> Mapping[str, float]:
     if not forces:
         raise ArgumentError("no axis has a desired force; for motion control alone use OperationalSpace")
     for name, value in forces.items():
-        if name not in COMPONENTS:
-            raise UnknownNameError("component", name, COMPONENTS)
+        choice(name, "component", COMPONENTS)
         if not np.isfinite(value):
             raise ArgumentError(f"the force along {name} must be finite, not {value!r}")
     return forces

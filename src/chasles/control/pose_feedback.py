@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from chasles.errors import UnknownNameError
+from chasles.arguments import choice
 from chasles.geometry import (
     inverse_left_jacobian_rotation,
     left_jacobian_rotation,
@@ -23,8 +23,7 @@ OrientationError = Literal["quaternion", "logarithm"]
 
 def require_orientation_error(kind: str) -> None:
     """Raise UnknownNameError for a kind of orientation error that there is not."""
-    if kind not in get_args(OrientationError):
-        raise UnknownNameError("orientation error", kind, get_args(OrientationError))
+    choice(kind, "orientation error", get_args(OrientationError))
 
 
 def orientation_error(R: Array, R_reference: Array, kind: OrientationError) -> Array:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.arguments import real
+from chasles.arguments import choice, real
 from chasles.control.floating_base import has_motors
 from chasles.engine import maximum
 from chasles.engine.linear_solve import factor, inverse, solve
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
 from chasles.robot import Robot
@@ -123,8 +123,7 @@ class TaskSpace:
     ) -> None:
         chosen = COMPONENTS if components is None else tuple(components)
         for name in chosen:
-            if name not in COMPONENTS:
-                raise UnknownNameError("component", name, COMPONENTS)
+            choice(name, "component", COMPONENTS)
         if not chosen or len(set(chosen)) < len(chosen):
             raise ArgumentError(f"components must name some of {', '.join(COMPONENTS)}, each once, not {components!r}")
         self.robot, self.target, self.components = robot, target, chosen

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from chasles.arguments import choice
 from chasles.engine import generally
 from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -243,8 +243,7 @@ def pose_from_three_points(
 
 
 def _rotation(v1: Array, v2: Array, axes: str, largest_parallel_sine: Real) -> Array:
-    if axes not in _AXIS_PAIRS:
-        raise UnknownNameError("pair of axes", str(axes), _AXIS_PAIRS)
+    choice(axes, "pair of axes", _AXIS_PAIRS)
     i, j = ("XYZ".index(letter) for letter in axes)
     first, toward = unit_direction(v1), unit_direction(v2)
     # The part of v2 across v1, from the difference of the directions: exact where they are nearly parallel.

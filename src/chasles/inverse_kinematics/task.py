@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import choice
 from chasles.engine import absolute, atan2, maximum, sqrt, where
 from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
@@ -72,8 +73,7 @@ class Task:
         if mask is None:
             return _WHOLE_POSE
         if isinstance(mask, str):
-            if mask not in NAMED:
-                raise UnknownNameError("mask", mask, NAMED)
+            choice(mask, "mask", NAMED)
             return _task(NAMED[mask])
         try:
             weights = np.asarray(mask, dtype=np.float64)

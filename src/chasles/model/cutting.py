@@ -7,7 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.arguments import choice
+from chasles.errors import ModelError
 from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic
@@ -56,8 +57,7 @@ def sub_chain(description: Description, base_link: str, tip: str, *, branches: B
     >>> wrist.joint_names, wrist.root, wrist.tool
     (('joint4', 'joint5', 'joint6'), 'link3', 'tool')
     """
-    if branches not in get_args(Branches):
-        raise UnknownNameError("way to treat branches", branches, get_args(Branches))
+    choice(branches, "way to treat branches", get_args(Branches))
     last = description.frame(tip).link
     way = _way(description, base_link, last)
     if not way:

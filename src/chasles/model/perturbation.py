@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.arguments import choice
+from chasles.errors import ArgumentError
 from chasles.geometry.pseudo_inertias import second_moments
 from chasles.model.parameters import parameter_shapes
 
@@ -90,8 +91,7 @@ def perturbed_values(
 def _shares(relative: float | Mapping[str, float]) -> Mapping[str, float]:
     shares = relative if isinstance(relative, Mapping) else dict.fromkeys(QUANTITIES, relative)
     for name, share in shares.items():
-        if name not in QUANTITIES:
-            raise UnknownNameError("quantity to perturb", name, QUANTITIES)
+        choice(name, "quantity to perturb", QUANTITIES)
         if not 0.0 <= share <= 1.0:
             raise ArgumentError(f"the relative change of {name} must lie between 0 and 1, not {share}")
     return shares

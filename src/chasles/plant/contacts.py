@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real, reals
+from chasles.arguments import choice, real, reals
 from chasles.engine import maximum, sqrt, where
 from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import cross
 from chasles.plant.effect import Effect
 
@@ -96,8 +96,7 @@ class ContactPlane(Effect):
         exponent: float = 1.0,
         law: str = "spring-damper",
     ) -> None:
-        if law not in LAWS:
-            raise UnknownNameError("law of contact", law, LAWS)
+        choice(law, "law of contact", LAWS)
         for what, text in (("name", name), ("frame", frame)):
             if not isinstance(text, str) or not text:
                 raise ArgumentError(f"the {what} of a contact must be text, not {text!r}")

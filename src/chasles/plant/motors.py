@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import choice, reals
 from chasles.engine import clip
 from chasles.engine.scalar import Array, Real, boxed
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count, where_positive
 from chasles.robot import Robot
 
@@ -116,8 +116,7 @@ class Motors(Effect):
         mode: str = "torque",
         compensate_back_emf: bool = False,
     ) -> None:
-        if mode not in MODES:
-            raise UnknownNameError("mode of motors", mode, MODES)
+        choice(mode, "mode of motors", MODES)
         self.n = n = joint_count(robot)
         each = partial(reals, shape=(n,), broadcast=True)
         self.mode = mode

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real, reals
+from chasles.arguments import choice, real, reals
 from chasles.engine import floor
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count, where_positive
 from chasles.robot import Robot
 
@@ -95,10 +95,8 @@ class Sensors(Effect):
         side: Literal["link", "motor"] = "link",
         seed: int = 0,
     ) -> None:
-        if velocity not in VELOCITIES:
-            raise UnknownNameError("kind of velocity", velocity, VELOCITIES)
-        if side not in SIDES:
-            raise UnknownNameError("side of a joint", side, SIDES)
+        choice(velocity, "kind of velocity", VELOCITIES)
+        choice(side, "side of a joint", SIDES)
         self.n = n = joint_count(robot)
         each = partial(reals, shape=(n,), broadcast=True)
         parameters = {

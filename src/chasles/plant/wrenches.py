@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import choice, reals
 from chasles.cached import cached_property
 from chasles.engine import trace
 from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect
 
 Axes = Literal["frame", "world"]
@@ -79,8 +79,7 @@ class ExternalWrench(Effect):
         parameters: Mapping[str, ArrayLike] | None = None,
         switch_times: Sequence[float] = (),
     ) -> None:
-        if axes not in AXES:
-            raise UnknownNameError("axes of a wrench", axes, AXES)
+        choice(axes, "axes of a wrench", AXES)
         if (function is None) == (samples is None) or (samples is None) != (times is None):
             raise ArgumentError(f"wrench '{name}' needs either a function, or times and samples")
         if samples is not None and parameters:

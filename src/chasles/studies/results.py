@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import verbs
-from chasles.arguments import real
+from chasles.arguments import choice, real
 from chasles.cached import cached_property
 from chasles.control import LoopMargins, loop_margins
 from chasles.errors import UnknownNameError, import_extra
@@ -124,8 +124,7 @@ class StudyResults:
         UnknownNameError
             There is no such score, or the study did not search gains there.
         """
-        if against not in SCORES[2:]:
-            raise UnknownNameError("score", against, SCORES[2:])
+        choice(against, "score", SCORES[2:])
         key = (*self._numbers(robot, controller), rate, delay)
         if key not in self.candidates:
             known = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
@@ -278,10 +277,8 @@ class StudyResults:
         classes
             Classes of about equally many runs; rates, delays, and factors with fewer values, have one for each value.
         """
-        if factor not in self.factors:
-            raise UnknownNameError("factor", factor, self.factors)
-        if measure not in MEASURES:
-            raise UnknownNameError("measure", measure, MEASURES)
+        choice(factor, "factor", self.factors)
+        choice(measure, "measure", MEASURES)
         values = self.of_pair(robot, controller)
         x = self.runs[factor]
         groups = _classes(x, len(x) if factor in ("rate", "delay") else classes)

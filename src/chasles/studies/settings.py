@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chasles.arguments import reals, truth
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.arguments import choice, reals, truth
+from chasles.errors import ArgumentError
 from chasles.studies.checks import (
     distinct_numbers,
     ends,
@@ -201,8 +201,7 @@ class Design:
     levels: int = 5
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise UnknownNameError("method of design", str(self.method), METHODS)
+        choice(self.method, "method of design", METHODS)
         set_fields(
             self,
             runs=whole(self.runs, "runs", 1, MOST_RUNS),

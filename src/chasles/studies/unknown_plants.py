@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.arguments import choice
 from chasles.engine.scalar import Array, Real
-from chasles.errors import UnknownNameError
 from chasles.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
 from chasles.robot import Robot
 from chasles.studies.settings import Factors
@@ -88,8 +88,7 @@ def plant_of(factors: Factors, made: Bench, period: float) -> Plant:
         wrenches=wrenches,
     )
     for name in factors.plant:
-        if name not in plant.parameters:
-            raise UnknownNameError("parameter of the plant", name, list(plant.parameters))
+        choice(name, "parameter of the plant", plant.parameters)
     return plant
 
 

@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.arguments import choice
+from chasles.errors import ArgumentError
 from chasles.geometry.projections import project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.formats.files import read_bytes
@@ -77,8 +78,7 @@ class PathData(Record):
     values: Floats
 
     def __post_init__(self) -> None:
-        if self.space not in _WORD_OF:
-            raise UnknownNameError("space", str(self.space), _WORD_OF)
+        choice(self.space, "space", _WORD_OF)
         times = increasing_times(self.times, least=1, what="point")
         self._set(times=_frozen(times), values=_frozen(_table(self.values, times, "point")))
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.arguments import choice
 from chasles.engine.scalar import Array
 from chasles.errors import UnknownNameError
 from chasles.geometry import (
@@ -80,8 +81,7 @@ class Unknowns:
             return cls._named(robot, tuple(which))
         if which == "payload":
             return cls._payload(robot)
-        if which not in CHOICES:
-            raise UnknownNameError("choice of unknown parameters", which, CHOICES)
+        choice(which, "choice of unknown parameters", CHOICES)
         base = robot.base_parameters()
         if which == "base":
             return cls(robot, base.names, base.values, base.independent, None, complete=True)
@@ -93,8 +93,7 @@ class Unknowns:
     def _named(cls, robot: Robot, names: tuple[str, ...]) -> Self:
         known = robot.inertial_parameter_names
         for name in names:
-            if name not in known:
-                raise UnknownNameError("inertial parameter", name, known)
+            choice(name, "inertial parameter", known)
         columns = np.array([known.index(name) for name in names], dtype=np.intp)
         return cls(robot, names, robot.inertial_parameters[columns], columns, None, complete=False)
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError, UnknownNameError, warn
+from chasles.arguments import choice
+from chasles.errors import ModelError, warn
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
@@ -94,8 +95,7 @@ def with_semantics(
     description = description.replace(disabled_pairs=tuple(semantics.disabled_pairs))
     if not group:
         return description
-    if group not in semantics.groups:
-        raise UnknownNameError("group", group, semantics.groups)
+    choice(group, "group", semantics.groups)
     moving = [name for name in description.joint_names if name in semantics.groups[group]]
     if not moving:
         raise ModelError(f"{path}: no joint of the group {shortened(group)} moves robot '{description.name}'")

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import choice, reals
 from chasles.engine import Function, trace
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.geometry.vectors import norm
@@ -108,8 +108,7 @@ class BlendedWaypoints(PiecewisePose):
         blend_radius: ArrayLike | None = None,
         blend: Blend = "parabolic",
     ) -> None:
-        if blend not in BLENDS:
-            raise UnknownNameError("blend", str(blend), BLENDS)
+        choice(blend, "blend", BLENDS)
         self.blend = blend
         T = pose_waypoints(poses)
         count = T.shape[-3]

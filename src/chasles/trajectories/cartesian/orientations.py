@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import choice
 from chasles.engine import Function, trace
 from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
@@ -85,8 +86,7 @@ class PoseSpline(PosePieces):
         end_twist: ArrayLike | None = None,
     ) -> None:
         for kind, name, known in (("turning", turning, TURNINGS), ("boundary", boundary, BOUNDARIES)):
-            if name not in known:
-                raise UnknownNameError(kind, str(name), known)
+            choice(name, kind, known)
         T = pose_waypoints(poses)
         self.knots = waypoint_times(times, T.shape[-3])
         self.batch = T.shape[:-3]

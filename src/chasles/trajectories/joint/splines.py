@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.arguments import choice
+from chasles.errors import ArgumentError
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.soundness import REMEDY, require_continuity, require_waypoints
 from chasles.trajectories.joint.spline_pieces import cubic_pieces, hermite_pieces, polynomials_of
@@ -80,10 +81,8 @@ class CubicSpline(PiecewisePolynomial):
     ) -> None:
         t = checked_times(times)
         q = checked_waypoints(waypoints, t)
-        if boundary not in _CUBIC_BOUNDARIES:
-            raise UnknownNameError("boundary", str(boundary), _CUBIC_BOUNDARIES)
-        if outside not in _OUTSIDE:
-            raise UnknownNameError("choice for times outside", str(outside), _OUTSIDE)
+        choice(boundary, "boundary", _CUBIC_BOUNDARIES)
+        choice(outside, "choice for times outside", _OUTSIDE)
         velocities = {"start_velocity": start_velocity, "end_velocity": end_velocity}
         if boundary != "clamped":
             _refuse(velocities, boundary)
@@ -168,8 +167,7 @@ class QuinticSpline(PiecewisePolynomial):
         start_acceleration: ArrayLike | None = None,
         end_acceleration: ArrayLike | None = None,
     ) -> None:
-        if boundary not in _QUINTIC_BOUNDARIES:
-            raise UnknownNameError("boundary", str(boundary), _QUINTIC_BOUNDARIES)
+        choice(boundary, "boundary", _QUINTIC_BOUNDARIES)
         t = checked_times(times, least={"clamped": 2, "natural": 3, "periodic": 6}[boundary])
         q = checked_waypoints(waypoints, t)
         start = {"start_velocity": start_velocity, "start_acceleration": start_acceleration}

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.arguments import choice, reals
+from chasles.errors import ArgumentError
 from chasles.trajectories.joint.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.soundness import MISS, require_continuity
@@ -126,8 +126,7 @@ def online_trajectory(
     n = q0.size
     if n < 1:
         raise ArgumentError("start has no joints")
-    if synchronization not in get_args(Synchronization):
-        raise UnknownNameError("synchronization", str(synchronization), get_args(Synchronization))
+    choice(synchronization, "synchronization", get_args(Synchronization))
     limits = {
         "velocity": positive_limits(velocity, n, "velocity"),
         "acceleration": positive_limits(acceleration, n, "acceleration"),
