@@ -25,13 +25,13 @@ from chasles.algorithms.joint_motion import (
     turn_in_parent,
 )
 from chasles.algorithms.mass_matrix import factor_mass_matrix, mass_matrix, massless
-from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, mirrored, turned_matrix
+from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, turned_matrix
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench, is_number_zero
 from chasles.engine.linear_solve import inverse, solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
-from chasles.geometry.elementary import Array, cross, skew
+from chasles.geometry.elementary import Array, cross, mirrored, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree

@@ -193,7 +193,7 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
 def _chain(tree: Tree, q: Array, target: str, frame: str) -> _Chain:
     require_reference_frame(frame)
     placement = placement_of(tree, target)
-    bodies = _carriers(tree, placement.body)
+    bodies = carriers_of(tree, placement.body)
     if frame == "body":
         R, p = placement.R_body_frame.T, -(placement.R_body_frame.T @ placement.p_body_frame)
         in_parent = poses_in_parent(tree, joint_positions(tree, q))
@@ -212,7 +212,7 @@ def _chain(tree: Tree, q: Array, target: str, frame: str) -> _Chain:
     return _Chain(bodies, screws, pose(R_world_target, p_world_target))
 
 
-def _carriers(tree: Tree, body: int) -> list[int]:
+def carriers_of(tree: Tree, body: int) -> list[int]:
     """Indices of a body and all bodies that carry it, from the base outward."""
     carriers: list[int] = []
     while body != WORLD:

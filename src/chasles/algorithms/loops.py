@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.jacobian import carriers_of
 from chasles.algorithms.joint_motion import (
     WORLD,
     Pose,
@@ -284,7 +285,7 @@ class _Ways(NamedTuple):
 
 def _ways_round(tree: Tree, q: Array, loop: ClosedLoop) -> _Ways:
     places = loop.first, loop.second
-    ways = [_carriers(tree, place.body) for place in places]
+    ways = [carriers_of(tree, place.body) for place in places]
     common = WORLD
     while ways[0] and ways[1] and ways[0][0] == ways[1][0]:
         common, ways = ways[0][0], [way[1:] for way in ways]
@@ -300,15 +301,6 @@ def _ways_round(tree: Tree, q: Array, loop: ClosedLoop) -> _Ways:
             of_way.append(np.concatenate([body.angular * z, body.angular * cross(p, z) + body.pitch * z]))
         ends.append((R @ place.R_body_frame, p + R @ place.p_body_frame))
     return _Ways(common, (ways[0], ways[1]), screws, (ends[0], ends[1]))
-
-
-def _carriers(tree: Tree, body: int) -> list[int]:
-    """Indices of a body and all bodies that carry it, from the base outward."""
-    carriers: list[int] = []
-    while body != WORLD:
-        carriers.append(body)
-        body = tree.bodies[body].parent
-    return carriers[::-1]
 
 
 def _row(tree: Tree, ways: _Ways, entries: tuple[list[Any], list[Any]]) -> list[Any]:

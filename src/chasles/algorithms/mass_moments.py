@@ -16,7 +16,7 @@ import numpy as np
 from chasles.algorithms.joint_motion import WORLD, is_ordinary, origin_in_parent, turn_in_parent
 from chasles.algorithms.spatial import Twist, Wrench
 from chasles.engine.scalar import Real
-from chasles.geometry.elementary import Array, cosine_sine, cross
+from chasles.geometry.elementary import Array, cosine_sine, cross, mirrored
 
 if TYPE_CHECKING:
     from chasles.model.tree import Body, Tree
@@ -122,8 +122,3 @@ def inertia_times(moments: MassMoments, twist: Twist) -> Wrench:
     return Wrench(
         spin + cross(moments.first, twist.linear), moments.mass * twist.linear + cross(twist.angular, moments.first)
     )
-
-
-def mirrored(A: Array) -> Array:
-    """The symmetric matrix of the upper triangle of A (3, 3)."""
-    return np.array([[A[0, 0], A[0, 1], A[0, 2]], [A[0, 1], A[1, 1], A[1, 2]], [A[0, 2], A[1, 2], A[2, 2]]])

@@ -251,3 +251,8 @@ def require_reference_frame(frame: str) -> None:
     """
     if frame not in REFERENCE_FRAMES:
         raise UnknownNameError("reference frame", frame, REFERENCE_FRAMES)
+
+
+def mirrored(A: Array) -> Array:
+    """The symmetric matrix of the upper triangle of A (3, 3)."""
+    return np.array([[A[0, 0], A[0, 1], A[0, 2]], [A[0, 1], A[1, 1], A[1, 2]], [A[0, 2], A[1, 2], A[2, 2]]])

@@ -19,7 +19,7 @@ from chasles.engine import where
 from chasles.engine.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array, skew
+from chasles.geometry.elementary import Array, mirrored, skew
 from chasles.geometry.projections import POSE
 
 
@@ -260,8 +260,3 @@ def inertia_of_point(mass: Real, offset: Array) -> Array:
 def reciprocal_of_mass(mass: Real) -> Real:
     """1 / mass, and 0 for no mass."""
     return where(mass == 0.0, 0.0, 1.0 / where(mass == 0.0, 1.0, mass))
-
-
-def mirrored(A: Array) -> Array:
-    """The symmetric matrix of the upper triangle of A (3, 3)."""
-    return np.array([[A[0, 0], A[0, 1], A[0, 2]], [A[0, 1], A[1, 1], A[1, 2]], [A[0, 2], A[1, 2], A[2, 2]]])

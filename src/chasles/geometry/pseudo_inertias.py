@@ -27,11 +27,10 @@ from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Array, mirrored
 from chasles.geometry.inertias import (
     MassProperties,
     first_moment_of,
-    mirrored,
     reciprocal_of_mass,
     spatial_inertia_from_moments,
 )

@@ -88,7 +88,7 @@ def slerp_quaternion(q0: Array, q1: Array, s: Real, short_way: bool = True) -> A
     >>> slerp_quaternion([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -1.0], 2.0 / 3.0)
     array([ 0.5      ,  0.       ,  0.       , -0.8660254])
     """
-    return _turned(q0, s * _rotation_vector_between(q0, q1, short_way))
+    return turned_quaternion(q0, s * _rotation_vector_between(q0, q1, short_way))
 
 
 @batched(q0=UNIT_QUATERNION, q1=UNIT_QUATERNION, s=(), s_rate=(), s_acceleration=())
@@ -133,7 +133,7 @@ def slerp_quaternion_motion(
     array([0.        , 0.        , 3.14159265])
     """
     turn = _rotation_vector_between(q0, q1, short_way)
-    turning = _Turning(_turned(q0, s * turn), turn, np.zeros(3))
+    turning = _Turning(turned_quaternion(q0, s * turn), turn, np.zeros(3))
     return _motion(turning, s_rate, s_acceleration, frame)
 
 
@@ -263,7 +263,7 @@ def squad_control_quaternion(q_before: Array, q: Array, q_after: Array) -> Array
     True
     """
     after, before = (_rotation_vector_between(q, neighbour, True) for neighbour in (q_after, q_before))
-    return _turned(q, -0.25 * (after + before))
+    return turned_quaternion(q, -0.25 * (after + before))
 
 
 class _Turning(NamedTuple):
@@ -282,7 +282,8 @@ class _Moving(NamedTuple):
     acceleration: Array
 
 
-def _turned(q: Array, rotation_vector: Array) -> Array:
+def turned_quaternion(q: Array, rotation_vector: Array) -> Array:
+    """The quaternion q (..., 4), turned by a rotation vector (..., 3) in its own axes."""
     return multiply_quaternions(q, quaternion_from_rotation_vector(rotation_vector))
 
 
@@ -308,7 +309,7 @@ def _nearer_sign(q: Array, target: Array) -> Array:
 
 def _turning_slerp(q0: Array, q1: Array, s: Real) -> _Turning:
     turn = _rotation_vector_between(q0, q1, False)
-    return _Turning(_turned(q0, s * turn), turn, np.zeros(3))
+    return _Turning(turned_quaternion(q0, s * turn), turn, np.zeros(3))
 
 
 def _relative(a: _Turning, b: _Turning) -> _Turning:

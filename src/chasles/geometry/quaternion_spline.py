@@ -9,14 +9,13 @@ from chasles.engine.arguments import as_array
 from chasles.engine.scalar import Quantity
 from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION
-from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion
+from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion, turned_quaternion
 from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame
 from chasles.geometry.quaternion_rotations import (
-    quaternion_from_rotation_vector,
     relative_quaternion,
     rotate_by_quaternion,
 )
-from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion, multiply_quaternions
+from chasles.geometry.quaternions import conjugate_quaternion, log_quaternion
 
 #: Largest difference, rad, of a segment's turn and what its velocity at an end would make of it; controls lie half as
 #: far from the knot, and must be nearer than a whole turn.
@@ -97,8 +96,8 @@ class QuaternionSpline:
                     f"the way from knot {k} to the next; a squad bears less than two whole turns"
                 )
         self._durations = durations[:, 0]
-        self._first_controls = _turned(self.quaternions[:-1], 0.5 * (durations * velocities[:-1] - turns))
-        self._last_controls = _turned(self.quaternions[1:], 0.5 * (turns - durations * velocities[1:]))
+        self._first_controls = turned_quaternion(self.quaternions[:-1], 0.5 * (durations * velocities[:-1] - turns))
+        self._last_controls = turned_quaternion(self.quaternions[1:], 0.5 * (turns - durations * velocities[1:]))
 
     def __call__(self, t: ArrayLike) -> QuaternionMotion:
         """Motion at times between the first and the last knot.
@@ -191,7 +190,3 @@ def velocity_between(
     longer = np.where(h_before >= h_after, before, after)
     excess = np.maximum(h_before, h_after) * np.linalg.norm(parabola - longer, axis=-1, keepdims=True) / _WIDEST
     return np.asarray(longer + (parabola - longer) / np.maximum(excess, 1.0))
-
-
-def _turned(q: NDArray[np.float64], rotation_vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    return multiply_quaternions(q, quaternion_from_rotation_vector(rotation_vector))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.geometry.elementary import rotation_taking_z_to
+from chasles.geometry.elementary import mirrored, rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.freedoms import JointKind, has_quaternion
 from chasles.model.inertia import Inertia, shift_of_first_moment
@@ -359,7 +359,7 @@ def _composite(
     for prefix, own, place in parts:
         mass = parameters(f"{prefix}.mass", own.mass)
         center = parameters(f"{prefix}.center_of_mass", own.center_of_mass)
-        matrix = _mirrored(parameters(f"{prefix}.inertia", own.matrix))
+        matrix = mirrored(parameters(f"{prefix}.inertia", own.matrix))
         R = place.R_body_frame
         x, y, z = r = R @ center + place.p_body_frame
         parallel_axis = np.array(
@@ -372,10 +372,4 @@ def _composite(
             h = R @ own.first_moment
             total_moment = total_moment + h
             total_inertia = total_inertia + shift_of_first_moment(h, place.p_body_frame)
-    return total_mass, total_moment, _mirrored(total_inertia)
-
-
-def _mirrored(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return the symmetric matrix with this upper triangle."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = matrix
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return total_mass, total_moment, mirrored(total_inertia)

@@ -13,7 +13,7 @@ from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
 from chasles.control.pole_design import PoleDesign
-from chasles.control.sliding_variable import friction_moved, sliding
+from chasles.control.sliding_variable import friction_moved
 from chasles.engine import Record, exp, sqrt, where
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
@@ -134,7 +134,7 @@ class CompositeAdaptive(SlotineLi):
         self, t: Real, q: Array, qd: Array, reference: Motion, state: Record, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of estimates, filters and gain."""
-        tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
+        tau, tracking = self.unknowns.tracking(q, qd, reference, state.estimate, parameters)
         a, weight = parameters["bandwidth"], parameters["prediction"]
         signals = self._signals(q, qd, a)
         W = signals.direct - state.filter
@@ -173,7 +173,7 @@ class CompositeAdaptive(SlotineLi):
         error of prediction is a sample of recursive least squares, which is stable at every period. At the first call
         the filters begin with signals that have been constant.
         """
-        tau, tracking = self._track(q, qd, reference, state.estimate, parameters)
+        tau, tracking = self.unknowns.tracking(q, qd, reference, state.estimate, parameters)
         tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
         a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
         decay = exp(-a * period)
@@ -209,14 +209,6 @@ class CompositeAdaptive(SlotineLi):
     def _origin(self) -> Any:
         """Estimates with which the known part alone predicts the torques."""
         return 0.0 if self.unknowns.complete else self.unknowns.values
-
-    def _track(
-        self, q: Array, qd: Array, reference: Motion, estimate: Array, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques, and the direction Y^T s that tracking gives to adaptation."""
-        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
-        return tau - parameters["damping"] * s, s @ Y
 
     def _signals(self, q: Array, qd: Array, a: Array) -> _Signals:
         """What the filters see: momenta P theta + p and drifts D theta + d, with tau = (P theta + p)' - D theta - d."""

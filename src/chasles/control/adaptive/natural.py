@@ -15,7 +15,7 @@ from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
-from chasles.control.sliding_variable import friction_moved, sliding
+from chasles.control.sliding_variable import friction_moved
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
@@ -137,7 +137,7 @@ class NaturalAdaptive(ContinuousLaw):
         self, t: Real, q: Array, qd: Array, reference: Motion, state: Array, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the estimates."""
-        tau, forces = self._track(q, qd, reference, state, parameters)
+        tau, forces = self.unknowns.tracking(q, qd, reference, state, parameters)
         rates = [-gain * (J @ L @ J) for J, L, gain in self._bodies(state, forces, parameters)]
         return tau, _parameters(rates)
 
@@ -156,20 +156,13 @@ class NaturalAdaptive(ContinuousLaw):
         The step E J Eᵀ with E = 1 - period adaptation J L / 2 agrees with Euler's rule to first order, and no step is
         so large that it would make an inertia indefinite.
         """
-        tau, forces = self._track(q, qd, reference, state, parameters)
+        tau, forces = self.unknowns.tracking(q, qd, reference, state, parameters)
         tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
         following = []
         for J, L, gain in self._bodies(state, forces, parameters):
             E = np.eye(4) - (0.5 * period * gain) * (J @ L)
             following.append(E @ J @ E.T)
         return tau, _parameters(following)
-
-    def _track(
-        self, q: Array, qd: Array, reference: Motion, estimate: Array, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, estimate)
-        return tau - parameters["damping"] * s, s @ Y
 
     def _bodies(self, estimate: Array, forces: Array, parameters: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Pseudo-inertia J, the matrix L of what drives it, and the gain, of every body."""

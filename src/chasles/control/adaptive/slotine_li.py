@@ -14,7 +14,7 @@ from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
-from chasles.control.sliding_variable import friction_moved, sliding
+from chasles.control.sliding_variable import friction_moved
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
@@ -152,10 +152,8 @@ class SlotineLi(ContinuousLaw):
         self, t: Real, q: Array, qd: Array, reference: Motion, state: Memory, parameters: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Torques, and rates of change of the estimates."""
-        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, state)
-        rate = -parameters["adaptation"] * (s @ Y)
-        return tau - parameters["damping"] * s, projected_rate(state, rate, parameters)
+        tau, tracking = self.unknowns.tracking(q, qd, reference, state, parameters)
+        return tau, projected_rate(state, -parameters["adaptation"] * tracking, parameters)
 
     def law(
         self,

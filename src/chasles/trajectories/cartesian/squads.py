@@ -6,14 +6,12 @@ import numpy as np
 
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
-from chasles.geometry.quaternion_interpolation import squad_quaternion_motion
+from chasles.geometry.quaternion_interpolation import squad_quaternion_motion, turned_quaternion
 from chasles.geometry.quaternion_rotations import (
     quaternion_from_rotation,
-    quaternion_from_rotation_vector,
     rotation_from_quaternion,
 )
 from chasles.geometry.quaternion_spline import velocity_between
-from chasles.geometry.quaternions import multiply_quaternions
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.trajectories.cartesian.rotation_spline import Boundary
 from chasles.trajectories.motion import Floats
@@ -97,9 +95,5 @@ def _turns(R: Floats) -> Floats:
 def _segments(R: Floats, turns: Floats, leaving: Floats, arriving: Floats) -> Floats:
     """Quaternions of the segments; controls lie at these rotation vectors from the waypoints, in the frame's axes."""
     first = np.asarray(quaternion_from_rotation(R[..., :-1, :, :]))
-    last = _turned(first, turns)  # on the side of the first one
-    return np.stack([first, _turned(first, leaving), _turned(last, arriving), last], axis=-2)
-
-
-def _turned(q: Floats, rotation_vector: Floats) -> Floats:
-    return np.asarray(multiply_quaternions(q, quaternion_from_rotation_vector(rotation_vector)))
+    last = turned_quaternion(first, turns)  # on the side of the first one
+    return np.stack([first, turned_quaternion(first, leaving), turned_quaternion(last, arriving), last], axis=-2)
