@@ -175,13 +175,13 @@ def linear_law(
             np.concatenate([function.jacobian(output, wrt)(*arguments) for wrt in ("q", "qd", "memory")], axis=-1)
             for output in ("tau", "following")
         )
-        kept = _felt(tau[..., states:], following[..., states:], *sizes)
+        kept = _memory_that_acts(tau[..., states:], following[..., states:], *sizes)
     else:
         count = len(arguments[0])
         some = np.unique(np.linspace(0, count - 1, 5).astype(np.intp))
         found = _differences(function, tuple(part[some] for part in arguments), np.arange(states + size))
         by_tau, by_following = (part[..., states:] for part in found)
-        kept = _felt(by_tau, by_following, *sizes)
+        kept = _memory_that_acts(by_tau, by_following, *sizes)
         columns = np.concatenate([np.arange(states), states + kept])
         tau, following = (np.zeros((count, rows, states + size)) for rows in (planned.qd.shape[-1], size))
         tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
@@ -221,7 +221,7 @@ def _sizes(values: Floats) -> Floats:
     return np.where(largest > 0.0, largest, 1.0)
 
 
-def _felt(by_tau: Floats, by_following: Floats, memory: Floats, torque: float) -> NDArray[np.intp]:
+def _memory_that_acts(by_tau: Floats, by_following: Floats, memory: Floats, torque: float) -> NDArray[np.intp]:
     """Indices of the memory that torques depend on, at once or later, beyond rounding at its and the torques' sizes.
 
     What a law has learnt of errors that are zero, as a covariance or a matrix that multiplies them, is not felt.

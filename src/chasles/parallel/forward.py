@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.engine.arguments import as_array
+from chasles.arguments import doubles, real, reals, whole_number
 from chasles.engine.scalar import Count, Verdict
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import nearest_pose as search
@@ -132,7 +131,7 @@ def nearest_pose(
 
 def _lengths(lengths: ArrayLike) -> NDArray[np.float64]:
     """Leg lengths as doubles; NaN is left to the status."""
-    array = np.asarray(as_array(lengths, "", "lengths"), dtype=np.float64)
+    array = doubles(lengths, "lengths")
     return reals(np.zeros(array.shape), "lengths", (..., 6)) + array
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import reals
 from chasles.errors import ArgumentError
 from chasles.geometry import angle_between_rotations
 from chasles.mechanics.plain_coordinates import common_unit
@@ -57,7 +58,9 @@ def run_metrics(
     if not all(run.sizes[dim] for dim in batch):
         raise ArgumentError(f"metrics need at least one run, but {' and '.join(map(str, batch))} is empty")
     units = [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
-    band = None if settling_band is None else _band(settling_band, len(units))
+    band = settling_band
+    if band is not None:
+        band = reals(band, "settling_band", (len(units),), broadcast=True, above=0.0, infinite=True)
     names = ["q", "qd", "q_reference", "error", "pose_reference", "motor_position"]
     arrays = {name: _by_run(run, name, batch) for name in names if name in run}
     arrays["tau"] = _by_run(run, "tau_applied" if "tau_applied" in run else "tau", batch)
@@ -287,13 +290,3 @@ def _after_last(condition: NDArray[np.bool_]) -> NDArray[np.intp]:
     count = condition.shape[-1]
     last = np.where(condition.any(axis=-1), count - np.argmax(condition[..., ::-1], axis=-1), 0)
     return np.asarray(last, dtype=np.intp)
-
-
-def _band(value: ArrayLike, n: int) -> Floats:
-    try:
-        band = np.broadcast_to(np.asarray(value, dtype=float), (n,))
-    except (TypeError, ValueError):
-        raise ArgumentError(f"settling_band must be one number or {n}, one for each joint, not {value!r}") from None
-    if not (band > 0.0).all():
-        raise ArgumentError(f"settling_band must be above zero, not {band.tolist()}")
-    return band
