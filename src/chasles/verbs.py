@@ -21,9 +21,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import singledispatch, update_wrapper
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from chasles.errors import ArgumentTypeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plotly.graph_objects import Figure
+    from xarray import Dataset
 
 __all__ = [
     "Verb",
@@ -42,9 +48,10 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+Result = TypeVar("Result", covariant=True)
 
 
-class Verb:
+class Verb(Generic[Result]):
     """A function that chooses its implementation by the type of its first argument.
 
     Parameters
@@ -67,7 +74,7 @@ class Verb:
 
     __name__: str
 
-    def __init__(self, outline: Callable[..., Any]) -> None:
+    def __init__(self, outline: Callable[..., Result]) -> None:
         update_wrapper(self, outline)
         self._implementations = singledispatch(_unknown)
         self._modules: tuple[str, ...] = ()
@@ -85,11 +92,11 @@ class Verb:
         """Name the modules that register implementations, in the order in which they are tried."""
         self._modules = modules
 
-    def __call__(self, subject: Any, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, subject: object, *arguments: object, **options: object) -> Result:
         """Call the implementation for the subject's type."""
         return self._implementation(type(subject))(subject, *arguments, **options)
 
-    def _implementation(self, kind: type) -> Callable[..., Any]:
+    def _implementation(self, kind: type) -> Callable[..., Result]:
         missing: ImportError | None = None
         for module in (None, *self._modules):
             if module is not None:
@@ -122,7 +129,7 @@ def _unknown(subject: Any) -> Any:
 
 
 @Verb
-def plot(subject: Any, *arguments: Any, **options: Any) -> Any:
+def plot(subject: object, *arguments: object, **options: object) -> Figure:
     """Plot a trajectory, a run, a robot or a loop as a Plotly figure; `chasles.to_matplotlib` makes figures for papers.
 
     ``plot(joint_trajectory, dt=None, robot=None)``
@@ -160,7 +167,7 @@ def plot(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def report(subject: Any, *arguments: Any, **options: Any) -> Any:
+def report(subject: object, *arguments: object, **options: object) -> Path:
     """Write one self-contained HTML page about a run or several.
 
     ``report(run, path, title=None, packages=None)``
@@ -183,12 +190,12 @@ def report(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def summary(subject: Any, *arguments: Any, **options: Any) -> Any:
+def summary(subject: object, *arguments: object, **options: object) -> str:
     """Say in a few sentences what was simulated and how well it went: ``summary(run)``."""
 
 
 @Verb
-def check(subject: Any, *arguments: Any, **options: Any) -> Any:
+def check(subject: object, *arguments: object, **options: object) -> Any:
     """Find where a motion breaks a robot's limits: ``check(joint_trajectory, robot, dt=None, **limits)``.
 
     See `chasles.trajectories.check` for all arguments and the report that it returns.
@@ -203,7 +210,7 @@ def check(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def peaks(subject: Any, *arguments: Any, **options: Any) -> Any:
+def peaks(subject: object, *arguments: object, **options: object) -> Any:
     """Find the largest position, velocity, acceleration and jerk of each joint: ``peaks(joint_trajectory, dt=None)``.
 
     Examples
@@ -215,17 +222,17 @@ def peaks(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def to_dataset(subject: Any, *arguments: Any, **options: Any) -> Any:
+def to_dataset(subject: object, *arguments: object, **options: object) -> Dataset:
     """Sample a trajectory as a labelled `xarray.Dataset`: ``to_dataset(trajectory, dt)``."""
 
 
 @Verb
-def follow(subject: Any, *arguments: Any, **options: Any) -> Any:
+def follow(subject: object, *arguments: object, **options: object) -> Any:
     """Find the joint motion that follows a motion in space: ``follow(cartesian_trajectory, robot, q0=None)``."""
 
 
 @Verb
-def view(subject: Any, *arguments: Any, **options: Any) -> Any:
+def view(subject: object, *arguments: object, **options: object) -> Any:
     """Show a robot, alone or in motion, on a page on which it can be moved.
 
     ``view(robot, q=None)``
@@ -275,7 +282,7 @@ def view(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def picture(subject: Any, *arguments: Any, **options: Any) -> Any:
+def picture(subject: object, *arguments: object, **options: object) -> Path:
     """Write a picture of a robot to a file: ``picture(robot, path, q=None)``.
 
     Parameters
@@ -311,7 +318,7 @@ def picture(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def movie(subject: Any, *arguments: Any, **options: Any) -> Any:
+def movie(subject: object, *arguments: object, **options: object) -> Path:
     """Write a movie of a motion or a simulation to a file: ``movie(motion, path, robot)``, ``movie(run, path)``.
 
     Parameters
@@ -350,7 +357,7 @@ def movie(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def to_html(subject: Any, *arguments: Any, **options: Any) -> Any:
+def to_html(subject: object, *arguments: object, **options: object) -> str:
     """Return what notebooks show: ``to_html(subject)``.
 
     Known are robots, descriptions, DH tables, solutions of inverse kinematics, motions and reports of checks.
@@ -358,5 +365,5 @@ def to_html(subject: Any, *arguments: Any, **options: Any) -> Any:
 
 
 @Verb
-def mobility(subject: Any) -> Any:
+def mobility(subject: object) -> Any:
     """Find the degrees of freedom that the loops of a robot leave; see `chasles.algorithms.mobility`."""

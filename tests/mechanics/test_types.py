@@ -1,4 +1,4 @@
-"""A user's program against the types of Robot's computations, as mypy sees them."""
+"""A user's program against the types of what it calls, as mypy sees them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,54 @@ rod = Link("rod", Inertia(2.0, [0.0, 0.0, 0.1], [[0.1, 0, 0], [0, 0.1, 0], [0, 0
 hinge = Joint("hinge", "revolute", "wall", "rod", axis=[0, 1, 0])
 door = ch.Robot(Description("door", [Link("wall"), rod], [hinge], [Frame("tip", "rod", np.eye(4))], home=[0.5]))
 """
+#: What each expression is; the names stand in mypy's text, which says `Any` of dtypes and shapes only.
+BEYOND_ROBOTS = """
+import numpy as np
+import chasles as ch
+from chasles.interop import modern_robotics as mr
+from numpy.typing import NDArray
+
+arm = ch.load("planar2r")
+q = np.zeros(2)
+motion = ch.PointToPoint(q, [0.5, 1.0], duration=1.0)
+law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+solution = arm.inverse_kinematics(np.eye(4))
+run = ch.simulate(arm, law, motion, duration=0.1)
+decay = ch.integrate(lambda t, y: -y, [1.0], [0.0, 1.0])
+
+@ch.function(x=(3,), k=())
+def spring(x: NDArray[np.float64], k: float) -> NDArray[np.float64]:
+    return -k * x
+
+reveal_type(solution)  # Solution
+reveal_type(solution.q)  # ndarray
+reveal_type(solution.success)  # ndarray
+reveal_type(solution.iterations)  # ndarray
+reveal_type(solution.residual.angle)  # ndarray
+reveal_type(motion(0.5))  # Motion
+reveal_type(motion(0.5).q)  # ndarray
+reveal_type(motion.duration)  # ndarray
+reveal_type(motion.check(arm))  # CheckReport
+reveal_type(law.evaluate(q, q, motion))  # Command
+reveal_type(law.evaluate(q, q, motion).tau)  # ndarray
+reveal_type(run)  # Run
+reveal_type(run["q"])  # DataArray
+reveal_type(decay.y)  # ndarray
+reveal_type(decay.success)  # ndarray
+reveal_type(decay.steps)  # ndarray
+reveal_type(spring)  # Function
+reveal_type(spring([1.0, 2.0, 3.0], 2.0))  # ndarray
+reveal_type(spring.program)  # Program
+reveal_type(ch.geometry.rotation_z(0.3))  # ndarray
+reveal_type(ch.geometry.norm([3.0, 4.0, 0.0]))  # float
+reveal_type(ch.geometry.project_point_on_line(np.ones(3), np.zeros(3), np.ones(3)))  # LineProjection
+reveal_type(mr.MatrixExp3(np.zeros((3, 3))))  # ndarray
+reveal_type(mr.FKinSpace(np.eye(4), np.zeros((6, 2)), [0.0, 0.0]))  # ndarray
+reveal_type(mr.IKinSpace(np.zeros((6, 2)), np.eye(4), np.eye(4), [0.0, 0.0], 0.01, 0.01)[1])  # bool
+reveal_type(mr.CubicTimeScaling(2.0, 0.6))  # float
+reveal_type(ch.identify(arm, "log.csv"))  # Identification
+reveal_type(ch.report(run, "run.html"))  # Path
+"""
 WRONG = """
 import chasles as ch
 
@@ -59,7 +107,7 @@ arm.mass_matrix([0.0], wrenches={})
 @pytest.mark.slow
 def test_right_calls_have_types_and_wrong_ones_are_errors(tmp_path: Path) -> None:
     """One run of mypy reads both programs: it takes seconds for the packages that they import."""
-    files = {"right.py": PROGRAM, "wrong.py": WRONG}
+    files = {"right.py": PROGRAM, "beyond.py": BEYOND_ROBOTS, "wrong.py": WRONG}
     for name, program in files.items():
         (tmp_path / name).write_text(program)
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *files]
@@ -74,4 +122,10 @@ def test_right_calls_have_types_and_wrong_ones_are_errors(tmp_path: Path) -> Non
         revealed[18:], ("PoseAndJacobian", "ndarray", "TorqueDerivatives", "PowerBalance", "Program"), strict=True
     ):
         assert name in kind, kind
+    assert not [line for line in said["beyond.py"] if ": error:" in line]
+    beyond = [line.split("Revealed type is ")[1] for line in said["beyond.py"] if "Revealed type" in line]
+    expected = [line.partition("  # ")[2] for line in BEYOND_ROBOTS.splitlines() if line.startswith("reveal_type")]
+    for kind, name in zip(beyond, expected, strict=True):
+        assert name in kind, kind
+        assert kind != '"Any"'
     assert {int(line.split(":")[1]) for line in said["wrong.py"] if ": error:" in line} == {5, 6, 7, 8, 9}

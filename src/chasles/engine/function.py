@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
@@ -17,7 +17,15 @@ from chasles.engine.vectorcall import DirectlyCalled
 from chasles.errors import UnknownArgumentError
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from chasles.engine.targets.wasm import WasmProgram
+
+    Result = TypeVar("Result", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Result = TypeVar("Result", covariant=True)
 
 _BY_PLACE_OR_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
@@ -29,7 +37,7 @@ class _OfInstances:
         return None if function is None else function.signature_of_call()
 
 
-class Function(DirectlyCalled):
+class Function(DirectlyCalled, Generic[Result]):
     """A program that is called on arrays, over any leading batch axes.
 
     Arguments are given by place or by name. The first call compiles the program: to machine code, or, where llvmlite is
@@ -63,7 +71,7 @@ class Function(DirectlyCalled):
 
     if TYPE_CHECKING:
 
-        def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Result:
             """Compute the outputs for each sample."""
 
     else:  # The call is an attribute of the instance, so that it can be machine code.
@@ -342,7 +350,7 @@ def _restore(program: Program, shape: Shape, dtype: str, doc: str | None, result
 
 def function(
     *, outputs: Sequence[str] | None = None, dtype: str = "float64", **inputs: Shapes
-) -> Callable[[Callable[..., Any]], Function]:
+) -> Callable[[Callable[..., Result]], Function[Result]]:
     """Make a compiled function of a plain Python function.
 
     Parameters
@@ -372,7 +380,7 @@ def function(
     (2, 3)
     """
 
-    def decorate(plain: Callable[..., Any]) -> Function:
+    def decorate(plain: Callable[..., Result]) -> Function[Result]:
         def program() -> Program:
             return trace(plain, inputs, name=getattr(plain, "__name__", "function"), outputs=outputs)
 

@@ -83,8 +83,8 @@ class Residual(NamedTuple):
         Shape (...), rad.
     """
 
-    distance: Any
-    angle: Any
+    distance: Quantity
+    angle: Quantity
 
 
 class Solution:

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @verbs.Verb
-def study_findings(results: object) -> object:
+def study_findings(results: object) -> Any:
     """Say in words what the results of a study show."""
 
 

@@ -105,5 +105,5 @@ def _show(arm: Robot, solution: Solution) -> None:
     shown = table("Joint positions (°, prismatic joints m)", "joint", *(f">{k + 1}" for k in range(len(rows))))
     for joint, (name, scale) in enumerate(zip(arm.coordinate_names, scales, strict=True)):
         add_row(shown, name, *(number(scale * row.q[joint]) for row in rows))
-    add_row(shown, "distance [m]", *(number(row.residual.distance, 2) for row in rows))
+    add_row(shown, "distance [m]", *(number(float(row.residual.distance), 2) for row in rows))
     results().print(shown)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Function, sqrt, where
-from chasles.engine.scalar import Real
+from chasles.engine.scalar import Real, Verdict
 from chasles.errors import ArgumentError
 from chasles.geometry import relative_pose, transform_twist
 from chasles.geometry.elementary import Array
@@ -92,7 +92,7 @@ def IKinBody(
     ev: ArrayLike,
     *,
     maxiterations: int = MAX_ITERATIONS,
-) -> tuple[Array, Any]:
+) -> tuple[Array, Verdict]:
     """Joint variables for a pose of the end-effector frame, from screw axes in that frame.
 
     Newton-Raphson steps with the pseudo-inverse of the body Jacobian, without joint limits: the original's iteration
@@ -155,7 +155,7 @@ def IKinSpace(
     ev: ArrayLike,
     *,
     maxiterations: int = MAX_ITERATIONS,
-) -> tuple[Array, Any]:
+) -> tuple[Array, Verdict]:
     """Joint variables for a pose of the end-effector frame, from screw axes in the space frame.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import where
+from chasles.engine.scalar import Quantity, Real
 from chasles.errors import ArgumentError
 from chasles.geometry import interpolate_pose
 from chasles.geometry.batched import batched
@@ -17,7 +18,7 @@ from chasles.interop.modern_robotics.checked import lead_of, numbers
 
 
 @batched(Tf=(), t=())
-def CubicTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
+def CubicTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Quantity:
     """Path parameter of a cubic time scaling, at rest at both ends.
 
     Parameters
@@ -39,11 +40,12 @@ def CubicTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
     (np.float64(0.216), np.float64(1.0))
     """
     x = _share(Tf, t)
-    return x * x * (3.0 - 2.0 * x)
+    scaling: Quantity = x * x * (3.0 - 2.0 * x)
+    return scaling
 
 
 @batched(Tf=(), t=())
-def QuinticTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
+def QuinticTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Quantity:
     """Path parameter of a quintic time scaling, at rest and without acceleration at both ends.
 
     Parameters
@@ -65,10 +67,11 @@ def QuinticTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Any:
     (np.float64(0.16308), np.float64(1.0))
     """
     x = _share(Tf, t)
-    return x * x * x * (10.0 - x * (15.0 - 6.0 * x))
+    scaling: Quantity = x * x * x * (10.0 - x * (15.0 - 6.0 * x))
+    return scaling
 
 
-def _share(Tf: Any, t: Any) -> Any:
+def _share(Tf: Real, t: Real) -> Any:
     """Share of a motion's time that has passed; of no time none before t = 0 and all from then on."""
     instant = Tf == 0.0
     return where(instant, where(t < 0.0, 0.0, 1.0), t / where(instant, 1.0, Tf))
@@ -193,8 +196,7 @@ def _path_parameters(Tf: object, N: object, method: object, function: str) -> ND
         raise ArgumentError(f"{function}: Tf must be a positive number of seconds, not {Tf!r}")
     if count.shape != () or not (np.isfinite(count) and count >= 2.0):
         raise ArgumentError(f"{function}: N must be a number of instants, at least 2, not {N!r}")
-    s: NDArray[np.float64] = scalings[int(method)](duration, np.linspace(0.0, duration, int(count)))
-    return s
+    return np.asarray(scalings[int(method)](duration, np.linspace(0.0, duration, int(count))))
 
 
 def _pose_trajectory(Xstart: ArrayLike, Xend: ArrayLike, s: NDArray[np.float64], path: Path) -> list[Array]:
