@@ -8,7 +8,7 @@ inertial parameters using optimization on manifolds" (IROS 2016) for bodies that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -48,6 +48,11 @@ DETERMINED = 0.5
 THINNEST = 1e-6
 """Least second moment of a payload that can exist, relative to its trace."""
 FEWEST_POSES = 3
+SHRINKAGE = 3.0
+"""Torques that the deviation of all joints counts for beside those of one joint."""
+DOUBTFUL, REFUSED = 0.3, 1.0
+"""Torques beyond the noise that neither model nor payload explain, relative to the payload's, that call for a warning
+and for a refusal."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class Payload:
         Least covariance that any unbiased estimate from this log can have (Cramér-Rao).
     freedom
         Effective degrees of freedom of the mass's variance.
+    warnings
+        Sentences that call for caution.
     """
 
     frame: str
@@ -72,6 +79,7 @@ class Payload:
     covariance: FloatArray
     bound: FloatArray
     freedom: float = np.inf
+    warnings: tuple[str, ...] = ()
 
     @property
     def mass(self) -> float:
@@ -102,10 +110,23 @@ class Payload:
             return np.zeros((3, 3))
         J = np.asarray(pseudo_inertia_from_inertial_parameters(self.parameters))
         near = np.asarray(nearest_physically_consistent(J, THINNEST * max(float(np.trace(J[:3, :3])), 1e-9)))
-        m, mx, my, mz, xx, xy, xz, yy, yz, zz = np.asarray(inertial_parameters_from_pseudo_inertia(near)).tolist()
-        c = np.array([mx, my, mz]) / m
-        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return np.asarray(about_origin - m * ((c @ c) * np.eye(3) - np.outer(c, c)))
+        return _inertia_about_center(np.asarray(inertial_parameters_from_pseudo_inertia(near)))
+
+    @property
+    def inertia_error(self) -> FloatArray:
+        """Standard errors of the inertia about the centre of mass, shape (3, 3), kg·m²; infinite from gravity alone."""
+        if len(self.parameters) == 4:
+            return np.full((3, 3), np.inf)
+        steps = 1e-6 * np.diag(np.maximum(np.abs(self.parameters), 1e-3))
+        slopes = np.stack(
+            [
+                (_inertia_about_center(self.parameters + step) - _inertia_about_center(self.parameters - step))
+                / (2.0 * step.sum())
+                for step in steps
+            ],
+            axis=-1,
+        )
+        return np.asarray(np.sqrt(np.einsum("abi,ij,abj->ab", slopes, self.covariance, slopes)))
 
     def attached(self, robot: Robot) -> Robot:
         """Robot that carries this payload."""
@@ -114,19 +135,21 @@ class Payload:
     def summary(self) -> str:
         """Text with intervals."""
         low, high = self.mass_interval
-        center, error = self.center_of_mass, student_quantile(self.freedom) * self.center_error
+        quantile = student_quantile(self.freedom)
+        center, error = self.center_of_mass, quantile * self.center_error
         lines = [
             f"mass {self.mass:.4g} kg (95 %: {low:.4g} to {high:.4g})",
             f"centre of mass in '{self.frame}': "
-            + ", ".join(f"{c:.4g} ± {e:.2g}" for c, e in zip(center, error, strict=True))
+            + ", ".join(_with_error(f"{c:.4g}", e, WIDEST[1] / self.mass) for c, e in zip(center, error, strict=True))
             + " m",
         ]
         if len(self.parameters) == 10:
-            moments = np.diag(self.inertia)
-            lines.append(f"moments of inertia about it: {', '.join(f'{x:.3g}' for x in moments)} kg·m²")
+            moments, half = np.diag(self.inertia), quantile * np.diag(self.inertia_error)
+            texts = (_with_error(f"{x:.3g}", e, WIDEST[4]) for x, e in zip(moments, half, strict=True))
+            lines.append(f"moments of inertia about it: {', '.join(texts)} kg·m²")
         share = np.sqrt(np.diag(self.bound) / np.diag(self.covariance))
         lines.append(f"least possible error of the mass: {share[0]:.0%} of this one (Cramér-Rao)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
 
 def identify_payload(
@@ -197,7 +220,22 @@ def identify_payload(
     covariance = coloured_covariance(A, fit, prior, segments, errors)[:10, :10]
     bound = least_covariance(A, fit, segments, errors)[:10, :10]
     freedom = float(degrees_of_freedom(A, fit, segments, errors)[0])
-    return _checked(Payload(where, fit.values[:10], covariance, bound, freedom))
+    found = _checked(Payload(where, fit.values[:10], covariance, bound, freedom))
+    explained = W @ fit.values[:10]
+    share = _unexplained(fit.residuals, explained, signals.noise, used)
+    if share > REFUSED:
+        raise IdentificationError(
+            f"the torques that neither the model nor a payload explains are {share:.1f} times those of the payload "
+            f"found ({fit.values[0]:.3g} kg): the log is of another robot or has swapped columns or signs, or the "
+            "model lacks friction. Identify the robot without payload first (chasles.identify)"
+        )
+    if share < DOUBTFUL:
+        return found
+    warning = (
+        f"neither the model nor the payload explains torques of {share:.0%} of the payload's: the model without "
+        "payload is wrong (friction, masses), and intervals cannot tell that. Identify the robot first"
+    )
+    return replace(found, warnings=(warning,))
 
 
 def payload_from_poses(
@@ -248,11 +286,32 @@ def payload_from_poses(
     y = (tau - empty).ravel()
     if np.linalg.cond(W / np.maximum(np.linalg.norm(W, axis=0), 1e-12)) > 1e6:
         raise IdentificationError("the poses hold the payload in nearly the same orientation: turn it between them")
-    x = np.asarray(np.linalg.lstsq(W, y)[0], dtype=np.float64)
-    freedom = len(y) - 4
-    variance = float(np.sum((y - W @ x) ** 2)) / freedom
-    covariance = np.asarray(variance * np.linalg.inv(W.T @ W), dtype=np.float64)
+    x, covariance, freedom = weighted_by_joint(W, y, poses.shape)
     return _checked(Payload(where, x, covariance, covariance, freedom))
+
+
+def weighted_by_joint(A: FloatArray, y: FloatArray, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray, float]:
+    """Weighted least squares of rows (poses, joints), its covariance and the degrees of freedom of the first variance.
+
+    Deviations of the joints are estimated, drawn towards their common one. As few residuals tell them badly, the
+    covariance is one that holds whatever they are (HC3: J. MacKinnon & H. White, J. Econometrics 29(3), 1985).
+    """
+    deviations = np.full(shape[1], max(float(np.std(y)), 1e-300))
+    for step in range(3):
+        weights = np.tile(1.0 / deviations, shape[0])
+        B, b = A * weights[:, None], y * weights
+        N = np.linalg.inv(B.T @ B)
+        x = N @ B.T @ b
+        free = 1.0 - np.sum((B @ N) * B, axis=1)
+        if step < 2:
+            squares = ((y - A @ x) ** 2).reshape(shape)
+            common = SHRINKAGE * float(squares.sum()) / (len(y) - A.shape[1])
+            sums = squares.sum(axis=0) + common
+            deviations = np.sqrt(sums / (free.reshape(shape).sum(axis=0) + SHRINKAGE)) + 1e-12 * float(np.abs(y).max())
+    residuals = (b - B @ x) / np.maximum(free, 0.05)
+    influence = (N @ B.T)[0] ** 2
+    freedom = float(influence.sum() ** 2 / np.sum(influence**2))
+    return x, np.asarray((N @ B.T * residuals**2) @ B @ N), max(freedom, 1.0)
 
 
 class RecursivePayload:
@@ -361,6 +420,27 @@ def _placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
 
 def _frame(robot: Robot, frame: str | None) -> str:
     return robot.description.frame(robot.description.tool if frame is None else frame).name
+
+
+def _unexplained(residuals: FloatArray, explained: FloatArray, noise: FloatArray, used: NDArray[np.bool_]) -> float:
+    """Size of the residuals beyond the noise, relative to the torques explained, of all joints together."""
+    counts = np.maximum(used.sum(axis=0), 1)
+    left = np.sum(np.where(used, residuals, 0.0) ** 2, axis=0) / counts - noise**2
+    size = np.sum(np.where(used, explained, 0.0) ** 2, axis=0) / counts
+    return float(np.sqrt(np.maximum(left, 0.0).sum() / max(float(size.sum()), 1e-300)))
+
+
+def _inertia_about_center(parameters: FloatArray) -> FloatArray:
+    """Inertia about the centre of mass, shape (3, 3), of ten parameters about the frame's origin."""
+    m, mx, my, mz, xx, xy, xz, yy, yz, zz = parameters.tolist()
+    c = np.array([mx, my, mz]) / m
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.asarray(about_origin - m * ((c @ c) * np.eye(3) - np.outer(c, c)))
+
+
+def _with_error(value: str, half: float, widest: float) -> str:
+    """Value with its interval, or that only the weak prior tells it."""
+    return f"{value} ± {half:.2g}" if half < 0.1 * widest else "not determined"
 
 
 def _checked(found: Payload) -> Payload:

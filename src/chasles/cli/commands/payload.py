@@ -66,6 +66,8 @@ def payload_command(
             "center_of_mass": found.center_of_mass,
             "center_error": found.center_error,
             "inertia": found.inertia,
+            "inertia_error": found.inertia_error,
+            "warnings": list(found.warnings),
         }
         show_json(facts)
     else:
