@@ -76,6 +76,16 @@ def test_splines_repeat_rest_at_their_ends_and_stay_within_all_limits() -> None:
     assert (T[:, 1, 3] + 0.1 * T[:, 1, 0]).min() >= -0.3
 
 
+def test_limits_of_zero_are_unknown_and_impossible_ones_are_named() -> None:
+    def limited(**limits: float) -> ch.Robot:
+        joints = [joint.replace(limits=joint.limits.replace(**limits)) for joint in ARM.description.joints]
+        return ch.Robot(ARM.description.replace(joints=tuple(joints)))
+
+    assert ch.excite(limited(effort=0.0, velocity=0.0), starts=1, iterations=10).condition < 1e3
+    with pytest.raises(ArgumentError, match=r"this was broken: (torque|position) of joint\d: .* the limit"):
+        ch.excite(limited(effort=1.0, lower=-0.5, upper=0.5), starts=1, iterations=5)
+
+
 def test_parameters_that_matter_are_measured_better() -> None:
     plans = [ch.excite(ARM, parameters=wanted, starts=1, iterations=100) for wanted in ((), ["link2"])]
     own = [k for k, name in enumerate(plans[0].base.names) if name.startswith("link2.")]
@@ -123,7 +133,11 @@ def test_identified_from_a_planned_motion() -> None:
         ({"period": -1.0}, "period"),
         ({"harmonics": 1}, "harmonics"),
         ({"criterion": "best"}, "criterion"),
-        ({"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5}, "no motion"),
+        (
+            {"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5},
+            "no motion.*tool is up to .* m outside",
+        ),
+        ({"jerk_limits": 1e-6, "starts": 1, "iterations": 5}, "cannot excite its parameters"),
     ],
 )
 def test_wrong_arguments(words: dict[str, object], message: str) -> None:

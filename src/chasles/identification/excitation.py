@@ -24,6 +24,8 @@ from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]
 
+UNEXCITED = 1e6
+"""Condition number of a motion that tells hardly any parameters apart."""
 CRITERIA = ("condition", "determinant", "parameters")
 
 
@@ -156,11 +158,18 @@ def excite(
                 best = score, found
     if best is None:
         raise ArgumentError(
-            f"no motion of robot '{robot.name}' within limits and regions was found from {starts} starts; try more "
-            "starts, a longer period, or wider regions"
+            f"no motion of robot '{robot.name}' within limits and regions was found from {starts} starts; even with "
+            f"the smallest motion of the last one, this was broken: {problem.broken}. Try more starts, a longer "
+            "period, or wider regions and limits"
+        )
+    condition = problem.condition(best[1])
+    if kind != "parameters" and condition > UNEXCITED:
+        raise ArgumentError(
+            f"within its limits, robot '{robot.name}' cannot excite its parameters in a period of {duration:g} s "
+            f"(condition number {condition:.1e}): try a longer period or wider limits"
         )
     motion = problem.motion(best[1], whole_number(repetitions, "repetitions", 1, 1000))
-    return Excitation(robot, motion, problem.condition(best[1]), problem.base, problem.accuracy(best[1]))
+    return Excitation(robot, motion, condition, problem.base, problem.accuracy(best[1]))
 
 
 def _places(wanted: Sequence[str], names: Sequence[str]) -> NDArray[np.intp]:

@@ -60,6 +60,11 @@ class ExcitationProblem:
         Shape of the motions.
     wanted
         Indices of the base parameters that the criterion ``"parameters"`` is about.
+
+    Attributes
+    ----------
+    broken
+        Limit or region that the last motion broke, in words.
     """
 
     def __init__(
@@ -75,14 +80,16 @@ class ExcitationProblem:
         lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - DEFAULT_RANGE)
         upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + DEFAULT_RANGE)
         self.middle, self.half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-        self.speed = np.where(np.isfinite(robot.velocity_limits), robot.velocity_limits, DEFAULT_SPEED)
+        given = np.isfinite(robot.velocity_limits) & (robot.velocity_limits > 0.0)  # some files have 0 for unknown
+        self.speed = np.where(given, robot.velocity_limits, DEFAULT_SPEED)
         self.acceleration = self.speed / DEFAULT_ACCELERATION_TIME
         if acceleration is not None:
             self.acceleration = reals(acceleration, "acceleration_limits", (n,), broadcast=True, above=0.0)
         self.jerk = np.full(n, np.inf)
         if jerk is not None:
             self.jerk = reals(jerk, "jerk_limits", (n,), broadcast=True, above=0.0)
-        self.effort = robot.effort_limits
+        self.effort = np.where(robot.effort_limits > 0.0, robot.effort_limits, np.inf)
+        self.broken = ""
         self.weight = 1.0
         self.smooth = robot.with_friction(coulomb_velocity=np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
         self.base = self.smooth.base_parameters()
@@ -225,7 +232,10 @@ class ExcitationProblem:
             self.robot, self.period / (60.0 * self.harmonics), velocity=self.speed, acceleration=self.acceleration,
             jerk=None if np.isinf(self.jerk).all() else self.jerk, torque=torque,
         )  # fmt: skip
-        if not report.ok or (np.abs(self._states(x)[0] - self.middle) > self.half).any():
+        if not report.ok:
+            self.broken = str(report).splitlines()[1].strip()
+            return False
+        if (np.abs(self._states(x)[0] - self.middle) > self.half).any():
             return False
         return self._stays_inside(np.asarray(motion(np.linspace(0.0, self.period, 40 * self.harmonics)).q))
 
@@ -235,6 +245,7 @@ class ExcitationProblem:
             excess = region.excess(self.robot, q)
             bend = np.abs(np.diff(excess, 2)).max(initial=0.0)  # a parabola rises by an eighth of it between samples
             if (excess > -0.125 * bend).any():
+                self.broken = f"{region.frame} is up to {excess.max():.3g} m outside of a region"
                 return False
         return True
 

@@ -338,7 +338,7 @@ def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> tuple[N
                 f"effort of '{names[joint]}' stays at {extreme:.4g} in {int(there.sum())} samples: saturated; they and "
                 "those that the filter mixes with them are left out of the fit"
             )
-    over = (np.abs(effort).max(axis=0) > 1.05 * robot.effort_limits) & ~constant
+    over = (np.abs(effort).max(axis=0) > 1.05 * robot.effort_limits) & ~constant & (robot.effort_limits > 0.0)
     if over.any():
         findings.append(f"efforts exceed the model's limits, so their unit may not be N·m: {_listed(names, over)}")
     return np.asarray(~constant), saturated
