@@ -16,6 +16,7 @@ import numpy as np
 from chasles.cached import cached_property
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
+from chasles.engine.empty_arrays import BesideEmpty, without_empty
 from chasles.engine.foreign import foreign_call
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape, Width, few_samples
 from chasles.engine.pieces import WORTH_PIECES, call_in_pieces, work_of_a_sample
@@ -236,23 +237,26 @@ class Runner:
 
     def _compile_now(self, width: Width) -> Callable[..., Any]:
         kernel = self.kernel
-        empty = any(dim == 0 for array in (*kernel.inputs, *kernel.outputs) for dim in array.dims)
-        if not native_available() or empty:  # NumPy's ufuncs know no core dimension of size 0
+        filled = without_empty(kernel) if native_available() else None
+        if filled is None:
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
             self._few = self._many = compile_numpy(kernel, self.dtype)
             return self._few
         if not native.has_widths(self.dtype):
             width = "any"
-        compiled = native.compile_kernel(kernel, self.dtype, self._doc, self.result, width=width)
-        self._compiled[width] = compiled
-        if len(self._compiled) == 2:
-            native.link(self._compiled["few"], self._compiled["many"])
-        if width != "many":
-            self._few = compiled.ufunc
-        if width != "few":
-            self._many = compiled.ufunc
+        compiled = native.compile_kernel(filled, self.dtype, self._doc, self.result, width=width)
         ufunc: Callable[..., Any] = compiled.ufunc
+        if filled is kernel:
+            self._compiled[width] = compiled
+            if len(self._compiled) == 2:
+                native.link(self._compiled["few"], self._compiled["many"])
+        else:
+            ufunc = BesideEmpty(kernel, self.dtype, ufunc)
+        if width != "many":
+            self._few = ufunc
+        if width != "few":
+            self._many = ufunc
         return ufunc
 
     def _inside_trace(self, arguments: Sequence[Any]) -> Any:
