@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.arguments import doubles, real, reals
 from chasles.control.pole_design import PoleDesign, error_poles, held_weights
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -176,7 +177,7 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     array([[1., 0.],
            [0., 4.]])
     """
-    array = reals(value, name)
+    array = doubles(value, name)
     if array.ndim < 2 and array.shape in ((), (size,)):
         array = np.diag(np.broadcast_to(array, size))
     if array.shape != (size, size):
@@ -184,10 +185,15 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     diagonal = array.diagonal()
     if np.count_nonzero(array) == np.count_nonzero(diagonal):  # as most weights: its eigenvalues need no computing
         eigenvalues = diagonal.tolist()
+        if not all(map(math.isfinite, eigenvalues)):
+            reals(value, name)  # says which is not
         smallest, largest = min(eigenvalues, default=np.inf), max(eigenvalues, default=0.0)
         _require_definite(smallest, max(-smallest, largest), name, definite)
-        return array
+        return array.copy()
     scale = float(np.abs(array).max())
+    if not math.isfinite(scale):
+        reals(value, name)
+    array = array.copy()
     symmetric = array
     if not (array == array.T).all():
         difference = np.abs(array - array.T)
