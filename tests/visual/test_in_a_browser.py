@@ -50,6 +50,10 @@ PLOTS = """[...document.querySelectorAll(".js-plotly-plot")].map(plot => ({
   wanted: plot.data.length, drawn: plot.querySelectorAll(".scatterlayer .trace").length,
   long: [...plot.querySelectorAll(".js-line")].filter(line => line.getBBox().width > 100).length }))"""
 
+#: Left and right ends of all panels.
+PANELS = """[...document.querySelectorAll(".nsewdrag")].map(panel => panel.getBoundingClientRect()).map(
+  ({ left, right }) => [left, right])"""
+
 
 @pytest.fixture(scope="module")
 def report(browser: Browser, panda: ch.Robot, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
@@ -80,6 +84,24 @@ def test_the_plots_of_a_study_are_drawn(in_a_tab: Callable[[Path], Tab], tmp_pat
     tab = in_a_tab(tiny().run().report(tmp_path / "study.html"))
     (plot,) = tab.ask(PLOTS)
     assert plot["drawn"] == plot["wanted"] > 0
+    assert tab.complaints() == []
+
+
+@pytest.mark.slow
+def test_an_identification_fits_a_narrow_dark_page(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
+    log = ch.identification.shipped_log("ur10")
+    page = ch.identify(ch.load("ur10"), log, friction=["viscous", "coulomb", "offset"]).report(tmp_path / "page.html")
+    blank = tmp_path / "blank.html"
+    blank.touch()
+    tab = in_a_tab(blank)
+    tab.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    tab.go(page)
+    assert tab.ask("document.scrollingElement.scrollWidth") <= 400
+    assert tab.ask("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 26)"
+    panels = tab.ask(PANELS)
+    assert len(panels) == 4 * 6  # figures and joints
+    assert all(0.0 <= left < right <= 400.0 for left, right in panels)
     assert tab.complaints() == []
 
 

@@ -21,12 +21,57 @@ from chasles.visual.tables import quantity, table
 MOST_POINTS = 1500
 """Number of samples in a plotted curve."""
 BINS = 41
-_MEASURED, _MODEL, _PRIOR = "#22303c", COLORS[0], COLORS[1]
+_MEASURED, _MODEL, _PRIOR, _DOTS = "#22303c", COLORS[0], COLORS[1], "#b7c2cc"
 
-# Draws the figures of the page, one below another.
-_SCRIPT = """
+# Draws the figures of the page, one below another; on narrow pages their panels stand in one column.
+_SCRIPT = (
+    """
+const isDark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+
+function stacked(layout) {
+  const axes = Object.keys(layout).filter(name => name.startsWith("yaxis"));
+  const { t, b } = layout.margin, panel = 190, gap = layout.xaxis.showticklabels ? 64 : 42;
+  const inner = axes.length * panel + (axes.length - 1) * gap;
+  axes.forEach((name, row) => {
+    const x = layout[name.replace("y", "x")], top = 1 - row * (panel + gap) / inner;
+    x.domain = [0, 1];
+    layout[name].domain = [Math.max(0, top - panel / inner), top];
+    if (row < axes.length - 1) Object.assign(x, { showticklabels: gap > 42, title: null });
+    Object.assign(layout.annotations[row], { x: 0, y: top });
+  });
+  layout.height = inner + t + b;
+  layout.margin.l = 46;
+}
+
+function darkened({ data, layout }) {
+  layout.font.color = "#c6d0d9";
+  layout.plot_bgcolor = "#171c21";
+  layout.hoverlabel = { ...layout.hoverlabel, bgcolor: "#222a31", bordercolor: "#3a444e" };
+  const lines = { gridcolor: "#262e36", zerolinecolor: "#46515c", linecolor: "#46515c" };
+  for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) Object.assign(layout[name], lines);
+  const lighter = { MEASURED: "#dde4ea", MODEL: "#4ba3e3", DOTS: "#5d6a76" };
+  for (const { line, marker } of data)
+    for (const style of [line, marker]) if (style) style.color = lighter[style.color] || style.color;
+}
+
 for (const place of document.querySelectorAll(".identification-plot")) {
-  drawPlot(place, JSON.parse(place.nextElementSibling.textContent), "chasles-identification");
+  const figure = JSON.parse(place.nextElementSibling.textContent);
+  if (place.clientWidth < 640) stacked(figure.layout);
+  if (isDark) darkened(figure);
+  drawPlot(place, figure, "chasles-identification");
+}
+""".replace("MEASURED", f'"{_MEASURED}"')
+    .replace("MODEL", f'"{_MODEL}"')
+    .replace("DOTS", f'"{_DOTS}"')
+)
+_STYLE = """
+.facts li { overflow-wrap: anywhere; }
+.plots.wide > div { min-width: 0; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --ink: #e3e8ec; --quiet: #98a5b1; --line: #2b333b; --accent: #4ba3e3; }
+  body { background: #12161a; }
+  section { background: #171c21; }
+  th, td { border-bottom-color: var(--line); }
 }
 """
 
@@ -73,7 +118,7 @@ def write_identification_report(
         "<h2>Recommendations</h2>",
         _list(result.warnings or ("Nothing to remark.",)),
     ]
-    return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT])
+    return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT], style=_STYLE)
 
 
 def _facts(result: Identification) -> str:
@@ -225,9 +270,9 @@ def _friction(result: Identification) -> dict[str, Any]:
     alone = np.linalg.solve(result.log.coupling, np.eye(result.robot.n))
     for k, panel in enumerate(panels):
         curve = result.friction_torque((grid * span[k]) * alone[:, k])[:, k]
-        dots = _line(panel, k, "measured less rigid-body torque", rates[:, k], rest[:, k], "#b7c2cc")
+        dots = _line(panel, k, "measured less rigid-body torque", rates[:, k], rest[:, k], _DOTS)
         data += [
-            dots | {"mode": "markers", "marker": {"size": 3, "color": "#b7c2cc"}},
+            dots | {"mode": "markers", "marker": {"size": 3, "color": _DOTS}},
             _line(panel, k, "friction of the model", (grid * span[k])[:, 0], curve, _MODEL, 2.2),
         ]
     largest = float(span.max(initial=1e-9))
