@@ -67,6 +67,23 @@ def real_arm(arm: ch.Robot) -> ch.Robot:
     return real.with_friction(viscous=friction, coulomb=friction, coulomb_velocity=np.full(arm.n, 0.08))
 
 
+def everyday_log(arm: ch.Robot, seed: int) -> dict[str, FloatArray]:
+    """24 s inside the limits of an arm, with masses wrong by 30 %, friction, coloured noise and that of encoders."""
+    rng = np.random.default_rng(seed)
+    real = arm.perturbed({"mass": 0.3, "inertia": 0.3}, seed=seed)
+    motion = fourier_motion(arm.n, 24.0, seed=seed, harmonics=7)
+    lower, upper = np.maximum(arm.lower_limits, -np.pi), np.minimum(arm.upper_limits, np.pi)
+    scale = np.minimum(0.35 * (upper - lower), 3.0) / np.ptp(motion.q, axis=0)
+    middle = 0.5 * (motion.q.max(axis=0) + motion.q.min(axis=0))
+    q, qd, qdd = 0.5 * (lower + upper) + scale * (motion.q - middle), scale * motion.qd, scale * motion.qdd
+    load = np.asarray(real.inverse_dynamics(q, qd, qdd))
+    size = load.std(axis=0)
+    friction = rng.uniform(0.1, 0.3, arm.n) * size + 0.005 * size.max()
+    tau = load + friction * (np.tanh(qd / (0.03 * np.abs(qd).max(axis=0))) + 0.1 * qd / qd.std(axis=0) + 0.05)
+    tau = tau + 0.04 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, 0.9, seed)
+    return {"t": motion.t, "q": q + 1e-5 * rng.normal(size=q.shape), "tau": tau}
+
+
 def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration: float = 20.0) -> float:
     """Share of 95 % intervals that hold the truth in `count` logs with coloured noise of 3 % of the torques."""
     motion = fourier_motion(arm.n, duration, seed=1)
