@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from tests.visual.browser import Browser, Tab
@@ -49,6 +51,16 @@ def test_wrong_calls_are_said(program: Tab, call: str, said: str) -> None:
     assert said in program.ask(
         f"(() => {{ try {{ program.run({call}); }} catch (error) {{ return error.message; }} }})()"
     )
+
+
+def test_the_file_is_a_module_of_node_too(program: Tab) -> None:
+    planar = ch.load("planar2r")
+    script = json.dumps(planar.gravity_torque.to_wasm().javascript)
+    load = (
+        f"(() => {{ const module = {{}}; new Function('module', {script})(module); return module.exports.chasles; }})()"
+    )
+    found = program.ask(f"{load}.then(loaded => [...loaded.run('gravity_torque', {{ q: [0.3, 0.5] }}).g])")
+    np.testing.assert_allclose(found, planar.gravity_torque([0.3, 0.5]), atol=1e-12)
 
 
 def test_foreign_modules_are_refused(program: Tab) -> None:

@@ -24,6 +24,7 @@ from chasles.engine.targets.wasm.lowering import Lowering
 from chasles.errors import ArgumentError, writing
 
 _FORMAT = "chasles-wasm-1"
+_NODE = 'if (typeof module === "object") module.exports = { ChaslesProgram, chasles };\n'
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,11 @@ class WasmProgram:
         """JavaScript that holds the module, for a script element or Node.js.
 
         It defines ``ChaslesProgram`` and ``chasles``, a promise of the loaded program, whose functions take and return
-        objects of numbers and arrays: ``const { tau } = (await chasles).run("inverse_dynamics", { q, qd, qdd })``.
+        objects of numbers and arrays: ``const { tau } = (await chasles).run("inverse_dynamics", { q, qd, qdd })``. In
+        Node.js ``require`` returns both.
         """
         encoded = base64.b64encode(self.binary).decode("ascii")
-        return f'{program_script()}\nconst chasles = ChaslesProgram.fromBase64("{encoded}");\n'
+        return f'{program_script()}\nconst chasles = ChaslesProgram.fromBase64("{encoded}");\n{_NODE}'
 
     def save(self, path: str | Path) -> Path:
         """Write the module to a ``.wasm`` file, or, if the name ends in ``.js``, the JavaScript that holds it.
