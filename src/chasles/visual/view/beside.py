@@ -57,7 +57,7 @@ def add_beside(
         shift = place + _GAP * own["size"] - outline[:, 1].min()
         place = shift + outline[:, 1].max() + _GAP * own["size"]
         scene["ground"] = min(scene["ground"], own["ground"])
-        seen.append(outline + [0.0, shift, 0.0])
+        seen.append(outline + np.array([0.0, shift, 0.0]))
         frames = lower({"frames": Kernel(robot.frame_poses.program, "map")})
         described.append(
             {
