@@ -172,6 +172,12 @@ def test_the_live_page_and_python_move_each_other(
         _until(lambda: abs(view.q[0] - np.radians(30.0)) < 1e-12 and len(view.waypoints) == 1)
         view.show(panda.home + 0.2)
         _until(lambda: abs(tab.ask("page.q[1]") - panda.home[1] - 0.2) < 1e-12)
+        other = ready(_Live(browser, view.url))  # a second window of the same browser
+        other.ask("slide('panda_joint1', 40)")
+        _until(lambda: abs(tab.ask("page.q[0]") - np.radians(40.0)) < 1e-12)
+        tab.ask("slide('panda_joint1', 50)")
+        _until(lambda: abs(other.ask("page.q[0]") - np.radians(50.0)) < 1e-12)
+        other.close()
         waiting = threading.Thread(target=view.wait)
         waiting.start()
         tab.call("Page.navigate", url="about:blank")  # the page is closed
@@ -179,6 +185,11 @@ def test_the_live_page_and_python_move_each_other(
         assert not waiting.is_alive()
         tab.close()
     assert re.fullmatch("<LiveView, closed>", repr(view))
+    with panda.view(browser=False) as view:
+        tab = ready(_Live(browser, view.url))
+        _until(lambda: view._listeners)
+    _until(lambda: "Python has closed this view" in tab.ask("find('.notice').textContent"))
+    tab.close()
 
 
 def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Path) -> None:

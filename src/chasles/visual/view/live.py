@@ -154,6 +154,8 @@ class LiveView:
             raise ArgumentError(f"the message is not one of this page: {error!r}") from None
         with self._lock:
             self._q, self._waypoints = q, waypoints
+        if len(self._listeners) > 1:  # the other windows follow
+            self._send({"q": q.tolist(), "sender": str(message.get("sender"))[:40]})
 
     def _spend(self, token: str) -> bool:
         """Return whether a token is valid, and invalidate it."""
@@ -243,7 +245,13 @@ class _Handler(BaseHTTPRequestHandler):
         return f"chasles_{self.server.server_address[1]}"
 
     def _from_here(self) -> bool:
-        """Whether the request names this server; a foreign host name may have been pointed at it."""
+        """Whether the view is open and the request names this server: a foreign host name may point at it.
+
+        Browsers keep connections, which outlive the server's socket.
+        """
+        if self.server.view._closed:
+            self._answer(HTTPStatus.GONE, b"Python has closed this view.", close=True)
+            return False
         port = self.server.server_address[1]
         if self.headers.get("Host") in (f"{_HOST}:{port}", f"localhost:{port}"):
             return True
@@ -287,6 +295,7 @@ class _Handler(BaseHTTPRequestHandler):
         view = self.server.view
         listener = view._connect()
         try:
+            self.wfile.write(b"retry: 300\n")  # ms, until the page asks whether a lost link is there again
             self._write_event(json.dumps({"q": view.q.tolist(), "first": True}))
             while True:
                 try:

@@ -8,22 +8,25 @@ class LiveLink {
   constructor(page) {
     this.page = page;
     this.waiting = this.moved = false;
+    /** Tells what this window sent from what others did. */
+    this.id = Math.random().toString(36).slice(2);
     this.events = new EventSource("events");
     this.events.onmessage = event => {
-      const { q, first } = JSON.parse(event.data);
+      const { q, first, sender } = JSON.parse(event.data);
+      if (sender === this.id) return;
       if (first && this.moved) this.send();  // it was moved before the link stood
       else page.show(Float64Array.from(q));
     };
     this.events.onerror = () => {
-      if (this.events.readyState !== EventSource.CLOSED && !this.failed) {
-        this.failed = setTimeout(() => this.end(), 4000);  // the browser tries again in the meantime
-      }
+      if (this.events.readyState === EventSource.CLOSED) this.end();
+      else this.failed ??= setTimeout(() => this.end(), 4000);  // the browser tries again in the meantime
     };
     this.events.onopen = () => { clearTimeout(this.failed); this.failed = undefined; };
     page.listeners.push(() => { this.moved = true; this.send(); });
   }
 
   end() {
+    clearTimeout(this.failed);
     this.events.close();
     this.page.listeners = [];
     this.page.notice("Python has closed this view. The page goes on by itself.");
@@ -36,7 +39,7 @@ class LiveLink {
       this.waiting = false;
       const { q, pendant } = this.page;
       if (!q.every(Number.isFinite)) return;
-      fetch("state", { method: "POST", body: JSON.stringify({ q: [...q], waypoints: pendant.waypoints.map(w => [...w]) }) }).catch(() => {});
+      fetch("state", { method: "POST", body: JSON.stringify({ q: [...q], waypoints: pendant.waypoints.map(w => [...w]), sender: this.id }) }).catch(() => {});
     }, SEND_INTERVAL);
   }
 }
