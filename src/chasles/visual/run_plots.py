@@ -60,7 +60,10 @@ def margins_plot(margins: LoopMargins) -> Any:
         own = _placed(panel) | {"x": typed_array(margins.time), "y": typed_array(values), "name": name}
         figure["data"].append(own | {"line": {"color": COLORS[number], "width": 1.8}})
     for panel, unit in enumerate(("α", "factor", "°")):
-        figure["layout"]["yaxis" + axis_name("y", panel)[1:]]["title"] = {"text": f"[{unit}]"}
+        drawn = np.concatenate([values for place, values, _ in lines if place == panel])
+        highest = np.max(drawn, where=np.isfinite(drawn), initial=0.0) or 1.0
+        axis = figure["layout"]["yaxis" + axis_name("y", panel)[1:]]
+        axis |= {"title": {"text": f"[{unit}]"}, "range": [0.0, 1.1 * float(highest)]}  # of margins zero is what counts
     return as_plotly(figure)
 
 
