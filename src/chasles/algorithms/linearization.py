@@ -190,7 +190,7 @@ def linearize(
 def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) -> Linearization:
     """Linear model from the inverse mass matrix and the derivatives of the torques, each (n, n)."""
     zero, one = np.zeros_like(M_inverse), np.eye(len(M_inverse))
-    lower = np.concatenate([-product(M_inverse, by_q), -product(M_inverse, by_qd)], axis=1)
+    lower = product(-M_inverse, np.concatenate([by_q, by_qd], axis=1))
     A = np.concatenate([np.concatenate([transport, one], axis=1), lower])
     return Linearization(A, np.concatenate([zero, M_inverse]))
 
