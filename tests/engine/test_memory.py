@@ -70,6 +70,9 @@ def test_what_is_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         array[...] = k
     assert sum(block.size for block, _ in memory._kept) <= memory.MOST + 64
     assert all((array == k).all() for k, array in enumerate(arrays))
+    monkeypatch.setattr(memory, "_MOST_BLOCKS", 2)
+    assert memory.empty((1, memory.SMALLEST), "float64").shape == (1, memory.SMALLEST)
+    assert len(memory._kept) == 2
 
 
 def test_results_of_calls_on_one_thread_take_memory_of_earlier_ones() -> None:
