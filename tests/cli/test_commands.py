@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -65,9 +66,14 @@ def test_help_names_every_control_law_in_full():
         assert f" {kind}," in shown or f" {kind}." in shown
 
 
-@pytest.mark.parametrize("command", ["convert", "demo", "info", "simulate"])
+@pytest.mark.parametrize("command", ["convert", "demo", "info", "simulate", "view"])
 def test_help_teaches_with_examples(command):
     assert f"chasles {command} " in run(command, "--help").stdout.split("For example")[1]
+
+
+@pytest.mark.parametrize("command", ["simulate", "ik", "identify", "study"])
+def test_help_fits_80_columns_without_cuts(command):
+    assert not re.search(r"…\s*│", run(command, "--help").stdout)
 
 
 def test_robots():

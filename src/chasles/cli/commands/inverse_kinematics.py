@@ -31,7 +31,9 @@ def inverse_kinematics(
     q0: Annotated[
         str | None, typer.Option(help="Joint positions to start from, rad, prismatic joints m [default: home].")
     ] = None,
-    select: Annotated[Select, typer.Option(help="Which solutions to show.")] = "all",
+    select: Annotated[
+        Select, typer.Option(metavar="WHICH", help="Solutions to show: first, nearest, best or all.")
+    ] = "all",
     limits: Annotated[bool, typer.Option(help="Keep the joint limits.")] = True,
     as_json: JsonOption = False,
 ) -> None:

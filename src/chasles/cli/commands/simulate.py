@@ -113,9 +113,15 @@ def simulate(
         str | None,
         typer.Option(help="Rotor inertia at each joint, known to the controller, kg·m² [default: the file's]."),
     ] = None,
-    effort_limits: Annotated[bool, typer.Option(help="Limit torques to the robot's effort limits.")] = True,
+    no_effort_limits: Annotated[
+        bool, typer.Option("--no-effort-limits", help="Let torques exceed the robot's effort limits.")
+    ] = False,
     velocity_limits: Annotated[
-        VelocityChoice, typer.Option(help="What becomes of velocity limits; stop: drives give no torque beyond them.")
+        VelocityChoice,
+        typer.Option(
+            metavar="CONDUCT",
+            help="Velocity limits: report violations, stop (no drive torque beyond them), raise an error, or ignore.",
+        ),
     ] = _REPORT,
     period: Annotated[float, typer.Option(help="Sample period of the controller, s.")] = 1e-3,
     substeps: Annotated[
@@ -207,7 +213,7 @@ def simulate(
             substeps=substeps,
             integrator=integrator,
             vary=values or None,
-            effort_limits=effort_limits,
+            effort_limits=not no_effort_limits,
             velocity_limits=velocity_limits.value,
         )
     if save is not None:

@@ -28,6 +28,12 @@ def view(
 
     Meshes of package:// addresses are looked for in the folders of **--package**, around the robot's file, and in
     those of ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and GAZEBO_MODEL_PATH.
+
+    For example:
+
+        chasles view panda
+
+        chasles view my_robot.urdf --out my_robot.html
     """
     folders = package_folders(packages)
     arm = loaded(robot, folders)
