@@ -17,6 +17,8 @@ from typing import Any
 
 PART = re.compile(r"^```python\n(?P<code>.*?)^```$|^<!-- show: (?P<name>\w+) -->$", re.MULTILINE | re.DOTALL)
 HEIGHT = 480
+#: Plots are drawn on white; beside dark text they are shown as negatives with their own hues.
+DARK = "<style>@media (prefers-color-scheme: dark) { html { filter: invert(0.93) hue-rotate(180deg); } }</style>"
 
 
 def show_figures(page: Path, folder: Path) -> None:
@@ -64,5 +66,6 @@ def _written(thing: Any, target: Path) -> tuple[str, int]:
         thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=HEIGHT)
     height = int(thing.layout.height)
     page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displayModeBar": False})
-    target.write_text(page.replace("<body>", '<body style="margin:0;overflow:hidden">'), encoding="utf-8")
+    page = page.replace("<head>", f"<head>{DARK}").replace("<body>", '<body style="margin:0;overflow:hidden">')
+    target.write_text(page, encoding="utf-8")
     return str(thing.layout.title.text or "figure"), height
