@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import griffe
 
@@ -118,7 +118,9 @@ def _of_module(name: str, module: ModuleType, introduction: str) -> str:
         value = getattr(module, member)
         if isinstance(value, ModuleType) or value is ch.Robot:
             continue
-        if inspect.isclass(value):
+        if get_origin(value) is Literal:
+            parts += [f"## {member}", "One of " + ", ".join(f'`"{choice}"`' for choice in get_args(value)) + "."]
+        elif inspect.isclass(value):
             parts += _class(member, value, 2)
         elif callable(value):
             parts += _entry(member, value, 2)
@@ -144,6 +146,8 @@ def _class(name: str, kind: type, level: int) -> Iterator[str]:
             if text and (isinstance(value, property) or hasattr(value, "func")):
                 yield f"{'#' * (level + 1)} {name}.{member}"
                 yield from _sections(text)
+            continue
+        if not inspect.getdoc(value):  # NumPy's hooks of a traced scalar
             continue
         bound = getattr(ch.load(_SAMPLE), member) if kind is ch.Robot else getattr(kind, member)
         yield from _entry(f"{name}.{member}", bound, level + 1)

@@ -23,7 +23,7 @@ AXES: tuple[Axes, ...] = get_args(Axes)
 
 
 class Offset(NamedTuple):
-    """How a frame stands and moves relative to its reference, in axes of C.
+    """Pose and motion of a frame relative to its reference, in axes of C.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
 
 
 class TaskMotion(NamedTuple):
-    """How a frame moves at one state of the robot, in world axes.
+    """Motion of a frame at one state of the robot, in world axes.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def interpolate_pose(T0: Array, T1: Array, s: Real, path: Path = "screw") -> Arr
     T0, T1
         Poses at s = 0 and s = 1, seen from one frame, shape (..., 4, 4).
     s
-        How far along the path, shape (...). Below 0 and above 1 the motion goes on.
+        Share of the path, shape (...). Below 0 and above 1 the motion goes on.
     path
         ``"screw"``: along the screw from one to the other, with constant twist (Lynch & Park, Modern Robotics,
         section 9.2.1); it does not depend on the frame from which the poses are seen, and the origin moves along a
@@ -105,7 +105,7 @@ def interpolate_pose_motion(
     T0, T1
         Poses at s = 0 and s = 1, seen from one frame (the world), shape (..., 4, 4).
     s, s_rate, s_acceleration
-        How far along the path, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0
+        Share of the path, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0
         the results are the derivatives by s itself.
     path
         ``"screw"`` or ``"decoupled"``; see `interpolate_pose`.

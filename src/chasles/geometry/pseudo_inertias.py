@@ -313,7 +313,7 @@ def is_physically_consistent(J: ArrayLike, tolerance: float = 1e-9) -> NDArray[n
     J
         Pseudo-inertia, shape (..., 4, 4).
     tolerance
-        How far below zero the second moments about the centre of mass may be, relative to their largest: for rounding.
+        Tolerance of rounding: lowest second moment about the centre of mass, as a negative share of the largest.
 
     Returns
     -------

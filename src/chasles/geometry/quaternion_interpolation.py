@@ -72,7 +72,7 @@ def slerp_quaternion(q0: Array, q1: Array, s: Real, short_way: bool = True) -> A
     q0, q1
         Unit quaternions at s = 0 and s = 1, shape (..., 4).
     s
-        How far along the way, shape (...). Below 0 and above 1 the turning goes on.
+        Share of the way, shape (...). Below 0 and above 1 the turning goes on.
     short_way
         Whether to go to -q1, the same rotation, if that is nearer to q0: then it turns by at most pi. Otherwise it goes
         to q1 as it stands, and turns by up to 2 pi. The turn from q0 to -q0 itself, about any axis, is made about b's x
@@ -108,7 +108,7 @@ def slerp_quaternion_motion(
     q0, q1
         Unit quaternions at s = 0 and s = 1, shape (..., 4).
     s, s_rate, s_acceleration
-        How far along the way, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0 the
+        Share of the way, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0 the
         results are the derivatives by s itself.
     short_way
         See `slerp_quaternion`.
@@ -150,7 +150,7 @@ def squad_quaternion(q0: Array, control0: Array, control1: Array, q1: Array, s: 
         velocity by s is (in the body's frame) that of the slerp from q0 to q1 plus twice the rotation vector from q0 to
         control0; at s = 1 it is that of the slerp minus twice the rotation vector from q1 to control1.
     s
-        How far along the curve, shape (...).
+        Position along the curve, 0 to 1, shape (...).
     short_way
         Whether to take the opposites of quaternions where these are nearer: of q1 and control0 to q0, of control1
         to q1. The three slerps then go to the quaternions as they stand, so that the curve has no jumps.
@@ -199,8 +199,8 @@ def squad_quaternion_motion(
     q0, control0, control1, q1
         Unit quaternions, shape (..., 4); see `squad_quaternion`.
     s, s_rate, s_acceleration
-        How far along the curve, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0
-        the results are the derivatives by s itself.
+        Position along the curve, 0 to 1, and its first and second derivatives by time, 1/s and 1/s², shape (...). With
+        1 and 0 the results are the derivatives by s itself.
     short_way
         See `squad_quaternion`.
     frame

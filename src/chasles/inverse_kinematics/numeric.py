@@ -25,7 +25,7 @@ OUT_OF_REACH_ITERATIONS = 100.0
 
 @dataclass(eq=False, slots=True)
 class Search:
-    """How to search, for each target.
+    """Settings of the search, for each target.
 
     Attributes
     ----------

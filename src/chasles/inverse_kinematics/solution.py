@@ -21,7 +21,7 @@ SELECTIONS = ("first", "nearest", "best", "all")
 
 
 class Status(IntEnum):
-    """How the search for one target ended."""
+    """Outcomes of the search for one target."""
 
     SOLVED = 0
     NOT_FOUND = 1

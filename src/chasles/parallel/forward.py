@@ -21,7 +21,7 @@ _FAR = np.inf
 
 
 class Status(IntEnum):
-    """How the search for one pose ended."""
+    """Outcomes of the search for one pose."""
 
     SOLVED = 0
     NOT_FOUND = 1

@@ -180,7 +180,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Design:
-    """How the runs are drawn.
+    """Number and draws of the runs.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Execution:
-    """How runs are simulated and judged.
+    """Simulation and judgement of the runs.
 
     Attributes
     ----------

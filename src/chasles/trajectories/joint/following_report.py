@@ -66,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class FollowingReport:
-    """How well the joints' motion follows a motion in space.
+    """Deviation of the joints' motion from a motion in space.
 
     Attributes
     ----------

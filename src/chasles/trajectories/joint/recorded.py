@@ -48,7 +48,7 @@ class SmoothingSpline(PiecewisePolynomial):
         all joints or each, shape () or (..., n), in the unit of the joint, positive. If it is more than that of the
         best parabola, this parabola is the result.
     weights
-        How much each sample counts in these means, positive, shape (k,); default equally.
+        Weights of the samples in these means, positive, shape (k,); default equal ones.
     pieces
         Number of polynomials, from 1 to k - 5; by default as many as the motion needs, at most 800, and one for two
         samples, or three for four if the tolerance needs them. The work grows with its cube.
