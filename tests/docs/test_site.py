@@ -43,15 +43,22 @@ def test_links_lead_somewhere_and_nothing_is_fetched(site: Path) -> None:
     assert {"index.html", "reference/robot.html", "gallery/panda.html"} <= {
         str(page.relative_to(site)) for page in site.rglob("*.html")
     }
+    anchors = {
+        page: set(re.findall(r'id="([^"]+)"', page.read_text(encoding="utf-8"))) for page in site.rglob("*.html")
+    }
     for page in pages(site):
         if page.name == "404.html":  # its links are absolute, for a server
             continue
         text = page.read_text(encoding="utf-8")
+        assert 'class="mermaid"' not in text, f"{page.name}: diagrams of Mermaid fetch a script"
         assert not re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="https?://', text), page
         if page.parent.name == "course":
             assert re.search(r'<p>More: <a href="\.\./', text), page
-        for link in re.findall(r'(?:href|src)="([^"#?:]+)(?:#[^"]*)?"', text):
-            assert (page.parent / link).exists(), f"{page.relative_to(site)} leads to {link}"
+        for link, anchor in re.findall(r'(?:href|src)="([^"#?:]*)(?:#([^"]*))?"', text):
+            target = (page.parent / link).resolve() if link else page
+            assert target.exists(), f"{page.relative_to(site)} leads to {link}"
+            known = not anchor or anchor.startswith("__") or anchor in anchors.get(target, {anchor})
+            assert known, f"{page.relative_to(site)} leads to {link}#{anchor}"
 
 
 def test_the_reference_shows_signatures_and_examples(site: Path) -> None:
@@ -63,6 +70,12 @@ def test_the_reference_shows_signatures_and_examples(site: Path) -> None:
         "arm.forward_kinematics([0.0, np.pi / 2])",
     ):
         assert words in text, words
+
+
+def test_names_in_the_reference_lead_to_what_they_name(site: Path) -> None:
+    text = (site / "reference" / "robot.html").read_text(encoding="utf-8")
+    assert '<a href="#robotinverse_dynamics">' in text or '<a href="robot.html#robotinverse_dynamics">' in text
+    assert len(re.findall(r'<a href="[\w.]*#[^"]+"><code>', text)) > 50
 
 
 def test_the_reference_has_every_routine_of_the_drop_in_packages(site: Path) -> None:
@@ -104,6 +117,32 @@ def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
     linked = re.findall(r'href="([^"]+\.ipynb)"', text)
     assert len(linked) == 10
     assert all((site / link).exists() for link in linked)
+
+
+def test_only_cards_in_sight_take_graphics_and_they_can_be_moved(site: Path, in_a_tab: InATab) -> None:
+    """Browsers keep the 3D graphics of about 16 pages; a reader who scrolls through the gallery loses none."""
+    tab = in_a_tab(site / "gallery" / "index.html")
+    tab.ask("""(async () => {
+        for (const card of document.querySelectorAll(".card")) {
+            card.scrollIntoView({ block: "center" });
+            while (!card.querySelector("iframe")) await new Promise(done => setTimeout(done, 20));
+        }
+    })()""")
+    assert 1 <= tab.ask("document.querySelectorAll('.card iframe').length") <= 6
+    assert not [text for text in tab.complaints() if "WebGL" in text]
+    tab.go(site / "gallery" / "stewart.html")
+    moved = """(async () => {
+        const free = () => [...document.querySelectorAll(".panels input[type=range]")].find(slider => !slider.disabled);
+        while (!free()) await new Promise(done => setTimeout(done, 20));
+        const leg = free();
+        const positions = () => [...document.querySelectorAll("input[type=range]")].map(slider => slider.value).join();
+        const before = positions();
+        leg.value = String(Number(leg.value) + 0.01 * (leg.max - leg.min));
+        leg.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise(done => setTimeout(done, 200));
+        return before !== positions();
+    })()"""
+    assert tab.ask(moved)
 
 
 def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:
