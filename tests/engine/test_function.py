@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +29,31 @@ def test_the_decorator_keeps_the_plain_function() -> None:
     np.testing.assert_array_equal(spring(np.ones((4, 3)), 2.0), np.full((4, 3), -2.0))
     assert spring.signature == "(3),()->(3)"
     assert "spring" in repr(spring)
+
+
+def test_defaults_of_the_plain_function_hold_for_calls() -> None:
+    @ch.function(x=(3,), k=())
+    def spring(x: Any, k: Any = 2.0) -> Any:
+        return -k * x
+
+    assert str(inspect.signature(spring)) == "(x, k=2.0, *, out=None)"
+    x = np.array([1.0, 2.0, 3.0])
+    for same in (spring, pickle.loads(pickle.dumps(spring)), spring.astype("float32")):
+        for _ in range(2):  # the second call is that of machine code
+            np.testing.assert_array_equal(same(x), -2.0 * x)
+            np.testing.assert_array_equal(same(x=[x, x]), [-2.0 * x, -2.0 * x])
+            np.testing.assert_array_equal(same(x, k=5.0), -5.0 * x)
+    np.testing.assert_array_equal(spring.jacobian(wrt="x")(x), -2.0 * np.eye(3))
+    with pytest.raises(TypeError, match="misses x"):
+        spring(k=1.0)
+
+
+def test_shapes_in_another_order_than_the_arguments_are_refused() -> None:
+    def spring(x: Any, k: Any) -> Any:
+        return -k * x
+
+    with pytest.raises(ArgumentError, match="takes x, k in this order"):
+        ch.function(k=(), x=())(spring)
 
 
 def test_functions_nest() -> None:

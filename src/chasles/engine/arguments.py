@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from chasles.engine.kernels import CoreArray
 from chasles.engine.scalar import Traced
-from chasles.errors import ArgumentError, ArgumentTypeError
+from chasles.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError
 
 _LONGEST_SHOWN = 60
 
@@ -66,6 +67,47 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
             except OverflowError:
                 raise ArgumentError(f"{_called(usage, name)} holds a whole number too large for a double") from None
     raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(given)}")
+
+
+def in_order(
+    usage: str,
+    names: Sequence[str],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    defaults: Mapping[str, object],
+) -> list[Any]:
+    """Return arguments given by place and by name in the order of their names, or say what is wrong with them."""
+    if len(arguments) > len(names):
+        raise TypeError(f"{usage} takes {len(names)} arguments, not {len(arguments)}")
+    given = dict(zip(names, arguments, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise UnknownArgumentError(f"argument of {usage}", name, [*names, "out"])
+        if name in given:
+            raise TypeError(f"{usage} is given {name} twice, by place and by name")
+        given[name] = value
+    given = {**defaults, **given}
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise TypeError(f"{usage} misses {', '.join(missing)}")
+    return [given[name] for name in names]
+
+
+def defaults_of(plain: Callable[..., object], names: list[str]) -> dict[str, object]:
+    """Return the defaults that a plain function has for its arguments, whose places must be those of their names."""
+    try:
+        parameters = inspect.signature(plain).parameters
+    except (TypeError, ValueError):  # some callables written in C have no signature
+        return {}
+    places = [name for name in parameters if name in names]
+    if places != list(parameters)[: len(places)] or places != names[: len(places)]:
+        raise ArgumentError(
+            f"{getattr(plain, '__name__', 'the function')} takes {', '.join(parameters)} in this order; "
+            f"name the shapes in the same one, not {', '.join(names)}"
+        )
+    return {
+        name: parameters[name].default for name in places if parameters[name].default is not inspect.Parameter.empty
+    }
 
 
 def explained(

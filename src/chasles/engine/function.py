@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
+from chasles.engine.arguments import defaults_of, in_order
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
@@ -14,7 +15,6 @@ from chasles.engine.runner import Runner
 from chasles.engine.scalar import Symbol
 from chasles.engine.tracing import trace
 from chasles.engine.vectorcall import DirectlyCalled
-from chasles.errors import UnknownArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -58,6 +58,8 @@ class Function(DirectlyCalled, Generic[Result]):
         Documentation.
     result
         Named tuple in which several results are returned; default a plain tuple.
+    defaults
+        Values of arguments that calls may leave out, by name: those of the last ones, as in Python.
 
     Examples
     --------
@@ -88,8 +90,10 @@ class Function(DirectlyCalled, Generic[Result]):
         reference: Callable[..., Any] | None = None,
         doc: str | None = None,
         result: type | None = None,
+        defaults: Mapping[str, object] | None = None,
     ) -> None:
         self.reference = reference
+        self._defaults = dict(defaults or {})
         self.__doc__ = doc or (reference.__doc__ if reference else None)
         self._result = result
         self._runner = Runner(program, shape, dtype, self.__doc__ or "", result)
@@ -100,7 +104,7 @@ class Function(DirectlyCalled, Generic[Result]):
 
         Once compiled, ``function(...)`` itself computes single samples at once and comes here for everything else.
         """
-        if named:
+        if named or (self._defaults and len(arguments) < len(self.kernel.inputs)):
             arguments = tuple(self._in_order(arguments, named))
         found = self._runner.call(arguments, out)
         if self.__call__ == self.general_call and self._runner.is_compiled:
@@ -114,8 +118,9 @@ class Function(DirectlyCalled, Generic[Result]):
             self.call_directly(code.instance_address, self.general_call)
 
     def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return arguments given by place and by name in their order."""
-        return in_order(self._runner.usage, [a.name for a in self.kernel.inputs], arguments, named)
+        """Return arguments given by place and by name in their order, with the defaults of those left out."""
+        names = [a.name for a in self.kernel.inputs]
+        return in_order(self._runner.usage, names, arguments, named, self._defaults)
 
     def direct_call(self, general: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callable that computes single samples at once and hands every other call to ``general``."""
@@ -152,7 +157,11 @@ class Function(DirectlyCalled, Generic[Result]):
 
     def signature_of_call(self) -> inspect.Signature:
         """Return the names of its arguments, as `inspect.signature` gives them."""
-        parameters = [inspect.Parameter(array.name, _BY_PLACE_OR_NAME) for array in self.kernel.inputs]
+        defaults = self._defaults
+        parameters = [
+            inspect.Parameter(array.name, _BY_PLACE_OR_NAME, default=defaults.get(array.name, inspect.Parameter.empty))
+            for array in self.kernel.inputs
+        ]
         return inspect.Signature([*parameters, OUT])
 
     def astype(self, dtype: str) -> Function:
@@ -177,6 +186,7 @@ class Function(DirectlyCalled, Generic[Result]):
             reference=self.reference,
             doc=self.__doc__,
             result=self._result,
+            defaults=self._defaults,
         )
 
     def jacobian(self, output: str | None = None, wrt: str | None = None) -> Function:
@@ -199,7 +209,7 @@ class Function(DirectlyCalled, Generic[Result]):
         >>> energy.jacobian(wrt="v")(2.0, [3.0, 4.0])  # m v
         array([6., 8.])
         """
-        return Function(jacobian(self.program, output, wrt), dtype=self.dtype)
+        return Function(jacobian(self.program, output, wrt), dtype=self.dtype, defaults=self._defaults)
 
     def jvp(self, wrt: str | Sequence[str] | None = None) -> Function:
         """Return the function of directional derivatives; see `chasles.engine.jvp`.
@@ -317,7 +327,7 @@ class Function(DirectlyCalled, Generic[Result]):
         return lower(self.program, values)
 
     def __reduce__(self) -> Any:
-        return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result)
+        return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result, self._defaults)
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self.signature} in {self.dtype}>"
@@ -327,25 +337,10 @@ class Function(DirectlyCalled, Generic[Result]):
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
 
 
-def in_order(usage: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-    """Return arguments given by place and by name in the order of their names, or say what is wrong with them."""
-    if len(arguments) > len(names):
-        raise TypeError(f"{usage} takes {len(names)} arguments, not {len(arguments)}")
-    given = dict(zip(names, arguments, strict=False))
-    for name, value in named.items():
-        if name not in names:
-            raise UnknownArgumentError(f"argument of {usage}", name, [*names, "out"])
-        if name in given:
-            raise TypeError(f"{usage} is given {name} twice, by place and by name")
-        given[name] = value
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise TypeError(f"{usage} misses {', '.join(missing)}")
-    return [given[name] for name in names]
-
-
-def _restore(program: Program, shape: Shape, dtype: str, doc: str | None, result: type | None) -> Function:
-    return Function(program, shape=shape, dtype=dtype, doc=doc, result=result)
+def _restore(
+    program: Program, shape: Shape, dtype: str, doc: str | None, result: type | None, defaults: Mapping[str, object]
+) -> Function:
+    return Function(program, shape=shape, dtype=dtype, doc=doc, result=result, defaults=defaults)
 
 
 def function(
@@ -366,15 +361,21 @@ def function(
     Returns
     -------
     Callable
-        A decorator that gives a `Function`. The plain function remains as its attribute ``reference``.
+        A decorator that gives a `Function`. The plain function remains as its attribute ``reference``, and its defaults
+        hold for calls, too.
+
+    Raises
+    ------
+    ArgumentError
+        If the names are those of the function's parameters in another order.
 
     Examples
     --------
     >>> import chasles as ch
     >>> @ch.function(x=(3,), k=())
-    ... def spring(x, k):
+    ... def spring(x, k=10.0):
     ...     return -k * x
-    >>> spring([1.0, 2.0, 3.0], 10.0)
+    >>> spring([1.0, 2.0, 3.0])
     array([-10., -20., -30.])
     >>> spring([1.0, 2.0, 3.0], [1.0, 2.0]).shape  # a batch of two stiffnesses
     (2, 3)
@@ -384,6 +385,6 @@ def function(
         def program() -> Program:
             return trace(plain, inputs, name=getattr(plain, "__name__", "function"), outputs=outputs)
 
-        return Function(program, dtype=dtype, reference=plain)
+        return Function(program, dtype=dtype, reference=plain, defaults=defaults_of(plain, list(inputs)))
 
     return decorate
