@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.signal import lfilter
+from tests.oracles.closed_machines import five_bar
 
 import chasles as ch
 from chasles.errors import ArgumentError, IdentificationError
@@ -33,6 +34,26 @@ def test_residual_is_the_external_torque_through_a_first_order_lag() -> None:
         [lfilter([0.5 * k * PERIOD] * 2, [1.0, k * PERIOD - 1.0], x) for k, x in zip(K, push.T, strict=True)], axis=1
     )
     assert np.abs(found - wanted).max() < 1e-3
+
+
+def test_residuals_of_a_closed_chain_are_the_external_torques_of_its_motors() -> None:
+    """A five-bar moves by integrated accelerations, pushed from 0.05 s on."""
+    bars = ch.Robot(five_bar())
+    push, period = np.array([0.7, -0.4]), 0.001
+    q, qd = np.asarray(bars.home), np.zeros(2)
+    rows = []
+    for k in range(200):
+        tau = np.asarray(bars.gravity_torque(q)) + np.array([0.3 * np.sin(0.01 * k), 0.2])
+        rows.append((q, qd, tau))
+        outside = push * (k >= 50)
+        middle = qd + 0.5 * period * np.asarray(bars.forward_dynamics(q, qd, tau + outside))
+        q_middle = np.asarray(bars.integrate(q, 0.5 * period * qd))
+        qd = qd + period * np.asarray(bars.forward_dynamics(q_middle, middle, tau + outside))
+        q = np.asarray(bars.integrate(q, period * middle))
+    observer = MomentumObserver(bars, bandwidth=100.0, period=period, commanded=True)
+    found = observer.residuals(*(np.array(part) for part in zip(*rows, strict=True)))
+    assert np.abs(found[49]).max() < 1e-3
+    assert np.abs(found[-1] - push).max() < 1e-3
 
 
 @pytest.mark.parametrize("commanded", [False, True])

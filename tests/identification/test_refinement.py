@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -69,6 +71,57 @@ def test_springs_play_friction_and_delay_are_found(
     # The values go back into a simulation as they are.
     run = ch.simulate(guess, controller, motion, period=PERIOD, delay=0.002, vary=found.values)
     assert np.abs(run["q_measured"].values - log["q"]).max() < 1e-3
+
+
+LINK = '<inertial pos="0 0 -0.4" mass="3" diaginertia="0.1 0.1 0.02"/>'
+PENDULUM = (
+    f"""<mujoco><worldbody><body name="link"><joint name="joint1" axis="0 1 0"/>{LINK}</body></worldbody></mujoco>"""
+)
+GEARED = f"""<mujoco><option timestep="0.0001" integrator="implicitfast"/><worldbody>
+<body name="link"><joint name="joint1" axis="0 1 0"/>{LINK}</body>
+<body name="motor"><joint name="motor1" axis="0 1 0" armature="0.4"/>
+<inertial pos="0 0 0" mass="1e-3" diaginertia="1e-6 1e-6 1e-6"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.slow
+def test_play_and_friction_of_a_geared_pendulum_in_mujoco_are_found(tmp_path: Path) -> None:
+    """MuJoCo moves motor and pendulum at 10 kHz; the teeth between them and the friction are written out here."""
+    stiffness, damping, backlash, viscous, coulomb = 2000.0, 3.0, 0.02, 0.8, 1.5
+    (tmp_path / "pendulum.xml").write_text(PENDULUM)
+    arm = ch.load(tmp_path / "pendulum.xml")
+    motion = FourierMotion([0.0], [[0.3, 0.3, -0.2]], [[-0.1, 0.05, 0.05]], period=3.0)
+    times = PERIOD * np.arange(3000)
+    wanted, wanted_rates, _ = (np.asarray(part)[:, 0].tolist() for part in motion(times))
+    model = mujoco.MjModel.from_xml_string(GEARED)
+    state = mujoco.MjData(model)
+    state.qpos[:], state.qvel[:] = wanted[0], wanted_rates[0]
+    logged = []
+    for position, rate in zip(wanted, wanted_rates, strict=True):
+        gravity = float(arm.gravity_torque(state.qpos[1:])[0])
+        tau = 400.0 * (position - state.qpos[1]) + 30.0 * (rate - state.qvel[1]) + gravity
+        logged.append((state.qpos[1], tau))
+        for _ in range(10):
+            (q, motor), (qd, motor_rate) = state.qpos, state.qvel
+            side, excess = np.sign(motor - q), abs(motor - q) - 0.5 * backlash
+            teeth = side * max(stiffness * excess + damping * side * (motor_rate - qd), 0.0) if excess > 0.0 else 0.0
+            friction = viscous * qd + coulomb * np.tanh(qd / 0.02)
+            state.qfrc_applied[:] = teeth - friction, tau - teeth
+            mujoco.mj_step(model, state)
+    q, tau = np.array(logged).T
+
+    def geared(stiffness: float, backlash: float, viscous: float, coulomb: float) -> ch.Plant:
+        teeth = ch.ElasticJoints(arm, stiffness=stiffness, backlash=backlash, rotor_inertia=0.4, damping=damping)
+        rough = arm.with_friction(viscous=viscous, coulomb=coulomb, coulomb_velocity=0.02)
+        return ch.Plant(rough, elastic_joints=teeth, sensors=ch.Sensors(arm, side="motor"))
+
+    log = {"t": times, "q": q[:, None], "tau": tau[:, None]}
+    names = [*NAMES[:2], "joints.joint1.viscous_friction", "joints.joint1.coulomb_friction"]
+    law = ch.PDGravity(arm, kp=[400.0], kd=[30.0])
+    found = refine(geared(1200.0, 0.008, 0.4, 0.8), law, motion, log, names, period=PERIOD)
+    values = [parameter.value for parameter in found.parameters]
+    assert values == pytest.approx([stiffness, backlash, viscous, coulomb], rel=0.02)
+    assert (found.unseen < 0.02 * found.before).all()
 
 
 def test_what_the_log_does_not_show_stays_where_it_was(
