@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification.comparison import Prediction
 from chasles.identification.diagnosis import resting_joints
 from chasles.identification.drive_gains import DriveGains, gains_from_model
-from chasles.identification.equations import Equations, Terms, Unknowns, unknowns
+from chasles.identification.equations import PRIOR_WIDTH, Equations, Terms, Unknowns, unknowns
 from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
@@ -246,8 +247,6 @@ def _drive_gains(robot: Robot, log: Log, first: Unknowns, train: Signals) -> Dri
 
 
 def _scaled(signals: Signals, gains: FloatArray) -> Signals:
-    from dataclasses import replace
-
     return replace(signals, effort=signals.effort * gains, noise=signals.noise * np.abs(gains))
 
 
@@ -293,15 +292,9 @@ def _names_in_base(own: Unknowns) -> list[str]:
 def _predictions(
     part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: Equations
 ) -> dict[tuple[str, str], Prediction]:
-    signals = equations.signals
-
-    columns = _columns(found, equations)
-
-    def of(values: FloatArray) -> FloatArray:
-        return np.asarray(columns @ values)
-
+    signals, columns = equations.signals, _columns(found, equations)
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
-    torques = {"prior": prior, "least squares": of(found.values), "model": of(model_values)}
+    torques = {"prior": prior, "least squares": columns @ found.values, "model": columns @ model_values}
     return {
         (name, part): Prediction(torque, equations.effort, equations.moving, equations.saturated)
         for name, torque in torques.items()
@@ -327,8 +320,6 @@ def _expected(found: Estimate, equations: Equations, training: Prediction) -> Fl
 def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:
     own = found.unknowns
     errors = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-    from chasles.identification.equations import PRIOR_WIDTH
-
     known_by_effect = errors * PRIOR_WIDTH < 0.02 * found.sizes
     names_in_base = _names_in_base(own)
     parameters = []

@@ -14,7 +14,7 @@ from chasles.identification.equations import Unknowns
 from chasles.identification.estimation import Estimate
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import ALWAYS, term_of
-from chasles.identification.identification import Parameter
+from chasles.identification.identification import NORMAL_QUANTILE, Parameter
 from chasles.identification.log import Log
 from chasles.robot import Robot
 
@@ -71,7 +71,7 @@ def remarks_and_warnings(
         remarks.append(f"Friction terms beyond viscous and Coulomb friction and an offset: {text}.")
     if gains is not None:
         text = ", ".join(
-            f"{name} {value:.3g} ± {1.96 * error:.2g}"
+            f"{name} {value:.3g} ± {NORMAL_QUANTILE * error:.2g}"
             for name, value, error in zip(robot.velocity_names, gains.values, gains.errors, strict=True)
             if np.isfinite(value)
         )
