@@ -12,7 +12,19 @@ from chasles.errors import ChaslesError
 from chasles.verbs import check, movie, peaks, picture, plot, report, view
 
 if TYPE_CHECKING:
+    from chasles import algorithms as algorithms
     from chasles import control, distances, geometry, identification, integrators, parallel, planning, studies
+    from chasles import engine as engine
+    from chasles import interop as interop
+    from chasles import inverse_kinematics as inverse_kinematics
+    from chasles import mechanics as mechanics
+    from chasles import mobile as mobile
+    from chasles import model as model
+    from chasles import plant as plant
+    from chasles import robot as robot
+    from chasles import simulation as simulation
+    from chasles import trajectories as trajectories
+    from chasles import visual as visual
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
     from chasles.distances.clearance import clearance
     from chasles.engine import Function, Program, trace
@@ -179,15 +191,17 @@ verbs.follow.implemented_in("chasles.trajectories.following.follow")
 _HOMES = {name: package for package, names in _NAMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Import a package, or the package that a name comes from, when it is first used."""
-    if name in _PACKAGES:
-        return import_module(f"chasles.{name}")
-    if name not in _HOMES:
-        hint = None if name.startswith("_") else import_module("chasles.mechanics.other_names").translation(name)
-        raise AttributeError(f"module 'chasles' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
-    value = globals()[name] = getattr(import_module(f"chasles.{_HOMES[name]}"), name)
-    return value
+if not TYPE_CHECKING:  # tools see the imports above, and that a misspelt name is none
+
+    def __getattr__(name: str) -> Any:
+        """Import a package, or the package that a name comes from, when it is first used."""
+        if name in _PACKAGES:
+            return import_module(f"chasles.{name}")
+        if name not in _HOMES:
+            hint = None if name.startswith("_") else import_module("chasles.mechanics.other_names").translation(name)
+            raise AttributeError(f"module 'chasles' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
+        value = globals()[name] = getattr(import_module(f"chasles.{_HOMES[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:
