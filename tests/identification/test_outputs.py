@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.cli.application import application
+from chasles.cli.commands.identify import write_robot
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,14 @@ def test_wrong_options_are_one_line(log_file: Path, words: list[str], message: s
     answer = CliRunner().invoke(application, ["identify", str(log_file), "-r", "planar2r", *words])
     assert answer.exit_code == 2
     assert re.search(message, " ".join(answer.stderr.split()))
+
+
+def test_rotor_inertias_that_other_readers_of_urdf_lose_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joints = [joint.replace(motor_inertia=2e-3, gear_ratio=10.0) for joint in ch.load("planar2r").description.joints]
+    robot = ch.Robot(ch.load("planar2r").description.replace(joints=tuple(joints)))
+    write_robot(robot, tmp_path / "a.urdf")
+    assert "joint1 0.2, joint2 0.2" in " ".join(capsys.readouterr().out.split())
+    write_robot(robot, tmp_path / "a.toml")
+    assert not capsys.readouterr().out

@@ -89,11 +89,24 @@ def identify_command(
     else:
         _show(result)
     if out is not None:
-        with writing(f"--out: {out}"):
-            model = result.model
-            out.write_text(model.to_urdf() if out.suffix.lower() == ".urdf" else model.to_toml(), encoding="utf-8")
+        write_robot(result.model, out)
     if report is not None:
         verbs.report(result, report, f"Identification of {arm.name}")
+
+
+def write_robot(robot: Robot, path: Path) -> None:
+    """Write a robot as URDF or TOML, and say what other readers of the URDF do not see."""
+    with writing(f"--out: {path}"):
+        path.write_text(robot.to_urdf() if path.suffix.lower() == ".urdf" else robot.to_toml(), encoding="utf-8")
+    if path.suffix.lower() != ".urdf":
+        return
+    joints = [joint for joint in robot.description.joints if joint.motor_inertia > 0.0]
+    if joints:
+        rotors = ", ".join(f"{joint.name} {joint.motor_inertia * joint.gear_ratio**2:.3g}" for joint in joints)
+        say_wrapped(
+            f"URDF has no rotor inertias: {path.name} keeps them for Chasles, other readers leave them out, with the "
+            f"torques that they need ({rotors}, at the joints). TOML and MJCF files have them."
+        )
 
 
 def read_log(

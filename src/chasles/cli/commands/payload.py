@@ -14,10 +14,11 @@ from chasles.cli.commands.identify import (
     ReductionsOption,
     UnitOption,
     read_log,
+    write_robot,
 )
 from chasles.cli.output import say, show_json
 from chasles.cli.values import JsonOption
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.identification import identify_payload
 from chasles.progress import is_watched, progress_bar
 from chasles.robot import load
@@ -73,6 +74,4 @@ def payload_command(
     else:
         say(found.summary())
     if out is not None:
-        loaded = found.attached(arm)
-        with writing(f"--out: {out}"):
-            out.write_text(loaded.to_urdf() if out.suffix.lower() == ".urdf" else loaded.to_toml(), encoding="utf-8")
+        write_robot(found.attached(arm), out)
