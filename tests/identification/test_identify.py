@@ -376,6 +376,23 @@ def test_weight_and_offset_of_a_vertical_prismatic_joint_are_said_to_be_insepara
     assert not any("condition number" in warning for warning in found.warnings)
 
 
+def test_masses_stay_with_the_bodies_where_rotors_could_carry_them() -> None:
+    """Along a prismatic axis a rotor and a mass do the same; nothing says that there is a rotor."""
+    links = [
+        {"kind": "prismatic", "alpha": 0.5 * np.pi, "mass": 5.0, "inertia": 0.1 * np.eye(3)},
+        {"a": 0.4, "mass": 2.0},
+    ]
+    arm = ch.Robot.from_dh([links[0], {**links[1], "inertia": 0.05 * np.eye(3)}], check=False)
+    assert arm.coordinate_units == ("m", "rad")
+    motion = fourier_motion(2, 10.0, size=0.2)
+    real = arm.with_payload(1.0)
+    tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
+    found = ch.identify(arm, table(motion, tau + 0.1 * coloured_noise(tau.shape, 1.0, 0.0, 0)), friction=ALWAYS)
+    rotor = found.model.description.joints[0].motor_inertia
+    assert rotor < 1.5
+    assert sum(link.inertia.mass for link in found.model.description.links) > 6.0
+
+
 def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     gains, noise = np.array([7.0, -3.0]), coloured_noise(TAU.shape, 0.02, 0.9, 0)
     carrying = (ARM.with_payload(mass, [0.0, 0.1, 0.0]) for mass in (4.0, 0.0))

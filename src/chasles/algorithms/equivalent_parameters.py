@@ -105,10 +105,13 @@ def consistent_parameters(
         spread = None
     else:
         rows, spread = list(range(len(base))), covariance
-        likely = np.maximum(np.abs(base), np.sqrt(np.diagonal(covariance)))
+        deviations = np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
+        correlation = covariance / np.outer(deviations, deviations) + CORRELATION_RIDGE * np.eye(len(base))
+        known = deviations / np.sqrt(np.diagonal(np.linalg.inv(correlation)))  # beside all others
+        beyond = base - grouping.matrix @ parameters  # what the bodies as they are leave to armatures and friction
         for row, column in enumerate(independent):
             if column >= inertial:
-                result[column] = max(result[column], likely[row])
+                result[column] = max(result[column], abs(beyond[row] + parameters[column]), known[row])
         free = [k for k in range(inertial, len(result)) if result[k] > 0.0]
     fixed = [k for k in range(inertial, len(result)) if k not in free]
     matrix = grouping.matrix[rows]
@@ -137,6 +140,7 @@ TOLERANCE = 1e-9
 ACCEPTED = 1e-6
 """Deviation that bodies on the edge of the possible, such as flat ones, may have."""
 RIDGE = 1e-12
+CORRELATION_RIDGE = 1e-9
 LIKENESS = 1e-3
 """Weight of the divergence beside half the squared deviation. Thin bodies diverge much when they move a little."""
 
