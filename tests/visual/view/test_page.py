@@ -329,7 +329,7 @@ def test_pictures_become_coarser_while_they_come_too_late_and_fine_again(opened:
       for (let t = 0; t < 20; t++) scene.pace(1e6 + 100 * t);
       scene.paint(scene.coarseness);
       return [scene.coarseness, scene.canvas.width]; })()""")
-    assert coarse == [2, round(fine / 2)]
+    assert coarse == [3, round(fine / 2)]
     tab.ask("new Promise(done => setTimeout(done, 400))")
     assert tab.ask("page.scene.canvas.width") == fine
     assert (

@@ -16,8 +16,9 @@ const THEMES = {
 const AXES = [[[1, 0, 0], [0.85, 0.2, 0.2]], [[0, 1, 0], [0.15, 0.62, 0.3]], [[0, 0, 1], [0.15, 0.4, 0.9]]];
 const OBSTACLE = [0.86, 0.56, 0.2];
 const TRACE_COLOR = [0.06, 0.44, 0.71];
-/** Pictures of something that moves: as when it rests, and on slow machines without soft edges, then at half the resolution. */
-const COARSENESS = [{ soft: true, part: 1 }, { soft: false, part: 1 }, { soft: false, part: 0.5 }];
+/** Pictures of something that moves: as when it rests, and on slow machines without soft edges, then at half the resolution, then without shadows. */
+const COARSENESS = [{ soft: true, part: 1, shadows: true }, { soft: false, part: 1, shadows: true }, { soft: false, part: 0.5, shadows: true },
+  { soft: false, part: 0.5, shadows: false }];
 /** Time between two pictures, ms, that is too long: for graphics cards, which some devices slow down to 30 Hz, and for processors. */
 const LATE = { card: 40, processor: 20 };
 const LATE_PICTURES = 4;  // one after the other, until pictures become coarser
@@ -205,7 +206,7 @@ class RobotScene {
 
   /** Paints the picture now. @param {number} coarseness Index of `COARSENESS`. */
   paint(coarseness = 0) {
-    const { soft, part } = COARSENESS[coarseness];
+    const { soft, part, shadows } = COARSENESS[coarseness];
     const { canvas, scene, graphics, camera, marks } = this, { gl } = graphics, ratio = part * (window.devicePixelRatio || 1), theme = THEMES[this.theme];
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
     if (!width || !height) return;
@@ -228,7 +229,7 @@ class RobotScene {
     const middle = [scene.middle[0], scene.middle[1], scene.ground];
     graphics.use("ground", { view, middle, reach: 1.4 * Math.max(scene.extent, scene.size), grid: this.gridSpacing(), plane: theme.plane, ink: theme.ink });
     graphics.draw(this.square);
-    if (eye[2] > scene.ground) this.paintShadows([...robots, clear], { view, light: SHADOW_LIGHT, ground: scene.ground, shade: theme.shade });
+    if (shadows && eye[2] > scene.ground) this.paintShadows([...robots, clear], { view, light: SHADOW_LIGHT, ground: scene.ground, shade: theme.shade });
     this.paintSolids(near, lit);
     gl.enable(gl.DEPTH_TEST);
     gl.depthMask(true);
