@@ -14,8 +14,21 @@ from chasles.errors import ArgumentError, UnknownNameError
 from chasles.identification import FourierMotion, Region
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import SplineShape
+from chasles.model import Limits, ModelWarning
 
 ARM = ch.load("planar2r")
+
+
+def test_a_robot_without_masses_is_planned_for_with_a_guess() -> None:
+    rows = [{"theta": 0.0, "d": 0.0, "a": a, "alpha": 0.0} for a in (0.5, 0.25)]
+    arm = ch.Robot.from_dh(rows, name="bare")
+    plan = ch.excite(arm, period=5.0, starts=1, iterations=20)
+    assert plan.robot.description.mass > 0.0
+    limited = ch.Robot(
+        arm.description.replace(joints=tuple(j.replace(limits=Limits(effort=30.0)) for j in arm.description.joints))
+    )
+    with pytest.warns(ModelWarning, match="effort limits are kept for solid rods of"):
+        ch.excite(limited, period=5.0, starts=1, iterations=20)
 
 
 @pytest.mark.parametrize("shape", [None, SplineShape(10.0, 8)])

@@ -232,6 +232,26 @@ def test_logs_that_cannot_be_right_are_refused_with_the_reason(data: dict[str, n
         ch.identify(ARM, data)
 
 
+def bare(robot: ch.Robot) -> ch.Robot:
+    """Robot of which only the geometry is known."""
+    rows = [{"theta": 0.0, "d": 0.0, "a": a, "alpha": 0.0} for a in (0.5, 0.25)]
+    arm = ch.Robot.from_dh(rows, name="bare").with_gravity(robot.description.gravity)
+    assert np.allclose(arm.forward_kinematics([0.3, 0.4]), robot.forward_kinematics([0.3, 0.4]))
+    return arm
+
+
+def test_a_robot_without_masses_is_identified(result: Identification) -> None:
+    arm = bare(ARM)
+    found = ch.identify(arm, table(MOTION, TAU + coloured_noise(TAU.shape, 0.2, 0.9, 0)))
+    assert any("has no masses: solid rods of" in remark for remark in found.remarks)
+    assert found.warnings == result.warnings
+    errors, usual = (one.predictions["model", "unseen"].relative() for one in (found, result))
+    assert (errors < 1.1 * usual).all()
+    assert arm.description.mass == 0.0
+    with pytest.raises(IdentificationError, match=r"nothing tells newtons from amperes.*drive_gains"):
+        ch.identify(arm, ch.Log(table(MOTION, TAU), arm, units={"effort": "A"}))
+
+
 def test_units_that_cannot_be_right_are_refused() -> None:
     limits = [
         joint.replace(limits=joint.limits.replace(lower=-4.0, upper=4.0, velocity=4.0))

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from chasles.errors import ModelError
+from chasles.errors import ArgumentError, ModelError
 from chasles.model import (
     Description,
+    Frame,
     Inertia,
     InertiaWarning,
     Joint,
@@ -22,7 +23,9 @@ from chasles.model import (
     Link,
     ModelWarning,
     check_description,
+    inconsistencies,
     load,
+    with_nominal_bodies,
     with_payload,
 )
 from chasles.model.inertia import check_inertia
@@ -110,3 +113,36 @@ def test_limits_that_allow_no_motion_are_said() -> None:
     hinge = Joint("hinge", "revolute", "wall", "door", limits=Limits(0.0, 0.0))
     with pytest.warns(ModelWarning, match="lower and upper position limits of 'hinge' are equal"):
         check_description(Description("door", links=(Link("wall"), Link("door")), joints=(hinge,)))
+
+
+def test_nominal_bodies_are_solid_rods_from_joint_to_joint() -> None:
+    """Two links of 0.5 and 0.25 m: the reach is 0.75 m, the radius 0.0375 m."""
+    links = (Link("base"), Link("upper"), Link("lower"))
+    T_upper_two, T_lower_tip = np.eye(4), np.eye(4)
+    T_upper_two[0, 3], T_lower_tip[0, 3] = 0.5, 0.25
+    joints = (
+        Joint("one", "revolute", "base", "upper"),
+        Joint("two", "revolute", "upper", "lower", T_parent_joint=T_upper_two),
+    )
+    tool = Frame("tip", "lower", T_lower_tip)
+    bare = Description("bare", links=links, joints=joints, frames=(tool,), tool="tip")
+    robot = with_nominal_bodies(bare, density=500.0)
+    r = 0.75 / 20.0
+    rod, ball = 500.0 * np.pi * r**2 * 0.5, 500.0 * 4.0 / 3.0 * np.pi * r**3
+    upper = robot.link("upper").inertia
+    assert robot.link("base").inertia.is_massless
+    assert upper.mass == pytest.approx(rod + ball)
+    np.testing.assert_allclose(upper.center_of_mass, [0.25 * rod / (rod + ball), 0.0, 0.0], rtol=1e-12, atol=1e-15)
+    about_joint = upper.matrix[2, 2] + upper.mass * upper.center_of_mass[0] ** 2
+    assert about_joint == pytest.approx(rod * (r**2 / 4.0 + 0.5**2 / 3.0) + 0.4 * ball * r**2)
+    assert upper.matrix[0, 0] == pytest.approx(0.5 * rod * r**2 + 0.4 * ball * r**2)
+    assert not inconsistencies(robot)
+    with pytest.raises(ModelError, match="has masses of its own"):
+        with_nominal_bodies(robot)
+    with pytest.raises(ArgumentError, match="density"):
+        with_nominal_bodies(bare, density=0.0)
+
+
+def test_nominal_bodies_of_a_robot_whose_joints_stand_in_one_point() -> None:
+    wrist = Description("wrist", links=(Link("a"), Link("b")), joints=(Joint("turn", "revolute", "a", "b"),))
+    assert with_nominal_bodies(wrist).link("b").inertia.mass == pytest.approx(1000.0 * 4.0 / 3.0 * np.pi * 0.05**3)

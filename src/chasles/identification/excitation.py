@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, whole_number
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.errors import ArgumentError, UnknownNameError, warn
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
+from chasles.model import ModelWarning, has_masses
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
@@ -94,7 +95,8 @@ def excite(
     ----------
     robot
         Robot that is to move. Its position, velocity and effort limits hold; where it has none, π from home and 2
-        rad/s.
+        rad/s. A robot without masses is planned for with those of `chasles.model.with_nominal_bodies`, with a warning
+        if it has effort limits.
     period
         Duration of one period, s.
     harmonics
@@ -136,6 +138,8 @@ def excite(
     >>> plan.motion.check(plan.robot).ok, plan.condition < 100.0
     (True, True)
     """
+    if not has_masses(robot.description):
+        robot = _with_guessed_bodies(robot)
     wanted = tuple(parameters)
     kind = choice(criterion or ("parameters" if wanted else "condition"), "criterion", CRITERIA)
     duration, order = real(period, "period", above=0.0), whole_number(harmonics, "harmonics", 3, 50)
@@ -170,6 +174,17 @@ def excite(
         )
     motion = problem.motion(best[1], whole_number(repetitions, "repetitions", 1, 1000))
     return Excitation(robot, motion, condition, problem.base, problem.accuracy(best[1]))
+
+
+def _with_guessed_bodies(robot: Robot) -> Robot:
+    guessed = robot.with_nominal_bodies()
+    if (np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)).any():
+        warn(
+            f"robot '{robot.name}' has no masses: its effort limits are kept for solid rods of "
+            f"{guessed.description.mass:.3g} kg in all; begin slowly, or give it masses",
+            ModelWarning,
+        )
+    return guessed
 
 
 def _places(wanted: Sequence[str], names: Sequence[str]) -> NDArray[np.intp]:

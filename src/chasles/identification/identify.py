@@ -19,9 +19,16 @@ from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
 from chasles.identification.identification import Identification, Parameter
-from chasles.identification.judgement import doubts, reason_in_units, reason_to_refuse, remarks_and_warnings
+from chasles.identification.judgement import (
+    other_weights,
+    overfitting,
+    reason_in_units,
+    reason_to_refuse,
+    remarks_and_warnings,
+)
 from chasles.identification.log import Log
 from chasles.identification.regression import OUTLIER
+from chasles.model import has_masses
 from chasles.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +61,8 @@ def identify(
     Parameters
     ----------
     robot
-        Prior model: geometry is taken from it, inertia and friction are identified.
+        Prior model: geometry is taken from it, inertia and friction are identified. A robot without masses gets those
+        of `chasles.model.with_nominal_bodies` for a prior.
     log
         `chasles.Log`, or what it reads: a file, a table, a mapping of arrays.
     unseen
@@ -129,6 +137,9 @@ def identify(
             "apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
             f"robot.lock_joints({{'{still[0]}': {place:.4g}}})"
         )
+    guessed = not has_masses(robot.description)
+    if guessed:
+        robot = _with_guessed_bodies(robot, own)
     terms = _terms(friction, robot)
     first = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
     gains = None
@@ -155,12 +166,20 @@ def identify(
     noise = train.noise
     remarks, warnings = remarks_and_warnings(robot, own, train, found, parameters, gains)
     trouble = reason_to_refuse(robot, own, train, first, found, predictions, noise)
-    trouble = trouble or reason_in_units(robot, own, model, train)
+    if guessed:
+        remarks.append(
+            f"Robot '{robot.name}' has no masses: solid rods of {robot.description.mass:.3g} kg in all stand for the "
+            "prior, and for what this motion does not determine."
+        )
+    else:
+        trouble = trouble or reason_in_units(robot, own, model, train)
     if trouble is not None:
         if check:
             raise IdentificationError(trouble + " (check=False goes on nevertheless)")
         warnings.append(trouble)
-    warnings += doubts(robot, own, model, train, predictions)
+    warnings += overfitting(robot, own, predictions)
+    if not guessed:
+        warnings += other_weights(robot, own, model, train)
     expected = _expected(found, other, predictions["least squares", "training"])
     used = equations.moving & own.measured
     with np.errstate(invalid="ignore"):
@@ -173,6 +192,15 @@ def identify(
         expected=expected, signals=train, unseen=test, drive_gains=gains, outliers=outliers,
         remarks=tuple(remarks), warnings=tuple(warnings),
     )  # fmt: skip
+
+
+def _with_guessed_bodies(robot: Robot, log: Log) -> Robot:
+    if log.currents:
+        raise IdentificationError(
+            f"the log has currents and robot '{robot.name}' has no masses, so nothing tells newtons from amperes: give "
+            "the log drive gains (drive_gains=[...], N·m for an ampere), or the robot masses"
+        )
+    return robot.with_nominal_bodies()
 
 
 def _require_fitting(robot: Robot, log: Log, check: bool) -> None:

@@ -146,13 +146,6 @@ def reason_to_refuse(
     return None
 
 
-def doubts(
-    robot: Robot, log: Log, model: Robot, train: Signals, predictions: Mapping[tuple[str, str], Prediction]
-) -> list[str]:
-    """Warnings of a fit that is accepted: it predicts worse than it fits, or carries other weights than the prior."""
-    return [*_overfitting(robot, log, predictions), *_other_weights(robot, log, model, train)]
-
-
 def reason_in_units(robot: Robot, log: Log, model: Robot, train: Signals) -> str | None:
     """Reason to refuse a model whose weights are of another order than the prior's."""
     factor, likeness = _gravity_ratio(robot, log, model, train)
@@ -180,7 +173,7 @@ def _gravity_ratio(robot: Robot, log: Log, model: Robot, train: Signals) -> tupl
     return sizes[1] / sizes[0], float(np.sum(before * now) / (sizes[0] * sizes[1]))
 
 
-def _other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list[str]:
+def other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list[str]:
     """Compare gravity torques of the identified with those of the prior model: similar robots differ in them."""
     factor, likeness = _gravity_ratio(robot, log, model, train)
     if likeness >= GRAVITY_LIKENESS and 1.0 / GRAVITY_FACTOR < factor < GRAVITY_FACTOR:
@@ -192,7 +185,8 @@ def _other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list
     ]
 
 
-def _overfitting(robot: Robot, log: Log, predictions: Mapping[tuple[str, str], Prediction]) -> list[str]:
+def overfitting(robot: Robot, log: Log, predictions: Mapping[tuple[str, str], Prediction]) -> list[str]:
+    """Say which joints the fit predicts worse than it fits them."""
     ratio = predictions["least squares", "unseen"].rms() / predictions["least squares", "training"].rms()
     worse = [
         f"{name} ({r:.1f} times)"

@@ -43,6 +43,10 @@ class Copies(Described):
         """
         return type(self)(model.with_motor_inertia(self.description, motor_inertia, **gear))
 
+    def with_nominal_bodies(self, *, density: float = 1000.0) -> Self:
+        """Copy with solid rods for links, for a robot without masses; see `chasles.model.with_nominal_bodies`."""
+        return type(self)(model.with_nominal_bodies(self.description, density=density))
+
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """Copy under another acceleration of gravity, shape (3,), m/s², in the world frame."""
         return type(self)(self.description.with_gravity(gravity))

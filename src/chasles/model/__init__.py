@@ -25,6 +25,7 @@ from chasles.model.inertial_parameters import (
 from chasles.model.joint import Joint, Limits, Mimic
 from chasles.model.locking import lock_joints, simplified
 from chasles.model.loop import Loop, LoopKind
+from chasles.model.nominal_bodies import with_nominal_bodies
 from chasles.model.parameters import (
     parameter_shapes,
     parameter_value,
@@ -140,6 +141,7 @@ __all__ = [
     "with_inertial_parameters",
     "with_loop",
     "with_motor_inertia",
+    "with_nominal_bodies",
     "with_payload",
     "with_tool",
     "with_values",
