@@ -12,7 +12,8 @@ from chasles.identification.identify import identify
 from chasles.identification.log import Log
 from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
 from chasles.identification.ordinary_least_squares import BaseParameterFit
-from chasles.identification.payload import Payload, RecursivePayload, identify_payload, payload_from_poses
+from chasles.identification.payload import Payload, identify_payload, payload_from_poses
+from chasles.identification.recursive_payload import RecursivePayload
 from chasles.identification.refinement import Refinement, refine
 from chasles.identification.regions import Region
 from chasles.identification.shipped import shipped_log

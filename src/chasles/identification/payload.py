@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.cached import cached_property
-from chasles.control.adaptive.recursive_least_squares import Fitted, recursive_least_squares
-from chasles.engine.function import Function, function
+from chasles.arguments import reals
 from chasles.errors import ArgumentError, IdentificationError
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
@@ -196,7 +193,7 @@ def identify_payload(
     """
     robot = model.model if isinstance(model, Identification) else model
     own = log if isinstance(log, Log) else Log(log, robot)
-    where = _frame(robot, frame)
+    where = payload_frame(robot, frame)
     signals = filtered_signals(own, cutoff)
     without = (model.torque if isinstance(model, Identification) else robot.inverse_dynamics)(
         signals.q, signals.qd, signals.qdd
@@ -275,7 +272,7 @@ def payload_from_poses(
     >>> payload_from_poses(arm, q, tau).mass.__round__(6)
     2.0
     """
-    where = _frame(model, frame)
+    where = payload_frame(model, frame)
     poses = reals(q, "q", ("poses", model.n))
     tau = reals(effort, "effort", poses.shape)
     if len(poses) < FEWEST_POSES:
@@ -314,83 +311,13 @@ def weighted_by_joint(A: FloatArray, y: FloatArray, shape: tuple[int, ...]) -> t
     return x, np.asarray((N @ B.T * residuals**2) @ B @ N), max(freedom, 1.0)
 
 
-class RecursivePayload:
-    """Payload estimate that takes one sample after another: recursive least squares with forgetting.
-
-    Parameters
-    ----------
-    model
-        Robot without the payload.
-    forgetting
-        Weight of a sample relative to the next, in (0, 1]; 1 forgets nothing.
-    frame
-        Frame that carries the payload; default the tool.
-    deviation
-        Standard deviation of what the payload is expected to be, in kg, kg·m and kg·m².
-
-    Attributes
-    ----------
-    law
-        Compiled step: ``(estimate, P, q, qd, qdd, tau) -> (estimate, P)``; ``law.to_c()`` is its C source and header.
-    parameters, covariance
-        Estimate and P, shapes (10,) and (10, 10).
-
-    Examples
-    --------
-    >>> import chasles as ch
-    >>> import numpy as np
-    >>> arm = ch.load("panda")
-    >>> loaded = arm.with_payload(1.0, [0.0, 0.0, 0.1])
-    >>> online = RecursivePayload(arm)
-    >>> for q, qd, qdd in np.random.default_rng(0).normal(size=(40, 3, 7)):
-    ...     mass = online.update(q, qd, qdd, loaded.inverse_dynamics(q, qd, qdd))[0]
-    >>> bool(abs(mass - 1.0) < 1e-3)
-    True
-    """
-
-    def __init__(
-        self, model: Robot, *, forgetting: float = 1.0, frame: str | None = None, deviation: float = 100.0
-    ) -> None:
-        self.model, self.frame = model, _frame(model, frame)
-        self.forgetting = real(forgetting, "forgetting", above=0.0, at_most=1.0)
-        self.parameters = np.zeros(10)
-        self.covariance = real(deviation, "deviation", above=0.0) ** 2 * np.eye(10)
-
-    @cached_property
-    def law(self) -> Function:
-        """Compiled step of the recursion."""
-        robot, own, n = self.model, self.forgetting, self.model.n
-        columns, to_link = _placement(robot, self.frame)
-
-        @function(
-            estimate=(10,), P=(10, 10), q=(robot.nq,), qd=(n,), qdd=(n,), tau=(n,), outputs=["next_estimate", "next_P"]
-        )
-        def recursive_payload(estimate: Any, P: Any, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
-            W = robot.torque_regressor(q, qd, qdd)[:, columns] @ to_link
-            y = tau - robot.inverse_dynamics(q, qd, qdd)
-            fitted = Fitted(estimate, P)
-            for joint in range(n):
-                forgetting = own if joint == 0 else 1.0
-                fitted = recursive_least_squares(*fitted, W[joint], y[joint], forgetting=forgetting)
-            return fitted
-
-        return recursive_payload
-
-    def update(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, effort: ArrayLike) -> FloatArray:
-        """Take one sample into account; return the ten parameters (see `Payload`), shape (10,)."""
-        n = self.model.n
-        sample = [reals(x, name, (n,)) for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("effort", effort))]
-        self.parameters, self.covariance = map(np.asarray, self.law(self.parameters, self.covariance, *sample))
-        return self.parameters
-
-
 def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
     """Torques of a unit of each inertial parameter of a body at a frame, shape (k, n, 10)."""
-    columns, to_link = _placement(robot, frame)
+    columns, to_link = placement(robot, frame)
     return np.asarray(robot.torque_regressor(q, qd, qdd, columns=tuple(columns.tolist())) @ to_link)
 
 
-def _placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
+def placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
     """Columns of the torque regressor that a body at a frame acts on, and the linear map from its parameters to these.
 
     Found from ten point-like and extended bodies, put there one by one.
@@ -418,7 +345,8 @@ def _placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
     return block, np.asarray(np.linalg.solve(np.array(own), changes[:, block]).T, dtype=np.float64)
 
 
-def _frame(robot: Robot, frame: str | None) -> str:
+def payload_frame(robot: Robot, frame: str | None) -> str:
+    """Name of the frame that carries the payload; default the tool."""
     return robot.description.frame(robot.description.tool if frame is None else frame).name
 
 
