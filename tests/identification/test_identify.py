@@ -222,6 +222,7 @@ def changed(**changes: np.ndarray) -> dict[str, np.ndarray]:
         (changed(tau=-TAU), "opposite signs"),
         (changed(tau=TAU * [1.0, -1.0]), "joint2"),
         (changed(tau=TAU[:, ::-1]), "efforts of 'joint1' and 'joint2' exchanged"),
+        (changed(q=MOTION.q + np.array([0.5 * np.pi, 0.0])), "-90° added to the position of 'joint1'"),
         (changed(tau=0.0 * TAU), "no effort varies"),
         (changed(qd=-MOTION.qd), "opposite sign of its position's slope"),
         (changed(tau=np.random.default_rng(0).normal(size=TAU.shape)), "another robot"),
@@ -250,6 +251,31 @@ def test_a_robot_without_masses_is_identified(result: Identification) -> None:
     assert arm.description.mass == 0.0
     with pytest.raises(IdentificationError, match=r"nothing tells newtons from amperes.*drive_gains"):
         ch.identify(arm, ch.Log(table(MOTION, TAU), arm, units={"effort": "A"}))
+
+
+def misalignments_told(data: dict[str, np.ndarray], arm: ch.Robot = ARM) -> list[tuple[float, ...]]:
+    """Values and half intervals of warnings about delays (ms) and zeros (°)."""
+    texts = [
+        text for text in ch.identify(arm, data, friction=ALWAYS).warnings if "lag behind" in text or "zero of" in text
+    ]
+    return [tuple(float(x) for x in re.findall(r"([-+]?\d+\.\d) ± (\d+\.\d)", text)[0]) for text in texts]
+
+
+def test_a_delay_of_the_efforts_is_told_with_its_size() -> None:
+    noise = coloured_noise(TAU.shape, 0.2, 0.9, 0)
+    assert misalignments_told(changed(tau=TAU + noise)) == []
+    late = np.stack([np.interp(MOTION.t - 0.03, MOTION.t, own) for own in TAU.T], axis=1)
+    ((delay, half),) = misalignments_told(changed(tau=late + noise))
+    assert abs(delay - 30.0) < 2.0 * half < 10.0
+
+
+@pytest.mark.slow
+def test_a_small_offset_of_a_zero_is_told_with_its_size() -> None:
+    arm = ch.load("panda")
+    log = everyday_log(arm, 2)
+    assert misalignments_told(log, arm) == []
+    ((offset, half),) = misalignments_told(log | {"q": log["q"] + np.radians(3.0) * np.eye(7)[1]}, arm)
+    assert abs(offset + 3.0) < 2.0 * half < 3.0
 
 
 def test_units_that_cannot_be_right_are_refused() -> None:

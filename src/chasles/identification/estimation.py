@@ -80,6 +80,11 @@ class Estimate:
     condition: float
     together: tuple[str, ...]
 
+    def columns(self, equations: Equations) -> FloatArray:
+        """Columns of all unknowns at the kept samples of equations, shape (k, n, p)."""
+        load = equations.load(self.inertial)
+        return np.concatenate([equations.columns, equations.friction(self.unknowns, self.v0, load)], axis=2)
+
 
 def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
     """Estimate the unknowns of a robot from the equations of a log.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.arguments import real, truth
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.identification.alignment import Parts, misalignments
 from chasles.identification.comparison import Prediction
 from chasles.identification.diagnosis import resting_joints
 from chasles.identification.drive_gains import DriveGains, gains_from_model
@@ -22,7 +23,7 @@ from chasles.identification.identification import Identification, Parameter
 from chasles.identification.judgement import (
     other_weights,
     overfitting,
-    reason_in_units,
+    reason_in_weights,
     reason_to_refuse,
     remarks_and_warnings,
 )
@@ -172,7 +173,7 @@ def identify(
             "prior, and for what this motion does not determine."
         )
     else:
-        trouble = trouble or reason_in_units(robot, own, model, train)
+        trouble = trouble or reason_in_weights(robot, own, model, train)
     if trouble is not None:
         if check:
             raise IdentificationError(trouble + " (check=False goes on nevertheless)")
@@ -180,6 +181,7 @@ def identify(
     warnings += overfitting(robot, own, predictions)
     if not guessed:
         warnings += other_weights(robot, own, model, train)
+    warnings += misalignments(Parts(robot, own, found, equations, other))
     expected = _expected(found, other, predictions["least squares", "training"])
     used = equations.moving & own.measured
     with np.errstate(invalid="ignore"):
@@ -320,7 +322,7 @@ def _names_in_base(own: Unknowns) -> list[str]:
 def _predictions(
     part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: Equations
 ) -> dict[tuple[str, str], Prediction]:
-    signals, columns = equations.signals, _columns(found, equations)
+    signals, columns = equations.signals, found.columns(equations)
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
     torques = {"prior": prior, "least squares": columns @ found.values, "model": columns @ model_values}
     return {
@@ -329,15 +331,9 @@ def _predictions(
     }
 
 
-def _columns(found: Estimate, equations: Equations) -> FloatArray:
-    """Columns of all unknowns, shape (k, n, p)."""
-    load = equations.load(found.inertial)
-    return np.concatenate([equations.columns, equations.friction(found.unknowns, found.v0, load)], axis=2)
-
-
 def _expected(found: Estimate, equations: Equations, training: Prediction) -> FloatArray:
     """RMS error that residuals of the fit and the covariance of its estimates lead to expect, shape (n,)."""
-    columns = _columns(found, equations)
+    columns = found.columns(equations)
     variances = np.sum((columns @ found.covariance) * columns, axis=2)
     moving = equations.moving
     count = moving.sum(axis=0)

@@ -28,6 +28,8 @@ MISSED = 0.3
 refused. The logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83."""
 GRAVITY_FACTOR, GRAVITY_LIKENESS = 2.0, 0.9
 """Factor and correlation between gravity torques of the identified and the prior model that call for a warning."""
+UNLIKE = 0.5
+"""Correlation between these below which a fit is refused."""
 ANOTHER_UNIT = 50.0
 """Factor between these that no error of a prior model explains."""
 OVERFITTED = 1.6
@@ -106,14 +108,14 @@ def reason_to_refuse(
             f"friction of {', '.join(wrong)} would drive the motion instead of opposing it: effort and position have "
             "opposite signs there; change the sign of one of these columns"
         )
-    unseen = predictions["least squares", "unseen"]
+    unseen, bodies = (predictions[model, "unseen"] for model in ("least squares", "model"))
     variation = np.array(
         [
             np.std(unseen.measured[unseen.moving[:, k], k]) if unseen.moving[:, k].any() else np.nan
             for k in range(robot.n)
         ]
     )
-    missed = np.sqrt(np.maximum(unseen.rms() ** 2 - noise**2, 0.0))
+    missed = np.sqrt(np.maximum(np.maximum(unseen.rms(), bodies.rms()) ** 2 - noise**2, 0.0))
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = missed / variation
     told = log.measured & np.isfinite(excess)
@@ -130,7 +132,7 @@ def reason_to_refuse(
     readings = better_readings(robot, first, train, log.coupling, log.measured)
     if readings:
         better = ", or with ".join(readings)
-        words = f"far better with {better}: columns or signs are wrong"
+        words = f"far better with {better}: columns, signs or zero positions are wrong"
         return f"the log fits robot '{robot.name}' {words}, or it is {another}"
     if not told.any():
         return None
@@ -146,9 +148,15 @@ def reason_to_refuse(
     return None
 
 
-def reason_in_units(robot: Robot, log: Log, model: Robot, train: Signals) -> str | None:
-    """Reason to refuse a model whose weights are of another order than the prior's."""
+def reason_in_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> str | None:
+    """Reason to refuse a model whose weights are of another order or shape than the prior's."""
     factor, likeness = _gravity_ratio(robot, log, model, train)
+    if likeness < UNLIKE:
+        return (
+            f"gravity torques of the identified model do not resemble those of the prior model (correlation "
+            f"{likeness:.2f}): the log is of another robot than '{robot.name}', mounted otherwise, or with other signs "
+            "or zero positions of the joints"
+        )
     if likeness < GRAVITY_LIKENESS or 1.0 / ANOTHER_UNIT < factor < ANOTHER_UNIT:
         return None
     return (
