@@ -36,6 +36,8 @@ JERK_LIMIT = 500.0
 ALLOWED_SECONDS, ALLOWED_PLANNING = 2.0, 10.0
 #: Joint side of the TX40's motors; motor 6 moves with joint 5 too.
 TX40_REDUCTIONS = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
+#: Positions of the TX40's joints where its log shows zero, as its source adds them.
+TX40_ZEROS = np.radians([0.0, -90.0, 90.0, 0.0, 0.0, 0.0])
 #: Viscous friction, Coulomb friction and rotor inertia that the source of the TX40's log gives, at the joints.
 TX40_PUBLISHED = (
     (8.05, 5.53, 1.97, 1.11, 1.86, 0.65),
@@ -78,7 +80,7 @@ def _logs() -> Iterator[tuple[str, ch.Log]]:
         motors[5, 4] = TX40_REDUCTIONS[5]
         sources = {"q": path / "tx40_motor_positions.csv.gz", "effort": path / "tx40_currents.csv.gz"}
         tx40 = ch.load(path / "tx40.urdf")
-        yield "TX40", ch.Log(sources, tx40, sample_period=2e-4, motor_from_joint=motors)
+        yield "TX40", ch.Log(sources, tx40, sample_period=2e-4, motor_from_joint=motors, zero_positions=TX40_ZEROS)
 
 
 def _errors(name: str, result: Identification) -> Table:

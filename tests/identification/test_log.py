@@ -466,3 +466,14 @@ def test_robots_with_loops_are_refused_in_a_sentence() -> None:
     for attempt in (lambda: ch.Log(table, delta), lambda: ch.identify(delta, table), lambda: ch.excite(delta)):
         with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
             attempt()
+
+
+def test_zero_positions_are_added_in_rad_and_m() -> None:
+    zeros = np.array([-0.5 * np.pi, 0.25])
+    shifted = np.column_stack([MOTION.t, MOTION.q - zeros, TAU])
+    log = ch.Log({"t": shifted[:, 0], "q": shifted[:, 1:3], "tau": shifted[:, 3:]}, ARM, zero_positions=zeros)
+    assert same(log)
+    in_degrees = {"t": MOTION.t, "q": np.degrees(MOTION.q - zeros), "tau": TAU}
+    assert same(ch.Log(in_degrees, ARM, units={"q": "deg"}, zero_positions=zeros))
+    with pytest.raises(ArgumentError, match="zero_positions"):
+        ch.Log(in_degrees, ARM, zero_positions=[0.0, 0.0, 0.0])

@@ -118,7 +118,7 @@ def misalignments(parts: Parts) -> list[str]:
         sentences.append(
             f"the zero of '{parts.robot.velocity_names[joint]}' seems to be off: its positions with "
             f"{np.degrees(offset.size):+.1f} ± {np.degrees(offset.half):.1f}° lower the unseen errors by "
-            f"{offset.better:.0%}"
+            f"{offset.better:.0%} (zero_positions=)"
         )
     return sentences
 

@@ -132,7 +132,7 @@ def reason_to_refuse(
     readings = better_readings(robot, first, train, log.coupling, log.measured)
     if readings:
         better = ", or with ".join(readings)
-        words = f"far better with {better}: columns, signs or zero positions are wrong"
+        words = f"far better with {better}: columns, signs or zeros are wrong (columns=, units=, zero_positions=)"
         return f"the log fits robot '{robot.name}' {words}, or it is {another}"
     if not told.any():
         return None

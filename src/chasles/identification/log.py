@@ -57,6 +57,9 @@ class Log:
     drive_gains
         Torque of each motor (joint, without `motor_from_joint`) for a unit of its column, such as N·m/A; shape (n,) or
         one for all. Without it, currents stay currents, and `identify` finds relative gains.
+    zero_positions
+        Positions of the joints where those of the log are zero, rad or m; shape (n,) or one for all. With them,
+        positions without a unit are taken in rad and m, whatever their size.
     name
         Name of the log in reports; default the file's.
 
@@ -117,6 +120,7 @@ class Log:
         sample_period: float | None = None,
         motor_from_joint: ArrayLike | None = None,
         drive_gains: ArrayLike | None = None,
+        zero_positions: ArrayLike = 0.0,
         name: str | None = None,
     ) -> None:
         require_plain_coordinates(robot, "a log")
@@ -153,11 +157,13 @@ class Log:
             q, effort = np.asarray(np.linalg.solve(G, q.T).T, dtype=np.float64), effort @ G
             qd = None if qd is None else np.asarray(np.linalg.solve(G, qd.T).T, dtype=np.float64)
             coupling = G / np.diag(G)[:, None]
+        zeros = reals(zero_positions, "zero_positions", (robot.n,), broadcast=True)
+        q = q + zeros
         recording = Recording(time, q, qd, effort)
         self.robot = robot
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
         clock_known = "time" in told or "time" not in found.names
-        inspection = inspect(recording, robot, unit_known="q" in told, clock_known=clock_known)
+        inspection = inspect(recording, robot, unit_known="q" in told or bool(zeros.any()), clock_known=clock_known)
         shown = {key: unit if isinstance(unit, str | float | int) else tuple(unit) for key, unit in told.items()}
         self.columns: Columns = Columns(found.names, shown, currents, found.unused)
         self.currents = currents

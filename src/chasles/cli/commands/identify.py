@@ -38,6 +38,10 @@ ReductionsOption = Annotated[
     str | None,
     typer.Option("--reductions", help="Gear reductions of the joints, if the log is of the motors."),
 ]
+ZerosOption = Annotated[
+    str | None,
+    typer.Option("--zero-positions", help="Joint positions where those of the log are zero, rad or m: 0,-1.57,0."),
+]
 
 
 def identify_command(
@@ -57,6 +61,7 @@ def identify_command(
     unit: UnitOption = None,
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
+    zero_positions: ZerosOption = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -78,9 +83,10 @@ def identify_command(
     if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
         raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
     with progress_bar("identifying", 3, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, sample_period, reductions)
+        reading = (columns, unit, sample_period, reductions, zero_positions)
+        own = read_log(log, arm, *reading)
         advance(1)
-        second = None if unseen is None else read_log([unseen], arm, columns, unit, sample_period, reductions)
+        second = None if unseen is None else read_log([unseen], arm, *reading)
         advance(1)
         result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
         advance(1)
@@ -116,6 +122,7 @@ def read_log(
     units: Sequence[str] | None,
     sample_period: float | None,
     reductions: str | None,
+    zero_positions: str | None,
 ) -> Log:
     """Read the log that command-line options describe."""
     for path in paths:
@@ -133,6 +140,7 @@ def read_log(
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         sample_period=sample_period,
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
+        zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
         name=paths[0].name,
     )
 

@@ -13,6 +13,7 @@ from chasles.cli.commands.identify import (
     PeriodOption,
     ReductionsOption,
     UnitOption,
+    ZerosOption,
     read_log,
     write_robot,
 )
@@ -43,6 +44,7 @@ def payload_command(
     unit: UnitOption = None,
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
+    zero_positions: ZerosOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Identify mass, centre of mass and inertia of a payload from a log of a motion with it.
@@ -55,7 +57,7 @@ def payload_command(
         raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
     arm = load(robot)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, sample_period, reductions)
+        own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions)
         advance(1)
         found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
         advance(1)
