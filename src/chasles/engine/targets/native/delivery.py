@@ -20,6 +20,8 @@ _INDEX_SIZE = 4  # bytes of an entry of the table
 _LINE = 64  # bytes of a line of the cache
 #: Operations for each line that a program claims: lines that are claimed faster than they arrive hold the program up.
 _OPERATIONS_OF_A_LINE = 5
+#: Lines of a block up to which programs claim them: more push each other, and the inputs, out of the nearest caches.
+_MOST_LINES = 1024
 #: Bytes by which lines that no program has claimed are claimed before they are written.
 _AHEAD = 256
 
@@ -61,7 +63,8 @@ class Delivery:
             for output, array in enumerate(program.outputs)
             for offset in range(0, module.vector_size * array.size, _LINE)
         ]
-        self.claims = lines[: program.operation_count // _OPERATIONS_OF_A_LINE] if claims else []
+        many = len(lines) > _MOST_LINES
+        self.claims = lines[: program.operation_count // _OPERATIONS_OF_A_LINE] if claims and not many else []
         self._claims_all = self.claims == lines
 
     def tables(self) -> list[str]:
