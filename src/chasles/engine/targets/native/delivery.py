@@ -21,7 +21,7 @@ _LINE = 64  # bytes of a line of the cache
 #: Operations for each line that a program claims: lines that are claimed faster than they arrive hold the program up.
 _OPERATIONS_OF_A_LINE = 5
 #: Lines of a block up to which programs claim them: more push each other, and the inputs, out of the nearest caches.
-_MOST_LINES = 1024
+_MOST_LINES = 4096
 #: Bytes by which lines that no program has claimed are claimed before they are written.
 _AHEAD = 256
 
