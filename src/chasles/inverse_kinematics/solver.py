@@ -61,11 +61,9 @@ class Request:
 
     @cached_property
     def formula(self) -> Function | None:
-        """Compiled closed form of calls without an elbow angle; None where they are searched or need one."""
+        """Compiled closed form of calls without an elbow angle; None where there is none, or it needs one."""
         closed = self.closed
-        if closed is None or closed.redundant or not (self.method == "closed form" or closed.suffices(None)):
-            return None
-        return closed.function(self.select)
+        return closed.function(self.select) if closed is not None and closed.suffices(None) else None
 
 
 class InverseKinematics(Sealed):
@@ -375,9 +373,8 @@ class InverseKinematics(Sealed):
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
         np.float64(0.0)
         """
-        return self._closed_form(self._frame(target, True), Task.of(None)).elbow_angle(
-            configurations(q, self._robot.nq, "q")
-        )
+        closed = self._closed_form(self._frame(target, True), Task.of(None))
+        return closed.elbow_angle(configurations(q, self._robot.nq, "q"))
 
     def _closed_form(self, frame: RobotFrame, task: Task) -> ClosedFormSolver:
         key = (frame, task)

@@ -22,7 +22,7 @@ from chasles.model.loop import Loop
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, plain, shortened
-from chasles.model.topology import check_unique, ordered_joints, resolved_mimics
+from chasles.model.topology import check_references, check_unique, ordered_joints, resolved_mimics
 
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
 
@@ -120,18 +120,9 @@ class Description(Record):
         check_unique("joint", [*(j.name for j in self.joints), *(loop.name for loop in self.loops)])
         names = [*(link.name for link in self.links), *(frame.name for frame in self.frames)]
         check_unique("link or frame", names)
-        links = self.link_names
-        known = set(links)
         self._set(disabled_pairs=tuple((first, second) for first, second in self.disabled_pairs))
-        for name in (name for pair in self.disabled_pairs for name in pair if name not in known):
-            raise ModelError(f"a disabled pair names the link {shortened(name)}, which does not exist")
-        for frame in self.frames:
-            if frame.link not in known:
-                raise ModelError(
-                    f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist"
-                )
-        self._check_loops()
-        root, order = ordered_joints(links, self.joints)
+        check_references(self.link_names, self.frames, self.loops, self.disabled_pairs)
+        root, order = ordered_joints(self.link_names, self.joints)
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
         self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
@@ -393,15 +384,6 @@ class Description(Record):
         """Units of the displacements of the independent velocities, "rad" or "m"."""
         units = [unit for joint in self.coordinates for unit in joint.displacement_units]
         return tuple(units[index] for index in self.independent_indices)
-
-    def _check_loops(self) -> None:
-        for loop in self.loops:
-            for role in ("first", "second"):
-                name = getattr(loop, role)
-                if name not in self.frame_names:
-                    raise ModelError(
-                        f"the {role} frame {shortened(name)} of loop {shortened(loop.name)} is no link or frame"
-                    )
 
     def _with_unit_quaternions(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         unit = q.copy()

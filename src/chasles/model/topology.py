@@ -1,15 +1,20 @@
-"""The shape of a kinematic tree: its root, an order of its joints, and why links and joints do not form a tree."""
+"""The shape of a kinematic tree: its root, an order of its joints, and why a description is no tree."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from chasles.errors import ModelError
 from chasles.model.joint import Joint
 from chasles.model.numbers import WITHIN_BOUND, is_bounded
 from chasles.model.record import shortened
+
+if TYPE_CHECKING:
+    from chasles.model.link import Frame
+    from chasles.model.loop import Loop
 
 
 def check_unique(kind: str, names: Iterable[str]) -> None:
@@ -20,6 +25,27 @@ def check_unique(kind: str, names: Iterable[str]) -> None:
             raise ModelError(f"a {kind} has the name {shortened(name)}; a name must be text that is not empty")
         if count > 1:
             raise ModelError(f"{count} {kind}s have the name {shortened(name)}; names must differ")
+
+
+def check_references(
+    links: Sequence[str], frames: Sequence[Frame], loops: Sequence[Loop], disabled_pairs: Sequence[tuple[str, str]]
+) -> None:
+    """Raise a ModelError when frames, loops or pairs of links name something that does not exist."""
+    known = set(links)
+    for name in (name for pair in disabled_pairs for name in pair if name not in known):
+        raise ModelError(f"a disabled pair names the link {shortened(name)}, which does not exist")
+    for frame in frames:
+        if frame.link not in known:
+            raise ModelError(
+                f"frame {shortened(frame.name)} is on the link {shortened(frame.link)}, which does not exist"
+            )
+    known |= {frame.name for frame in frames}
+    for loop in loops:
+        for role, name in (("first", loop.first), ("second", loop.second)):
+            if name not in known:
+                raise ModelError(
+                    f"the {role} frame {shortened(name)} of loop {shortened(loop.name)} is no link or frame"
+                )
 
 
 def ordered_joints(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, tuple[Joint, ...]]:

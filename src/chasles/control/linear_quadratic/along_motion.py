@@ -183,12 +183,10 @@ def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
     sample periods after the call. Beyond the last call the torques are its own.
     """
     tau: Floats = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
-    if delay == 0.0:
-        return np.concatenate([0.5 * (tau[..., :-1, :] + tau[..., 1:, :]), tau[..., -1:, :]], axis=-2)
-    calls = np.arange(tau.shape[-2])
     whole, share = divmod(delay, 1.0)
-    reached = [np.minimum(calls + int(whole) + step, calls[-1]) for step in (0, 1, 2)]
-    now, following, last = (tau[..., place, :] for place in reached)
+    first, calls = int(whole), tau.shape[-2]
+    reached = np.concatenate([tau, np.repeat(tau[..., -1:, :], first + 2, axis=-2)], axis=-2)
+    now, following, last = (reached[..., first + step : first + step + calls, :] for step in (0, 1, 2))
     begin, end = now + share * (following - now), following + share * (last - following)
     return np.asarray(0.5 * (begin + end))
 
