@@ -212,9 +212,10 @@ def test_two_threads_choose_their_own_number_of_threads() -> None:
 
 LONG_CALLS = {
     "linearize": "arm.linearize(*np.random.default_rng(0).normal(size=(3, 100_000, 7)))",
-    "inverse_kinematics": "arm.inverse_kinematics(far, max_iterations=1_000_000)",
+    "inverse_kinematics": "arm.inverse_kinematics(far_away, max_iterations=1_000_000)",
     "one inverse_kinematics": "arm.inverse_kinematics(far[0], max_iterations=1_000_000_000)",
     "scan": "ch.Function(drift, shape='scan')(np.zeros(2), np.ones((10, 100_000_000 // 64, 1)) * 1e-9)",
+    "scans": "ch.Function(drift, shape='scan')(np.zeros((64, 2)), np.ones((10_000_000, 1, 1)) * 1e-9)",
     "compilation": "ch.Function(long)(np.ones(200))",
 }
 
@@ -224,16 +225,17 @@ LONG_CALLS = {
 @pytest.mark.parametrize(
     "call",
     [
-        pytest.param(call, marks=[pytest.mark.slow] if call not in ("scan", "compilation") else [])
+        pytest.param(call, marks=[pytest.mark.slow] if call not in ("scan", "scans", "compilation") else [])
         for call in LONG_CALLS
     ],
 )
-def test_an_interrupt_is_answered_within_a_second(call: str, threads: int) -> None:
+def test_an_interrupt_is_answered_within_half_a_second(call: str, threads: int) -> None:
     script = f"""
     ch.set_threads({threads})
     arm = ch.load("panda")
     far = np.tile(np.eye(4), (50_000, 1, 1))
     far[:, :3, 3] = 5.0 + np.random.default_rng(0).normal(size=(50_000, 3))
+    far_away = np.tile(far[:25_000], (8, 1, 1))
     drift = ch.trace(lambda x, t: (x + t[0], x[0]), {{"x": (2,), "t": (1,)}}, name="drift")
     long = ch.trace(lambda x: np.outer(np.cumsum(x), x), {{"x": (200,)}}, name="long")
     arm.linearize(np.zeros(7), np.zeros(7), np.zeros(7))
@@ -258,7 +260,7 @@ def test_an_interrupt_is_answered_within_a_second(call: str, threads: int) -> No
         answered = float(process.stdout.readline())
     assert process.returncode == 0
     # Processor time of both threads: what else runs on the machine does not count.
-    assert answered - spent < 1.0 * threads
+    assert answered - spent < 0.5 * threads
 
 
 def _processor_time(pid: int) -> float:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import chasles as ch
 from chasles.engine import Function, Program, pieces, runner, sqrt, trace, where
+from chasles.engine.kernels import Kernel
+from chasles.engine.threads import run_all
 from chasles.errors import ArgumentError
 
 RNG = np.random.default_rng(7)
@@ -142,3 +146,53 @@ def test_wrong_arrays_for_results_are_refused_whatever_the_size() -> None:
         for out in (np.empty((samples, 3)), [[0.0, 0.0]] * 3, np.empty((samples, 2), np.int64)):
             with pytest.raises((ValueError, TypeError)):
                 double(x, out=out)
+
+
+def test_an_exception_ends_the_tasks_of_all_threads_at_their_next_stretch() -> None:
+    begun = []
+
+    def endless() -> Iterator[None]:
+        begun.append(True)
+        while True:
+            time.sleep(0.001)
+            yield
+
+    def interrupted() -> Iterator[None]:
+        while not begun:
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all([endless(), interrupted()], 2)
+
+
+def test_tasks_of_other_threads_go_on_when_one_thread_has_nothing_left_to_do() -> None:
+    done = []
+
+    def task(stretches: int) -> Iterator[None]:
+        for _ in range(stretches):
+            time.sleep(0.001)
+            yield
+        done.append(stretches)
+
+    run_all([task(200), task(3), task(100)], 3)
+    assert sorted(done) == [3, 100, 200]
+
+
+@pytest.mark.parametrize(("runs", "steps"), [(3_000, 20_001), (100_000, 500), (200, 1_000_000)])
+def test_no_call_of_a_long_scan_writes_to_much_memory_for_the_first_time(runs: int, steps: int) -> None:
+    """The system clears whole pages, 2 MB where arrays are large, and no interrupt is answered meanwhile."""
+    page = 1 << 21
+    touched = []
+
+    def ufunc(*_arrays: Any, out: tuple[np.ndarray, ...]) -> None:
+        # Each run's part of a record is at its own place.
+        touched.append(sum(len(part) * min(part.strides[0], part[0].nbytes + page) for part in out))
+
+    kernel = Kernel(oscillator(), "scan")
+    out = [np.empty((runs, 2)), np.empty((runs, steps))]  # memory that is never touched here
+    call = pieces._Call(ufunc, kernel, [np.zeros((runs, 2)), np.zeros((steps, 1, 2)), np.zeros(())], out, None)
+    for task in pieces._tasks(call, (runs,), 2):
+        next(task)
+    assert max(touched) < 150e6

@@ -2,7 +2,8 @@
 
 Kernels release Python's global lock and compute every sample on its own, so results do not depend on the cut. A map is
 cut along its batch. A scan is cut along its steps as well, and goes on from the state in which the piece before ended.
-A solve is cut into rounds of iterations, and the samples that are not done go on from their states.
+A solve is cut into rounds of iterations, and the samples that are not done go on from their states. Between two windows
+of steps and two rounds each thread looks whether another was interrupted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _REPETITIONS = 16
 _WORK_OF_A_NUMBER = 15
 #: Iterations of a solve that a piece of its batch has time for in one round; most samples are done by then.
 _ITERATIONS_OF_A_ROUND = 64
+#: Bytes of results that a piece writes to for the first time in one call: the system clears them in that call, the more
+#: slowly the busier the machine is. It does so page by page, and the pages of large arrays may be this large.
+_MOST_FRESH, _LARGEST_PAGE = 1 << 26, 1 << 21
 #: Work, in scalar operations, from which several threads are worth their start, which takes some 100 µs.
 WORTH_THREADS = 8_000_000
 #: Work from which the results may be so large that memory of earlier ones is worth looking for.
@@ -117,10 +121,6 @@ class _Call:
         outputs = [cut(array, core) for array, core in zip(self.outputs, self.kernel.outputs, strict=True)]
         return _Call(self.ufunc, self.kernel, arrays, outputs, self.owner)
 
-    def run(self) -> None:
-        """Compute all of it at once."""
-        self.ufunc(*self.arrays, out=tuple(self.outputs))
-
 
 def _cut(array: Array, core: CoreArray, axis: int, start: int, stop: int) -> Array:
     place = axis - len(core.dims)
@@ -135,10 +135,10 @@ def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
     return (..., slice(start, stop), *[slice(None)] * (-axis - 1))
 
 
-def _tasks(call: _Call, batch: tuple[int, ...], threads: int) -> Iterator[Callable[[], None]]:
-    """Yield what computes each piece of the batch."""
+def _tasks(call: _Call, batch: tuple[int, ...], threads: int) -> Iterator[Iterator[None]]:
+    """Yield what computes each piece of the batch, a stretch of bounded work at a time."""
     work = work_of_a_sample(call.kernel)
-    run: Callable[[_Call, int], None] = _run_map
+    run: Callable[[_Call, int], Iterator[None]] = _run_map
     if call.kernel.shape == "scan":
         work *= max(1, call.arrays[1].shape[_substep_axis(call.kernel)])
         run = _run_scan
@@ -147,16 +147,19 @@ def _tasks(call: _Call, batch: tuple[int, ...], threads: int) -> Iterator[Callab
         run = _run_solve
     axis = int(np.argmax(batch)) - len(batch)
     samples = math.prod(batch)
-    pieces = max(threads, math.ceil(work * samples / UNINTERRUPTED_WORK))
+    # The first steps of a scan are recorded at the beginning of each run's part of the results.
+    fresh = sum(min(output.nbytes, samples * _LARGEST_PAGE) for output in call.outputs)
+    pieces = max(threads, math.ceil(work * samples / UNINTERRUPTED_WORK), math.ceil(fresh / _MOST_FRESH))
     pieces = max(1, min(pieces, batch[axis] // _SMALLEST_PIECE))
     bounds = np.linspace(0, batch[axis], pieces + 1).astype(int)
     bounds[1:-1] -= bounds[1:-1] % _SMALLEST_PIECE  # so that pieces begin where lines of the cache do
     for start, stop in pairwise(bounds.tolist()):
-        yield partial(run, call.part(axis, start, stop), samples // pieces)
+        yield run(call.part(axis, start, stop), samples // pieces)
 
 
-def _run_map(call: _Call, _samples: int) -> None:
-    call.run()
+def _run_map(call: _Call, _samples: int) -> Iterator[None]:
+    call.ufunc(*call.arrays, out=tuple(call.outputs))
+    yield
 
 
 def _substep_axis(kernel: Kernel) -> int:
@@ -164,7 +167,7 @@ def _substep_axis(kernel: Kernel) -> int:
     return -len(kernel.inputs[1].dims) + 1
 
 
-def _run_scan(call: _Call, samples: int) -> None:
+def _run_scan(call: _Call, samples: int) -> Iterator[None]:
     """Run the steps in windows, each from the final state of the one before."""
     state, given, *parameters = call.arrays
     final, *recorded = call.outputs
@@ -183,9 +186,10 @@ def _run_scan(call: _Call, samples: int) -> None:
             kept = records if begin == 0 else [np.empty_like(record) for record in records]
             call.ufunc(state, window[_along(axis, begin, begin + runs)], *parameters, out=(final, *kept))
             state = final
+            yield
 
 
-def _run_solve(call: _Call, samples: int) -> None:
+def _run_solve(call: _Call, samples: int) -> Iterator[None]:
     """Iterate in rounds; those samples that are not done go on together from their states."""
     kernel = call.kernel
     *arrays, limits = call.arrays
@@ -196,6 +200,7 @@ def _run_solve(call: _Call, samples: int) -> None:
 
     length = round_length(samples)
     call.ufunc(*arrays, np.minimum(limits, length), out=(final, iterations, done))
+    yield
     allowed = np.broadcast_to(limits, done.shape)
     while (unfinished := ~(done > 0) & (iterations < allowed)).any():
         waiting = [
@@ -208,6 +213,7 @@ def _run_solve(call: _Call, samples: int) -> None:
         final[unfinished] = states
         iterations[unfinished] += more
         done[unfinished] = now_done
+        yield
 
 
 def _are_arrays_of(given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> bool:

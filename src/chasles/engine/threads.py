@@ -62,11 +62,12 @@ def _checked(count: int) -> int:
     return count
 
 
-def run_all(tasks: Iterable[Callable[[], object]], count: int) -> None:
-    """Run short tasks in any order on a number of threads, of which the caller's is one.
+def run_all(tasks: Iterable[Iterator[None]], count: int) -> None:
+    """Run tasks in any order on a number of threads, of which the caller's is one.
 
-    An exception, such as `KeyboardInterrupt` between two tasks, comes through when no task is running any more: nothing
-    is written to the caller's arrays behind its back.
+    A task works a short while for each ``next``. An exception, such as `KeyboardInterrupt`, ends all of them at their
+    next ``yield`` and comes through when none is running any more: nothing is written to the caller's arrays behind its
+    back.
     """
     waiting = iter(list(tasks))
     stopped = Event()
@@ -74,33 +75,34 @@ def run_all(tasks: Iterable[Callable[[], object]], count: int) -> None:
     def work() -> None:
         try:
             for task in waiting:  # a list's iterator hands each task to one thread only
-                if stopped.is_set():
-                    return
-                task()
+                for _ in task:
+                    if stopped.is_set():
+                        return
         except BaseException:
             stopped.set()
             raise
 
-    helpers = _start(work, count - 1)
-    try:
-        work()
-    finally:
-        stopped.set()
-        _end(helpers)
-
-
-def _start(work: Callable[[], None], count: int) -> list[Future[None]]:
-    """Have other threads help, as far as threads can be had: not while the interpreter shuts down, for one."""
     helpers: list[Future[None]] = []
+    try:
+        _start(work, count - 1, helpers)
+        work()
+    except BaseException:
+        stopped.set()
+        raise
+    finally:
+        _end(helpers, stopped)
+
+
+def _start(work: Callable[[], None], count: int, helpers: list[Future[None]]) -> None:
+    """Have other threads help, as far as threads can be had: not while the interpreter shuts down, for one."""
     try:
         for _ in range(count):
             helpers.append(_pool().submit(work))
     except RuntimeError:
         pass
-    return helpers
 
 
-def _end(helpers: Iterable[Future[None]]) -> None:
+def _end(helpers: Iterable[Future[None]], stopped: Event) -> None:
     """Wait for the threads that began to help, whatever happens meanwhile, and raise what went wrong there."""
     begun = [helper for helper in helpers if not helper.cancel()]
     interrupt: BaseException | None = None
@@ -109,6 +111,7 @@ def _end(helpers: Iterable[Future[None]]) -> None:
             try:
                 helper.exception()
             except BaseException as error:  # an interrupt of this thread
+                stopped.set()
                 interrupt = error
     if interrupt is not None:
         raise interrupt
