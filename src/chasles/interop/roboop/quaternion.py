@@ -218,8 +218,18 @@ def Slerp_prime(q0: Quaternion, q1: Quaternion, t: float) -> Quaternion:
 
 
 def Squad(p: Quaternion, a: Quaternion, b: Quaternion, q: Quaternion, t: float) -> Quaternion:
-    """Return ``Slerp(Slerp(p, q, t), Slerp(a, b, t), 2 t (1 - t))``."""
-    return Quaternion._of(geometry.squad_quaternion(*(np.asarray(x) for x in (p, a, b, q)), _parameter(t)))
+    """Return ``Slerp(Slerp(p, q, t), Slerp(a, b, t), 2 t (1 - t))``, each on its shorter way.
+
+    Where the two inner orientations are half a turn apart the outer one changes its way, and the curve jumps;
+    `chasles.geometry.squad_quaternion` chooses the ways once, at the ends.
+
+    Examples
+    --------
+    >>> about_z = [Quaternion(angle, [0.0, 0.0, 1.0]) for angle in (0.0, 0.2, 0.5, 0.9)]
+    >>> Squad(*about_z, 0.5).dot_prod(Quaternion(0.4, [0.0, 0.0, 1.0])).round(12)
+    np.float64(1.0)
+    """
+    return Slerp(Slerp(p, q, t), Slerp(a, b, t), 2.0 * t * (1.0 - t))
 
 
 def Squad_prime(p: Quaternion, a: Quaternion, b: Quaternion, q: Quaternion, t: float) -> Quaternion:
@@ -232,7 +242,11 @@ def Squad_prime(p: Quaternion, a: Quaternion, b: Quaternion, q: Quaternion, t: f
     >>> bool(np.allclose(Squad_prime(*knots, 0.3), step, atol=1e-8))
     True
     """
-    motion = geometry.squad_quaternion_motion(*(np.asarray(x) for x in (p, a, b, q)), _parameter(t), 1.0, 0.0)
+    q, b = _nearer(q, p), _nearer(b, a)
+    if Slerp(p, q, t).dot_prod(Slerp(a, b, t)) < 0.0:
+        a, b = -a, -b
+    knots = (np.asarray(x) for x in (p, a, b, q))
+    motion = geometry.squad_quaternion_motion(*knots, _parameter(t), 1.0, 0.0, short_way=False)
     return Quaternion._of(motion.rate)
 
 
@@ -252,6 +266,11 @@ def Integ_quat(
     """
     step = real(dt, "dt", at_least=0.0)
     return (quat + (dquat_present + dquat_past) * (0.5 * step)).unit(), Quaternion(dquat_present)
+
+
+def _nearer(q: Quaternion, to: Quaternion) -> Quaternion:
+    """Of the two quaternions of one orientation, the one to which `Slerp` goes."""
+    return -q if q.dot_prod(to) < 0.0 else q
 
 
 def _parameter(t: float) -> float:
