@@ -118,6 +118,31 @@ def test_derivatives_of_slerp_and_squad() -> None:
         np.testing.assert_allclose(np.asarray(rb.Squad_prime(*knots, t)), np.asarray(step), atol=1e-9)
 
 
+def written_slerp(q0: np.ndarray, q1: np.ndarray, t: float) -> np.ndarray:
+    """Slerp by sines of the angle between the two, the nearer of q1 and -q1 (Shoemake 1985)."""
+    q1 = q1 if q0 @ q1 >= 0.0 else -q1
+    angle = np.arccos(min(q0 @ q1, 1.0))
+    return (np.sin((1.0 - t) * angle) * q0 + np.sin(t * angle) * q1) / np.sin(angle)
+
+
+def test_squad_is_three_slerps_each_on_its_shorter_way() -> None:
+    """ROBOOP's formula for quaternions that need not be near each other, and of any sign."""
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        p, a, b, q = (x / np.linalg.norm(x) for x in rng.normal(size=(4, 4)))
+        t = rng.uniform(0.05, 0.95)
+        knots = [rb.Quaternion(*x) for x in (p, a, b, q)]
+
+        def squad(t: float, p: np.ndarray = p, a: np.ndarray = a, b: np.ndarray = b, q: np.ndarray = q) -> np.ndarray:
+            return written_slerp(written_slerp(p, q, t), written_slerp(a, b, t), 2.0 * t * (1.0 - t))
+
+        np.testing.assert_allclose(np.asarray(rb.Squad(*knots, t)), squad(t), atol=1e-12)
+        h = 1e-5
+        if abs(written_slerp(p, q, t) @ written_slerp(a, b, t)) > 0.02:  # no jump between t - h and t + h
+            np.testing.assert_allclose(np.asarray(rb.Squad_prime(*knots, t)), (squad(t + h) - squad(t - h)) / (2 * h),
+                                       atol=1e-5)  # fmt: skip
+
+
 def test_integ_quat_follows_an_angular_velocity() -> None:
     q, w, dt = rb.Quaternion(), np.array([0.3, -0.5, 0.8]), 1e-3
     past = q.dot(w)
@@ -178,6 +203,46 @@ def test_integrators_have_their_orders() -> None:
         rb.odeint(pendulum, [1.0, 0.0], 0.0, 2.0, 1e-12, 0.5, 0.4, 0.1)
     with pytest.raises(ArgumentError, match="result of xdot"):
         rb.Runge_Kutta4(lambda t, x: [0.0], [1.0, 0.0], 0.0, 1.0, 4)
+
+
+def written_odeint(f: Any, x: np.ndarray, t: float, end: float, eps: float, h: float) -> list[float]:
+    """Times of odeint and rkqc of Numerical Recipes in C (1988), section 15.2, statement by statement."""
+
+    def step(x: np.ndarray, t: float, h: float) -> np.ndarray:
+        k1 = f(t, x)
+        k2 = f(t + h / 2, x + h / 2 * k1)
+        k3 = f(t + h / 2, x + h / 2 * k2)
+        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + f(t + h, x + h * k3))
+
+    times = [t]
+    while t < end:
+        scale = abs(x) + abs(h * f(t, x)) + 1e-30
+        if t + h > end:
+            h = end - t
+        while True:
+            two = step(step(x, t, h / 2), t + h / 2, h / 2)
+            difference = two - step(x, t, h)
+            error = max(abs(difference / scale)) / eps
+            if error <= 1.0:
+                break
+            h = 0.9 * h * error**-0.25
+        x, t = two + difference / 15, t + h
+        h = 0.9 * h * error**-0.2 if error > 6e-4 else 4.0 * h
+        times.append(t)
+    return times
+
+
+@pytest.mark.parametrize("end", [2.0, 3.1, 4.7])
+def test_odeint_steps_as_numerical_recipes(end: float) -> None:
+    """The scale of the error belongs to the step that was due, not to the one cut to end at tf."""
+
+    def oscillator(t: float, x: np.ndarray) -> np.ndarray:
+        return np.array([x[1], (1.0 - x[0] ** 2) * x[1] - x[0]])  # van der Pol
+
+    for eps in (1e-3, 1e-5, 1e-7):
+        result = rb.odeint(oscillator, [2.0, 0.0], 0.0, end, eps, 0.5, 1e-12, 0.0)
+        expected = written_odeint(oscillator, np.array([2.0, 0.0]), 0.0, end, eps, 0.5)
+        np.testing.assert_allclose(result.tout, expected, rtol=1e-12)
 
 
 def test_a_law_inside_the_stages_moves_an_arm_as_xdot_of_the_demo() -> None:

@@ -128,9 +128,11 @@ def odeint(
         if abs(t - times[-1]) > abs(dtsav):
             times.append(t)
             states.append(x)
+        # As in ROBOOP, the error is measured against the step that was due, before it is cut to end at tf.
+        scale = np.abs(x) + np.abs(h * rate) + TINY
         if (t + h - tf) * (t + h - to) > 0.0:
             h = tf - t
-        step = rkqc(x, rate, t, h, eps, np.abs(x) + np.abs(h * rate) + TINY, xdot)
+        step = rkqc(x, rate, t, h, eps, scale, xdot)
         nok, nbad = (nok + 1, nbad) if step.hdid == h else (nok, nbad + 1)
         x, t, h = step.x, step.t, step.hnext
         if (t - tf) * (tf - to) >= 0.0:
