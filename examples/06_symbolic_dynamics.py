@@ -17,9 +17,9 @@ def main() -> None:
     M = arm.mass_matrix.specialize(vary=["payload.mass"])
     g = arm.gravity_torque.specialize(vary=["payload.mass", "gravity"])
     formulas = {
-        "M": M.to_sympy()[0],
-        "c": arm.coriolis_vector.to_sympy()[0],
-        "g": g.to_sympy()[0],
+        "M": M.to_sympy(),
+        "c": arm.coriolis_vector.to_sympy(),
+        "g": g.to_sympy(),
     }
     m, gravity = sympy.symbols("m g", positive=True)
     known = {"payload.mass": m, "gravity0": 0, "gravity1": -gravity, "gravity2": 0}  # gravity pulls along -y

@@ -68,3 +68,17 @@ def test_bad_input_is_answered() -> None:
         arm.random_configuration(0)
     with pytest.raises(TypeError, match="mass_matrix takes q; 2 arguments"):
         arm.mass_matrix([0], [1])
+
+
+def test_completion_offers_the_computations() -> None:
+    arm = ch.SymbolicRobot.from_dh([{"a": 1.0}])
+    assert {"mass_matrix", "gravity_torque", "forward_kinematics", "n"} <= set(dir(arm))
+    assert "save" not in dir(arm)
+
+
+def test_gravity_is_that_of_every_robot() -> None:
+    rows = [{"a": 1.0, "mass": 2.0, "alpha": 1.5707963267948966}, {"a": 1.0, "mass": 1.0}]
+    formula = ch.SymbolicRobot.from_dh(rows).gravity_torque()
+    numbers = ch.Robot.from_dh(rows).gravity_torque([0.3, 0.4])
+    values = {symbol: {"q0": 0.3, "q1": 0.4}[symbol.name] for symbol in formula.free_symbols}
+    np.testing.assert_allclose([float(entry.subs(values)) for entry in formula], numbers, atol=1e-13)

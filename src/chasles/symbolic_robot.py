@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from chasles.errors import ModelError, import_extra
+from chasles.mechanics.computation import Computation
 from chasles.model.formats.dh import is_symbolic
 from chasles.robot import Robot
 
@@ -20,7 +22,7 @@ class SymbolicRobot:
     """Serial robot with symbols in its Denavit-Hartenberg table; made by `SymbolicRobot.from_dh`.
 
     Its methods are those of `Robot` that compute, and return SymPy expressions: ``arm.mass_matrix()``. Arguments that
-    are not given are symbols, ``q0``, ``q1``, ….
+    are not given are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens the formulas.
 
     Examples
     --------
@@ -29,7 +31,7 @@ class SymbolicRobot:
     >>> import sympy
     >>> l1, l2 = sympy.symbols("l1 l2")
     >>> arm = SymbolicRobot.from_dh([{"a": l1}, {"a": l2}])
-    >>> sympy.simplify(arm.forward_kinematics()[:2, 3])
+    >>> arm.forward_kinematics(simplify=True)[:2, 3]
     Matrix([
     [l1*cos(q0) + l2*cos(q0 + q1)],
     [l1*sin(q0) + l2*sin(q0 + q1)]])
@@ -45,7 +47,7 @@ class SymbolicRobot:
         rows: Sequence[Mapping[str, Any]],
         *,
         convention: Literal["standard", "modified"] = "standard",
-        gravity: Sequence[Any] = (0.0, 0.0, -9.80665),
+        gravity: Sequence[Any] = (0.0, 0.0, -9.81),
         name: str = "robot",
     ) -> SymbolicRobot:
         """Make a symbolic robot from its Denavit-Hartenberg table.
@@ -103,20 +105,29 @@ class SymbolicRobot:
         if not hasattr(family, "specialize"):
             raise AttributeError(f"a SymbolicRobot has formulas only; '{name}' is not a computation of Robot")
 
-        def formula(*arguments: Any, **options: Any) -> Any:
+        def formula(*arguments: Any, simplify: bool = False, **options: Any) -> Any:
             function = family.specialize(vary=tuple(self._values), **options)
             inputs = [argument.name for argument in function.program.inputs if argument.name not in self._values]
             if len(arguments) > len(inputs):
                 raise TypeError(f"{name} takes {', '.join(inputs)}; {len(arguments)} arguments are given")
-            found = function.to_sympy({**self._values, **dict(zip(inputs, arguments, strict=False))})
-            return found[0] if len(found) == 1 else found
+            given = {**self._values, **dict(zip(inputs, arguments, strict=False))}
+            return function.to_sympy(given, simplify=simplify)
 
         return formula
+
+    def __dir__(self) -> list[str]:
+        computations = [name for name in dir(type(self._robot)) if _is_computation(type(self._robot), name)]
+        return sorted({*super().__dir__(), *computations})
 
     def __repr__(self) -> str:
         return (
             f"<SymbolicRobot '{self._robot.name}': {self.n} joints, symbols in {', '.join(self._values) or 'nothing'}>"
         )
+
+
+def _is_computation(robot: type, name: str) -> bool:
+    """Whether a member of the class of robots is a computation, of which there are formulas."""
+    return isinstance(inspect.getattr_static(robot, name), Computation)
 
 
 def _matrix(inertia: Any) -> list[list[Any]]:

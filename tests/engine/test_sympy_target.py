@@ -32,12 +32,30 @@ def test_outputs_have_the_programs_shapes() -> None:
     product, vector, scalar, tensor = Function(trace(function, {"T": (2, 3), "x": (3,)})).to_sympy()
     assert isinstance(product, sympy.ImmutableMatrix)
     assert product.shape == (2, 2)
-    assert vector.shape == (2,)
+    assert vector.shape == (2, 1)
     assert tensor.shape == (2, 3, 3)
     assert scalar == sympy.Symbol("x0", real=True)
     T12 = sympy.Symbol("T1_2", real=True)
     assert tensor[1, 2, 0] == T12 * scalar
     assert product[1, 1].has(T12)
+
+
+def test_simplified_formulas_are_those_of_the_book() -> None:
+    q0, q1 = sympy.symbols("q0 q1", real=True)
+
+    def gravity(q: Any) -> Any:  # the weight 0.3 m × 9.81 N of one rod, with products that rounding makes unequal
+        together = 0.3 * 9.81 * cos(q[0]) * cos(q[1]) - (0.1 + 0.2) * 9.81 * sin(q[0]) * sin(q[1])
+        return np.array([together, sin(q[0]) ** 2 + cos(q[0]) ** 2, 0.5 * sin(q[0]) / 2.0, abs(q[1]) ** 0.5])
+
+    column = Function(trace(gravity, {"q": (2,)})).to_sympy(simplify=True)
+    assert column.shape == (4, 1)
+    assert column[0].is_Mul
+    coefficient, cosine = column[0].as_coeff_Mul()
+    assert cosine == sympy.cos(q0 + q1)
+    assert float(coefficient) == pytest.approx(2.943, rel=1e-12)
+    assert column[1] == 1
+    assert column[2] == 0.25 * sympy.sin(q0)
+    assert column[3].subs(q1, 4) == 2
 
 
 def test_symbols_of_different_scalars_differ() -> None:

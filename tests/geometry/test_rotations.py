@@ -366,7 +366,7 @@ def test_symbols_give_the_closed_forms():
         assert sympy.simplify(sympy.Matrix(R) - expected) == sympy.zeros(3)
     # The traced program of the same function holds the series, too, and agrees.
     x, y, z = sympy.symbols("rotation_vector:3", real=True)
-    values = exp_rotation.to_sympy()[0].subs({x: 0, y: 0, z: 0.3})
+    values = exp_rotation.to_sympy().subs({x: 0, y: 0, z: 0.3})
     np.testing.assert_allclose(np.array(values, dtype=float), rotation_z(0.3), rtol=0.0, atol=1e-15)
 
 

@@ -309,22 +309,34 @@ class Function(DirectlyCalled, Generic[Result]):
 
         return lower({self.program.name: self.kernel})
 
-    def to_sympy(self, values: Mapping[str, Any] | None = None) -> Symbol:
-        """Return SymPy expressions of the outputs; see `chasles.engine.targets.sympy.lower`.
+    def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
+        """Return the outputs as SymPy expressions: of one output its own, of several a tuple of them.
+
+        A number is an expression, an array (n,) a column, an array (n, m) a matrix.
 
         Parameters
         ----------
         values
             Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
+        simplify
+            Whether formulas are brought to a short form; see `chasles.engine.targets.sympy.lower`.
 
         Raises
         ------
         MissingExtraError
             If SymPy is not installed.
+
+        Examples
+        --------
+        >>> from chasles.engine import cos, sin, trace
+        >>> work = Function(trace(lambda q, f: f * (cos(q) ** 2 + sin(q) ** 2), {"q": (), "f": ()}))
+        >>> work.to_sympy(simplify=True)
+        f
         """
         from chasles.engine.targets.sympy import lower
 
-        return lower(self.program, values)
+        outputs = lower(self.program, values, simplify=simplify)
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def __reduce__(self) -> Any:
         return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result, self._defaults)

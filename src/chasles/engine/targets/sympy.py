@@ -13,8 +13,12 @@ from chasles.engine.program import Argument, Program
 from chasles.engine.scalar import Symbol
 from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
 
+#: Digits of coefficients in simplified formulas: fewer than a double has, so that terms that differ by rounding alone
+#: cancel.
+_DIGITS = 13
 
-def lower(program: Program, values: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+
+def lower(program: Program, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> tuple[Any, ...]:
     """Return the outputs of a program as SymPy expressions of its inputs.
 
     Called programs are expanded.
@@ -25,11 +29,15 @@ def lower(program: Program, values: Mapping[str, Any] | None = None) -> tuple[An
         What to translate.
     values
         Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
+    simplify
+        Whether formulas are brought to a short form by ``sympy.simplify``, with coefficients rounded to 13 digits. It
+        takes seconds for arms of two or three joints and minutes for more.
 
     Returns
     -------
     tuple
-        For each output an expression (shape ``()``), an immutable matrix (two axes) or an immutable array of its shape.
+        For each output an expression (shape ``()``), an immutable matrix (one axis: a column; two axes) or an immutable
+        array of its shape.
         Input ``q`` of shape ``()`` is the real symbol ``q``; entries of arrays are ``q0``, ``q1``, …, of matrices
         ``q0_0``, ``q0_1``, … (a name that is taken gets a trailing underscore).
 
@@ -48,6 +56,8 @@ def lower(program: Program, values: Mapping[str, Any] | None = None) -> tuple[An
     """
     sympy = _import_sympy()
     results = _run(program, _symbols(program.inputs, values or {}, sympy), translations(), sympy)
+    if simplify:
+        results = [_simplified(sympy.sympify(result), sympy) for result in results]
     outputs = []
     position = 0
     for output in program.outputs:
@@ -55,8 +65,9 @@ def lower(program: Program, values: Mapping[str, Any] | None = None) -> tuple[An
         position += output.size
         if not output.shape:
             outputs.append(flat[0])
-        elif len(output.shape) == 2:
-            outputs.append(sympy.ImmutableDenseMatrix(*output.shape, flat))
+        elif len(output.shape) <= 2:
+            rows, columns = (*output.shape, 1)[:2]
+            outputs.append(sympy.ImmutableDenseMatrix(rows, columns, flat))
         else:
             outputs.append(sympy.ImmutableDenseNDimArray(flat, output.shape))
     return tuple(outputs)
@@ -148,6 +159,23 @@ def _run(program: Program, inputs: Sequence[Any], translations: dict[str, Callab
         else:
             values.append(translations[operation](*[values[k] for k in rest]))
     return [values[k] for k in program.results]
+
+
+def _simplified(formula: Any, sympy: Any) -> Any:
+    """Return a formula simplified in rational arithmetic, where equal terms cancel, with decimal coefficients."""
+    exact = {number: sympy.Rational(f"{float(number):.{_DIGITS}g}") for number in formula.atoms(sympy.Float)}
+    return _in_decimals(sympy.simplify(formula.xreplace(exact)), sympy)
+
+
+def _in_decimals(formula: Any, sympy: Any) -> Any:
+    """Return a formula with its fractions as decimals, but for those in exponents."""
+    if formula.is_Rational:
+        return formula if formula.is_Integer else sympy.Float(formula)
+    if not formula.args:
+        return formula
+    if formula.is_Pow:
+        return sympy.Pow(_in_decimals(formula.base, sympy), formula.exp)
+    return formula.func(*(_in_decimals(part, sympy) for part in formula.args))
 
 
 def _number(value: float, sympy: Any) -> Symbol:
