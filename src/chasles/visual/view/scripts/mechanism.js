@@ -108,7 +108,7 @@ class Mechanism {
     const T = Pose.times([...R.slice(0, 3), p[0], ...R.slice(3, 6), p[1], ...R.slice(6, 9), p[2], 0, 0, 0, 1], moved);
     next.set(Rotation.toQuaternion([0, 1, 2].flatMap(i => T.slice(4 * i, 4 * i + 3))), first);
     if (free) next.set([T[3], T[7], T[11]], first + 4);
-    return this.closed(q, next);
+    return this.closedTowards(q, next).q;
   }
 
   /** Half axes of the ellipsoid of tool velocities at unit joint rates, longest first. @param {ArrayLike<number>} J */
@@ -137,20 +137,20 @@ class Mechanism {
   normalized(q) { return this.plain ? q : this.program.run("unit", { q }).q_unit; }
 
   /**
-   * The configuration on the way to another one whose independent coordinates are as near to it as its loops let them.
+   * The configuration on the way to another one whose independent coordinates are as near to it as its loops let them, and whether these are reached.
    * @param {Float64Array} from closed @param {Float64Array} to
    */
-  closed(from, to) {
-    if (!this.data.loops) return to;
+  closedTowards(from, to) {
+    if (!this.data.loops) return { q: to, reached: true };
     const way = to.map((x, k) => this.coordinates[k].follows ? 0 : x - from[k]);
     const steps = Math.max(1, Math.ceil(Math.max(...way.map(Math.abs)) / CLOSING_STEP));
     let q = from;
     for (let k = 1; k <= steps; k++) {
       const next = this.normalized(q.map((x, j) => this.coordinates[j].follows ? x : from[j] + way[j] * k / steps));
-      if (!next.every(Number.isFinite)) break;
+      if (!next.every(Number.isFinite)) return { q, reached: false };
       q = next;
     }
-    return q;
+    return { q, reached: true };
   }
 
   /** Displacement from one configuration to another, in velocities. @param {ArrayLike<number>} q0 @param {ArrayLike<number>} q1 @returns {Float64Array} */

@@ -104,26 +104,59 @@ class JointPanel {
   /** @param {Mechanism} mechanism @param {(q: Float64Array) => void} changed */
   constructor(mechanism, changed) {
     this.controls = Control.all(mechanism.coordinates);
-    this.changed = q => changed(mechanism.closed(this.q, q));
+    this.mechanism = mechanism;
+    this.move = changed;
     /** @type {Float64Array} */
     this.q = Float64Array.from(mechanism.data.q);
+    this.status = make("p", { class: "status joint-status", role: "status" });
     const names = shortNames(this.controls.map(control => control.name));
     this.rows = this.controls.map((control, k) => this.row(control, names[k]));
     const none = make("p", { class: "quiet" }, "This robot has no joints that move.");
-    this.element = section("Joints", true, this.buttons(mechanism), ...(this.rows.length ? this.rows.map(row => row.element) : [none]));
+    this.element = section("Joints", true, this.buttons(), this.status, ...(this.rows.length ? this.rows.map(row => row.element) : [none]));
   }
 
-  /** @param {Mechanism} mechanism */
-  buttons({ data }) {
-    const go = q => () => this.changed(Float64Array.from(q));
+  buttons() {
+    const button = (name, title, act) => make("button", { type: "button", class: `go-${name.toLowerCase()}`, title, onclick: act }, name);
     return make("div", { class: "buttons" },
-      make("button", { type: "button", class: "go-home", title: "The robot's default configuration", onclick: go(data.home) }, "Home"),
-      make("button", { type: "button", class: "go-zero", title: "All joints at zero", onclick: go(data.neutral) }, "Zero"),
-      make("button", { type: "button", class: "go-random", title: "A random configuration within the limits", onclick: () => {
-        const q = this.q.slice();
-        for (const control of this.controls.filter(({ limits }) => !limits.follows)) control.set(q, control.first + Math.random() * (control.last - control.first));
-        this.changed(q);
-      } }, "Random"));
+      button("Home", "The robot's default configuration", () => this.arrive(Float64Array.from(this.mechanism.data.home))),
+      button("Zero", "All joints at zero; with loops, all joints that move the others", () => this.goToZero()),
+      button("Random", "A random configuration within the limits", () => this.goToRandom()));
+  }
+
+  /** Goes to a configuration whose loops are closed. @param {Float64Array} q */
+  arrive(q, text = "") {
+    this.move(q);
+    const beyond = this.mechanism.coordinates.filter(({ low, high }, k) => q[k] > (high ?? Infinity) + 1e-9 || q[k] < (low ?? -Infinity) - 1e-9);
+    this.status.textContent = text || (beyond.length ? `Beyond the limits of ${beyond.map(({ name }) => name).join(", ")}.` : "");
+  }
+
+  /** Follows a control, as far as the loops let it. @param {Float64Array} wanted */
+  follow(wanted) {
+    const { q, reached } = this.mechanism.closedTowards(this.q, wanted);
+    this.arrive(q, reached ? "" : "The loops cannot be closed there, so the joints stopped on the way.");
+  }
+
+  goToZero() {
+    const { data } = this.mechanism, { q, reached } = this.mechanism.closedTowards(Float64Array.from(data.home), Float64Array.from(data.neutral));
+    if (reached) this.arrive(q);
+    else this.status.textContent = "Zero is not reached: the loops cannot be closed with the joints that move the others at zero.";
+  }
+
+  /** A random configuration; with loops, nearer to home until these are closed within the limits. */
+  goToRandom() {
+    const home = Float64Array.from(this.mechanism.data.home);
+    for (let part = 1; part > 1e-3; part *= 0.7) {
+      const wanted = this.mechanism.data.loops ? home.slice() : this.q.slice();
+      for (const control of this.controls.filter(({ limits }) => !limits.follows)) {
+        const value = control.first + Math.random() * (control.last - control.first);
+        control.set(wanted, this.mechanism.data.loops ? control.get(home) + part * (value - control.get(home)) : value);
+      }
+      const { q, reached } = this.mechanism.closedTowards(home, wanted);
+      if (!reached || this.mechanism.excess(q) > 1e-9) continue;
+      this.arrive(q);
+      return;
+    }
+    this.status.textContent = "No random configuration was found near home whose loops are closed within the limits.";
   }
 
   /** @param {Control} control @param {string} shown */
@@ -132,7 +165,7 @@ class JointPanel {
     const set = value => {
       const q = this.q.slice();
       control.set(q, Math.min(limits.high, Math.max(limits.low, value)));
-      this.changed(q);
+      this.follow(q);
     };
     const range = make("input", { type: "range", min: first * scale, max: last * scale, step: "any", "aria-label": name, disabled: limits.follows,
       oninput: () => set(Number(range.value) / scale) });
