@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
 
 import numpy as np
@@ -70,7 +69,8 @@ def made(case: str | int) -> tuple[Tree, np.ndarray]:
 
 
 def of(tree: Tree, name: str, *arguments: np.ndarray, **options: object) -> np.ndarray:
-    result: np.ndarray = alg.for_tree(getattr(alg, name), tree)(tree, *arguments, **options)
+    """Compute what `ch.Robot` declares for robots with loops, uncompiled."""
+    result: np.ndarray = getattr(ch.Robot, name).closed(tree, *arguments, **options)
     return result
 
 
@@ -269,15 +269,6 @@ def test_singularities_of_both_kinds_are_named() -> None:
     assert twist[3:5] == pytest.approx([0.0, 0.0], abs=1e-9)
     assert "with all motors locked" in str(report)
     assert np.isnan(robot.velocity_map(aligned)).any()
-
-
-def test_closed_chains_take_the_arguments_of_trees() -> None:
-    tree, _ = made("four-bar")
-    closed = [getattr(alg, name) for name in alg.__all__ if inspect.isfunction(getattr(alg, name))]
-    for algorithm in closed:
-        own = alg.for_tree(algorithm, tree)
-        assert list(inspect.signature(own).parameters) == list(inspect.signature(algorithm).parameters), own
-    assert sum(alg.for_tree(algorithm, tree) is not algorithm for algorithm in closed) > 25
 
 
 def test_compiled_calls_take_batches_parameters_and_become_c() -> None:

@@ -27,7 +27,7 @@ A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the 
 """
 
 from chasles.algorithms.actuators import actuator_forces, forces_of_actuators
-from chasles.algorithms.closed_chain import for_tree, joint_torques
+from chasles.algorithms.closed_chain import joint_torques
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import configuration_rate, difference, integrate, normalize
 from chasles.algorithms.energy import (
@@ -122,7 +122,6 @@ __all__ = [
     "difference",
     "energy_regressor",
     "equivalent_parameters",
-    "for_tree",
     "forces_of_actuators",
     "forward_dynamics",
     "forward_kinematics",

@@ -1,4 +1,4 @@
-"""The computations of a robot with loops, from those of its tree: each function stands for the tree's of its name.
+"""The computations of a robot with loops, from those of its tree; `chasles.mechanics` declares which stands for which.
 
 The loops leave the velocities ν of some joints independent; those of all joints are G(q) ν, and their accelerations
 G ν̇ + Ġ ν. By d'Alembert's principle the loops' forces do no work in these motions, so generalised forces are projected
@@ -13,7 +13,7 @@ A Mathematical Introduction to Robotic Manipulation (1994), section 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from chasles.algorithms.inverse_dynamics import friction_torque as tree_friction
 from chasles.algorithms.inverse_dynamics import gravity_torque as tree_gravity_torque
 from chasles.algorithms.inverse_dynamics import inverse_dynamics as tree_inverse_dynamics
 from chasles.algorithms.jacobian import PoseAndJacobian
+from chasles.algorithms.jacobian import frame_jacobians as tree_frame_jacobians
 from chasles.algorithms.jacobian import jacobian as tree_jacobian
 from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_derivative
 from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
@@ -65,24 +66,6 @@ INTEGRATION_STEPS = 6
 """Such steps in `integrate`, whose displacement may be large."""
 OPEN = 1e-9
 """Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
-
-
-def for_tree(algorithm: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
-    """Return the function that computes for a robot what an algorithm computes for its tree.
-
-    Examples
-    --------
-    >>> from chasles.algorithms import mass_matrix as of_open_tree
-    >>> from chasles.model import build_tree, load, with_loop
-    >>> arm = load("planar2r")
-    >>> for_tree(of_open_tree, build_tree(arm)) is of_open_tree
-    True
-    >>> guided = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3))
-    >>> for_tree(of_open_tree, guided)(guided, np.zeros(2)).shape
-    (1, 1)
-    """
-    own: Callable[..., Any] = globals().get(algorithm.__name__, algorithm) if tree.loops else algorithm
-    return own
 
 
 # Configurations.
@@ -141,6 +124,12 @@ def difference(tree: Tree, q0: Array, q1: Array) -> Array:
 def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
     """Twist of a frame per unit of the independent velocities: J G."""
     J: Array = tree_jacobian(tree, q, target, frame) @ velocity_map(tree, q)
+    return J
+
+
+def frame_jacobians(tree: Tree, q: Array, targets: Sequence[str], frame: str = "space") -> Array:
+    """Jacobians J G of several frames."""
+    J: Array = tree_frame_jacobians(tree, q, targets, frame) @ velocity_map(tree, q)
     return J
 
 

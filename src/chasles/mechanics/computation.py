@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import algorithms
 from chasles.engine import Function, Program, trace
 from chasles.engine.family import Family
 from chasles.engine.remembered import remembered
@@ -48,7 +47,11 @@ class HasDescription(Protocol):
 
 
 def computes(
-    algorithm: Callable[..., Any], *, outputs: Sequence[str] | type[tuple[Any, ...]], needs_masses: bool = False
+    algorithm: Callable[..., Any],
+    *,
+    closed: Callable[..., Any],
+    outputs: Sequence[str] | type[tuple[Any, ...]],
+    needs_masses: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], Result]], Computation[P, Result]]:
     """Make a computation of the robot from a function of its kinematic tree.
 
@@ -61,12 +64,15 @@ def computes(
     ----------
     algorithm
         Function of the tree, the arrays and the keywords.
+    closed
+        Function with the same arguments for robots with loops: a projection in `chasles.algorithms.closed_chain`, or
+        `algorithm` itself where loops change nothing. There is no default: a forgotten projection would look right.
     outputs
         Names of the results, or the named tuple in which several are returned.
     needs_masses
         Whether the computation has no answer for a robot without any mass, and raises a ModelError.
     """
-    return lambda declaration: Computation(algorithm, outputs, declaration, needs_masses)
+    return lambda declaration: Computation(algorithm, closed, outputs, declaration, needs_masses)
 
 
 class Computation(Generic[P, Result]):
@@ -75,11 +81,13 @@ class Computation(Generic[P, Result]):
     def __init__(
         self,
         algorithm: Callable[..., Any],
+        closed: Callable[..., Any],
         outputs: Sequence[str] | type[tuple[Any, ...]],
         declaration: Callable[..., Any],
         needs_masses: bool = False,
     ) -> None:
         self.algorithm = algorithm
+        self.closed = closed
         self.needs_masses = needs_masses
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
@@ -230,7 +238,7 @@ class RobotFunction(Family, Generic[P, Result]):
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = remembered(
             lambda: self._trace(vary, wrenches, own),
-            computation.algorithm,
+            self._algorithm,
             (self.__name__, computation.inputs, computation.outputs, self._description, vary, wrenches, own),
         )
         return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)
@@ -244,6 +252,11 @@ class RobotFunction(Family, Generic[P, Result]):
 
     def __repr__(self) -> str:
         return f"<{self.usage} of robot '{self._description.name}'>"
+
+    @property
+    def _algorithm(self) -> Callable[..., Any]:
+        """What is traced: the projection to the independent velocities for a robot with loops."""
+        return self._computation.closed if self._description.loops else self._computation.algorithm
 
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
@@ -268,7 +281,7 @@ class RobotFunction(Family, Generic[P, Result]):
             keywords = dict(options)
             if computation.takes_wrenches:
                 keywords["wrenches"] = dict(zip(frames, arrays[count + len(vary) :], strict=True))
-            return algorithms.for_tree(computation.algorithm, tree)(tree, *arrays[:count], **keywords)
+            return self._algorithm(tree, *arrays[:count], **keywords)
 
         return trace(compute, shapes, name=self.__name__, outputs=computation.outputs)
 

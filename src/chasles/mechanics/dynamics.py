@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.algorithms import Linearization, TorqueDerivatives
+from chasles.algorithms import Linearization, TorqueDerivatives, closed_chain
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 
@@ -13,7 +13,7 @@ from chasles.mechanics.described import Described
 class Dynamics(Described):
     """Computations of a robot's motion under forces; a part of `Mechanics`."""
 
-    @computes(algorithms.inverse_dynamics, outputs=["tau"], needs_masses=True)
+    @computes(algorithms.inverse_dynamics, closed=closed_chain.inverse_dynamics, outputs=["tau"], needs_masses=True)
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -25,7 +25,7 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.forward_dynamics, outputs=["qdd"], needs_masses=True)
+    @computes(algorithms.forward_dynamics, closed=closed_chain.forward_dynamics, outputs=["qdd"], needs_masses=True)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -37,7 +37,7 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.step_accelerations, outputs=["qdd"], needs_masses=True)
+    @computes(algorithms.step_accelerations, closed=closed_chain.step_accelerations, outputs=["qdd"], needs_masses=True)
     def step_accelerations(
         self,
         q: ArrayLike,
@@ -50,33 +50,43 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.mass_matrix, outputs=["M"], needs_masses=True)
+    @computes(algorithms.mass_matrix, closed=closed_chain.mass_matrix, outputs=["M"], needs_masses=True)
     def mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.inverse_mass_matrix, outputs=["M_inverse"], needs_masses=True)
+    @computes(
+        algorithms.inverse_mass_matrix,
+        closed=closed_chain.inverse_mass_matrix,
+        outputs=["M_inverse"],
+        needs_masses=True,
+    )
     def inverse_mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.bias, outputs=["h"], needs_masses=True)
+    @computes(algorithms.bias, closed=closed_chain.bias, outputs=["h"], needs_masses=True)
     def bias(
         self, q: ArrayLike, qd: ArrayLike, *, wrenches: Wrenches = None, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.gravity_torque, outputs=["g"], needs_masses=True)
+    @computes(algorithms.gravity_torque, closed=closed_chain.gravity_torque, outputs=["g"], needs_masses=True)
     def gravity_torque(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.coriolis_vector, outputs=["c"], needs_masses=True)
+    @computes(algorithms.coriolis_vector, closed=closed_chain.coriolis_vector, outputs=["c"], needs_masses=True)
     def coriolis_vector(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.coriolis_matrix, outputs=["C"], needs_masses=True)
+    @computes(algorithms.coriolis_matrix, closed=closed_chain.coriolis_matrix, outputs=["C"], needs_masses=True)
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.friction_at, outputs=["tau_friction"])
+    @computes(algorithms.friction_at, closed=closed_chain.friction_at, outputs=["tau_friction"])
     def friction_at(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.friction_torque, outputs=["tau_friction"])
+    @computes(algorithms.friction_torque, closed=closed_chain.friction_torque, outputs=["tau_friction"])
     def friction_torque(self, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.inverse_dynamics_derivatives, outputs=TorqueDerivatives, needs_masses=True)
+    @computes(
+        algorithms.inverse_dynamics_derivatives,
+        closed=closed_chain.inverse_dynamics_derivatives,
+        outputs=TorqueDerivatives,
+        needs_masses=True,
+    )
     def inverse_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -88,7 +98,7 @@ class Dynamics(Described):
         out: Out = None,
     ) -> TorqueDerivatives: ...
 
-    @computes(algorithms.linearize, outputs=Linearization, needs_masses=True)
+    @computes(algorithms.linearize, closed=closed_chain.linearize, outputs=Linearization, needs_masses=True)
     def linearize(
         self,
         q: ArrayLike,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities
+from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.singularities import ROWS, Part
 from chasles.arguments import choice, real, reals, whole_number
@@ -72,21 +72,21 @@ class Loops(Described):
         found: Mobility = self.description.mobility
         return found
 
-    @computes(algorithms.loop_constraints, outputs=LoopConstraints)
+    @computes(algorithms.loop_constraints, closed=algorithms.loop_constraints, outputs=LoopConstraints)
     def loop_constraints(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> LoopConstraints: ...
 
-    @computes(algorithms.velocity_map, outputs=["G"])
+    @computes(algorithms.velocity_map, closed=algorithms.velocity_map, outputs=["G"])
     def velocity_map(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.constraint_wrenches, outputs=["wrenches"])
+    @computes(algorithms.constraint_wrenches, closed=algorithms.constraint_wrenches, outputs=["wrenches"])
     def constraint_wrenches(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.joint_accelerations, outputs=["accelerations"])
+    @computes(algorithms.joint_accelerations, closed=algorithms.joint_accelerations, outputs=["accelerations"])
     def joint_accelerations(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.joint_torques, outputs=["torques"])
+    @computes(algorithms.joint_torques, closed=closed_chain.joint_torques, outputs=["torques"])
     def joint_torques(
         self,
         q: ArrayLike,
@@ -98,10 +98,10 @@ class Loops(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.actuator_forces, outputs=["forces"])
+    @computes(algorithms.actuator_forces, closed=algorithms.actuator_forces, outputs=["forces"])
     def actuator_forces(self, q: ArrayLike, tau: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.forces_of_actuators, outputs=["tau"])
+    @computes(algorithms.forces_of_actuators, closed=algorithms.forces_of_actuators, outputs=["tau"])
     def forces_of_actuators(
         self, q: ArrayLike, actuator_forces: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...

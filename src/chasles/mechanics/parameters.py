@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import Grouping
+from chasles.algorithms import Grouping, closed_chain
 from chasles.arguments import reals
 from chasles.errors import UnknownNameError
 from chasles.mechanics.base_parameters import BaseParameters, expressions
@@ -243,5 +243,5 @@ def _random_motions(tree: Tree, generator: np.random.Generator, home: NDArray[np
     else:
         configurations = generator.normal(size=(count, tree.nq))
     motions = generator.normal(size=(len(configurations), 2, n))
-    regressor = algorithms.for_tree(algorithms.torque_regressor, tree)
+    regressor = closed_chain.torque_regressor if tree.loops else algorithms.torque_regressor
     return np.vstack([regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.algorithms import EnergyRegressors, MomentumAndDrift
+from chasles.algorithms import EnergyRegressors, MomentumAndDrift, closed_chain
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described
 
@@ -17,7 +17,7 @@ class Regressors(Described):
     explains.
     """
 
-    @computes(algorithms.torque_regressor, outputs=["Y"])
+    @computes(algorithms.torque_regressor, closed=closed_chain.torque_regressor, outputs=["Y"])
     def torque_regressor(
         self,
         q: ArrayLike,
@@ -29,15 +29,15 @@ class Regressors(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.momentum_regressor, outputs=["Y"])
+    @computes(algorithms.momentum_regressor, closed=closed_chain.momentum_regressor, outputs=["Y"])
     def momentum_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.energy_regressor, outputs=EnergyRegressors)
+    @computes(algorithms.energy_regressor, closed=closed_chain.energy_regressor, outputs=EnergyRegressors)
     def energy_regressor(
         self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> EnergyRegressors: ...
 
-    @computes(algorithms.passivity_torque, outputs=["tau"], needs_masses=True)
+    @computes(algorithms.passivity_torque, closed=closed_chain.passivity_torque, outputs=["tau"], needs_masses=True)
     def passivity_torque(
         self,
         q: ArrayLike,
@@ -49,7 +49,7 @@ class Regressors(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.passivity_regressor, outputs=["Y"])
+    @computes(algorithms.passivity_regressor, closed=closed_chain.passivity_regressor, outputs=["Y"])
     def passivity_regressor(
         self,
         q: ArrayLike,
@@ -61,10 +61,15 @@ class Regressors(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.momentum_and_drift, outputs=MomentumAndDrift, needs_masses=True)
+    @computes(
+        algorithms.momentum_and_drift,
+        closed=closed_chain.momentum_and_drift,
+        outputs=MomentumAndDrift,
+        needs_masses=True,
+    )
     def momentum_and_drift(
         self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> MomentumAndDrift: ...
 
-    @computes(algorithms.momentum_drift_regressor, outputs=["D"])
+    @computes(algorithms.momentum_drift_regressor, closed=closed_chain.momentum_drift_regressor, outputs=["D"])
     def momentum_drift_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...

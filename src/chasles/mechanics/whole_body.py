@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.algorithms import PowerBalance
+from chasles.algorithms import PowerBalance, closed_chain
 from chasles.geometry.elementary import ReferenceFrame
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
@@ -17,13 +17,13 @@ class WholeBody(Described):
     Momenta and powers are those of all moving links; the links of a fixed base have none.
     """
 
-    @computes(algorithms.kinetic_energy, outputs=["energy"], needs_masses=True)
+    @computes(algorithms.kinetic_energy, closed=closed_chain.kinetic_energy, outputs=["energy"], needs_masses=True)
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.potential_energy, outputs=["energy"], needs_masses=True)
+    @computes(algorithms.potential_energy, closed=algorithms.potential_energy, outputs=["energy"], needs_masses=True)
     def potential_energy(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.power_balance, outputs=PowerBalance, needs_masses=True)
+    @computes(algorithms.power_balance, closed=closed_chain.power_balance, outputs=PowerBalance, needs_masses=True)
     def power_balance(
         self,
         q: ArrayLike,
@@ -35,23 +35,45 @@ class WholeBody(Described):
         out: Out = None,
     ) -> PowerBalance: ...
 
-    @computes(algorithms.centroidal_momentum_matrix, outputs=["A"], needs_masses=True)
+    @computes(
+        algorithms.centroidal_momentum_matrix,
+        closed=closed_chain.centroidal_momentum_matrix,
+        outputs=["A"],
+        needs_masses=True,
+    )
     def centroidal_momentum_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.centroidal_momentum, outputs=["momentum"], needs_masses=True)
+    @computes(
+        algorithms.centroidal_momentum, closed=closed_chain.centroidal_momentum, outputs=["momentum"], needs_masses=True
+    )
     def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.centroidal_momentum_rate, outputs=["momentum_rate"], needs_masses=True)
+    @computes(
+        algorithms.centroidal_momentum_rate,
+        closed=closed_chain.centroidal_momentum_rate,
+        outputs=["momentum_rate"],
+        needs_masses=True,
+    )
     def centroidal_momentum_rate(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.operational_space_mobility, outputs=["mobility"], needs_masses=True)
+    @computes(
+        algorithms.operational_space_mobility,
+        closed=closed_chain.operational_space_mobility,
+        outputs=["mobility"],
+        needs_masses=True,
+    )
     def operational_space_mobility(
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
-    @computes(algorithms.operational_space_inertia, outputs=["Lambda"], needs_masses=True)
+    @computes(
+        algorithms.operational_space_inertia,
+        closed=closed_chain.operational_space_inertia,
+        outputs=["Lambda"],
+        needs_masses=True,
+    )
     def operational_space_inertia(
         self, q: ArrayLike, *, frame: ReferenceFrame, target: str | None = None, vary: Vary = None, out: Out = None
     ) -> Array: ...
