@@ -1,4 +1,5 @@
 // Browsers refuse workers to pages that open from a file. A hidden frame takes the worker's place there.
+// As between threads, each message is a copy that arrives in a task of its own: the search rewrites the query it gets.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -14,9 +15,11 @@ if (location.protocol === "file:") {
           "document.head.appendChild(script); })));<\/script>",
       );
       inside.postMessage = (data) => {
-        const message = new MessageEvent("message", { data });
-        this.onmessage?.(message);
-        this.dispatchEvent(message);
+        const message = new MessageEvent("message", { data: structuredClone(data) });
+        setTimeout(() => {
+          this.onmessage?.(message);
+          this.dispatchEvent(message);
+        });
       };
       this.ready = new Promise((done) => {
         const script = inside.document.createElement("script");
@@ -28,7 +31,8 @@ if (location.protocol === "file:") {
     }
 
     postMessage(data) {
-      this.ready.then(() => this.frame.contentWindow.dispatchEvent(new MessageEvent("message", { data })));
+      const message = new MessageEvent("message", { data: structuredClone(data) });
+      this.ready.then(() => setTimeout(() => this.frame.contentWindow?.dispatchEvent(message)));
     }
 
     terminate() {

@@ -158,14 +158,25 @@ def test_no_page_is_wider_than_a_phone(site: Path, in_a_tab: InATab) -> None:
 
 
 def test_the_search_works_from_a_file(site: Path, in_a_tab: InATab) -> None:
+    """A query typed letter by letter stays in its box and finds what it says."""
     tab = in_a_tab(site / "index.html")
     tab.ask("document.querySelector('.md-search__button').click()")
-    tab.call("Input.insertText", text="kinematic calibration")
-    found = """new Promise((done) => {
-        const roots = () => [document, ...[...document.querySelectorAll('*')].map((e) => e.shadowRoot).filter(Boolean)];
-        const text = () => roots().map((root) => (root.body ?? root).textContent).join(' ');
-        const look = () => /Calibration of the geometry/.test(text()) ? done(true) : setTimeout(look, 100);
-        look();
-    })"""
-    assert tab.ask(found)
+    tab.ask("""{
+        const roots = () => [...document.querySelectorAll('div')].map((e) => e.shadowRoot).filter(Boolean);
+        window.box = () => roots().map((root) => root.querySelector('input')).find(Boolean);
+        window.until = (condition) => new Promise((done) => {
+            const look = () => condition() ? done(true) : setTimeout(look, 100);
+            look();
+        });
+    }""")
+    assert tab.ask("until(() => box())")
+    tab.ask("box().focus()")
+    query = "kinematic calibration"
+    for k, letter in enumerate(query):
+        tab.call("Input.insertText", text=letter)
+        if k % 5 == 0:  # an answer arrives between two letters
+            tab.ask("new Promise((done) => setTimeout(done, 300))")
+        assert tab.ask("box().value") == query[: k + 1]
+    assert tab.ask("until(() => /Calibration of the geometry/.test(box().getRootNode().textContent))")
+    assert tab.ask("box().value") == query
     assert tab.complaints() == []
