@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.oracles.closed_machines import five_bar
+from tests.oracles.closed_machines import five_bar, four_bar
 
 import chasles as ch
 from chasles import control
@@ -64,3 +65,13 @@ def test_components_that_a_closed_chain_cannot_move_are_refused() -> None:
         ArgumentError, match="cannot move the components rx, ry, rz, x, y, z of frame 'tool' at once, only 2"
     ):
         control.OperationalSpace(ch.Robot(five_bar()), kp=400.0, kd=40.0)
+
+
+@pytest.mark.parametrize(("machine", "rank"), [(four_bar, 1), (five_bar, 2)])
+def test_the_components_that_the_message_offers_work(machine: Callable[[], Any], rank: int) -> None:
+    linkage = ch.Robot(machine())
+    with pytest.raises(ArgumentError, match=f"only {rank} of them; give components=") as refused:
+        control.OperationalSpace(linkage, kp=400.0, kd=40.0)
+    offered = ast.literal_eval(str(refused.value).rsplit("components=", 1)[1])
+    assert len(offered) == rank
+    control.OperationalSpace(linkage, kp=400.0, kd=40.0, components=offered)

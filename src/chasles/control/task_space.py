@@ -171,10 +171,21 @@ class TaskSpace:
         reached = J[np.isfinite(J).all(axis=(1, 2))]  # loops cannot be closed everywhere
         rank = int(np.linalg.matrix_rank(reached, tol=1e-9).max(initial=0))
         if rank < len(self.rows):
+            working = self._independent(reached)
             raise ArgumentError(
                 f"robot '{self.robot.name}' cannot move the components {', '.join(self.components)} of frame "
-                f"'{self.target}' at once, only {rank} of them; choose with components=, such as components=('x', 'y')"
+                f"'{self.target}' at once, only {rank} of them; "
+                + (f"give components={working}" if working else "give another target=")
             )
+
+    def _independent(self, J: Array) -> tuple[str, ...]:
+        """Components that can be moved at once, positions first, of Jacobians (..., k, n) of `components`."""
+        chosen: list[int] = []
+        for row in sorted(range(len(self.rows)), key=lambda row: int(self.rows[row]) < 3):
+            ranks = np.linalg.matrix_rank(J[:, [*chosen, row]], tol=1e-9)
+            if int(ranks.max(initial=0)) > len(chosen):
+                chosen.append(row)
+        return tuple(self.components[row] for row in sorted(chosen))
 
 
 class TaskDynamics(NamedTuple):

@@ -74,8 +74,8 @@ def poses() -> dict[str, np.ndarray]:
 def test_the_reference_meets_its_eight_poses() -> None:
     given = poses()
     rows = TrajectoryGenerator(**given, durations=[1.0] * 8)
-    assert rows.shape == (800, 13)
-    ends = rows[99::100]
+    assert rows.shape == (801, 13)
+    ends = rows[100::100]
     picked, placed = given["Tsc_initial"], given["Tsc_final"]
     above, at = given["Tce_standoff"], given["Tce_grasp"]
     goals = [
@@ -88,10 +88,25 @@ def test_the_reference_meets_its_eight_poses() -> None:
         placed @ at,
         placed @ above,
     ]
-    for row, T, gripper in zip(ends, goals, [0, 0, 1, 1, 1, 1, 0, 0], strict=True):
+    for row, T, gripper in zip(ends, goals, [0, 1, 1, 1, 1, 0, 0, 0], strict=True):
         np.testing.assert_allclose(row[:9].reshape(3, 3), T[:3, :3], atol=1e-12)
         np.testing.assert_allclose(row[9:12], T[:3, 3], atol=1e-12)
         assert row[12] == gripper
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_rows_of_the_reference_are_equally_far_apart(k: int) -> None:
+    """Row i is the pose at i · 0.01 s / k of quintic time scaling, the boundaries between parts once."""
+    given, durations = poses(), [2.0, 1.0, 0.63, 1.0, 2.0, 1.0, 0.63, 1.0]
+    rows = TrajectoryGenerator(**given, k=k, durations=durations)
+    assert len(rows) == round(100 * k * sum(durations)) + 1
+    assert rows[0, 9:12] == pytest.approx(given["Tse_initial"][:3, 3])
+    above = (given["Tsc_initial"] @ given["Tce_standoff"])[:3, 3]
+    at = (given["Tsc_initial"] @ given["Tce_grasp"])[:3, 3]
+    s = np.arange(100 * k + 1) / (100 * k)
+    scaling = 10 * s**3 - 15 * s**4 + 6 * s**5
+    down = rows[200 * k : 300 * k + 1, 9:12]
+    np.testing.assert_allclose(down, above + scaling[:, None] * (at - above), atol=1e-12)
 
 
 def test_the_youbot_picks_and_places(tmp_path: Path) -> None:

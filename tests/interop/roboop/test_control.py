@@ -77,6 +77,42 @@ def test_resolved_acceleration_gives_the_end_the_acceleration_it_asks_for() -> N
     np.testing.assert_allclose(reached[3:], wdp + 6.0 * (wd - (J @ qp)[3:]) + 60.0 * towards, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("link", [3, 5, 6, 7])
+def test_resolved_acceleration_follows_the_link_that_is_named(link: int) -> None:
+    """A PUMA with a tool, 11 cm from its sixth frame: the acceleration is that of the link's frame, by differences."""
+    fixed = np.zeros(23)
+    fixed[[0, 2, 3]] = 2.0, 0.1, 0.05
+    arm, rng = rb.Robot(np.vstack([roboop_table(ch.model.load("puma560")).matrix, fixed])), np.random.default_rng(link)
+    q, qp = np.array([0.1, 0.5, -0.8, 0.2, 0.7, 0.3]), 0.3 * rng.normal(size=6)
+    arm.set_q(q)
+    arm.set_qp(qp)
+    T = arm.kine(link)
+    h, joints = 1e-6, min(link, 6)
+
+    def velocity(q: np.ndarray, qp: np.ndarray) -> np.ndarray:
+        """Velocity of the frame's origin, by differences of `kine`."""
+        ends = []
+        for sign in (1.0, -1.0):
+            arm.set_q(q + sign * h * qp)
+            ends.append(arm.kine(link)[:3, 3])
+        return (ends[0] - ends[1]) / (2.0 * h)
+
+    v, J = velocity(q, qp), np.column_stack([velocity(q, unit) for unit in np.eye(6)])
+    arm.set_q(q)
+    pdpp = J[:, :joints] @ rng.normal(size=joints)
+    still, held = np.zeros(3), rb.Quaternion(T)
+    tau = rb.Resolved_acc(arm).torque_cmd(arm, pdpp, v, T[:3, 3], still, still, held, link)
+    qpp = arm.acceleration(q, qp, tau)
+    assert not qpp[joints:].round(9).any()
+    if joints == 6:  # fewer joints cannot give all six components
+        k = 1e-4
+        drift = (velocity(q + k * qp, qp) - velocity(q - k * qp, qp)) / (2.0 * k)
+        np.testing.assert_allclose(J @ qpp + drift, pdpp, atol=2e-3)
+    else:
+        other = rb.Resolved_acc(arm).torque_cmd(arm, pdpp, v, T[:3, 3], still, still, held)
+        assert np.abs(other - tau).max() > 1e-3
+
+
 def test_a_compliant_frame_obeys_its_equation_and_does_not_run_away() -> None:
     """ROBOOP's own turns to 180 degrees for a moment of 1e-6 N·m, because its rotational spring pushes."""
     M, D, K = np.array([2.0, 3.0, 4.0]), np.array([20.0, 25.0, 30.0]), np.array([100.0, 150.0, 200.0])

@@ -29,6 +29,18 @@ NO_ROTATIONS = {
 }
 
 
+@pytest.mark.parametrize("scale", [0.0, 0.5, 2.0, -3.0, math.nan])
+def test_planes_whose_normal_is_no_unit_vector_give_nan(scale: float) -> None:
+    """d and the foot of the perpendicular are those of n·x + d = 0 only where n has length 1."""
+    pl = np.array([0.6, 0.0, 0.8, -2.0])
+    assert sl.distpp(pl, POINT) == pytest.approx(0.6 * 1.0 + 0.8 * 3.0 - 2.0)
+    assert np.isnan(sl.distpp(scale * pl, POINT))
+    assert all(np.isnan(part).any() for part in sl.project(POINT, scale * pl))
+    two = sl.distpp(np.stack([scale * pl, pl]), POINT)
+    assert np.isnan(two).tolist() == [True, False]
+    assert np.isfinite(sl.distpp(np.round(pl, 3), POINT))
+
+
 def position(A: Any, last: Any = (0.0, 0.0, 0.0, 1.0)) -> np.ndarray[Any, Any]:
     m = np.zeros((4, 4))
     m[:3, :3], m[:3, 3], m[3] = A, POINT[:3], last

@@ -171,6 +171,8 @@ def TrajectoryGenerator(
     """Return the reference of a pick and place in eight parts (milestone 2).
 
     To a place above the cube, down, the gripper closes, up, to a place above the goal, down, the gripper opens, up.
+    All rows are the same time apart, 0.01 s / k. A row between two parts stands once, with the gripper's new state.
+    (Eight calls of `CartesianTrajectory` would repeat these poses and have steps a little longer.)
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ def TrajectoryGenerator(
     k
         Rows for each 0.01 s.
     durations
-        Durations of the parts, shape (8,), s.
+        Durations of the parts, shape (8,), s, rounded to whole steps.
 
     Returns
     -------
@@ -196,7 +198,7 @@ def TrajectoryGenerator(
     >>> above[2, 3] = 0.2
     >>> rows = TrajectoryGenerator(above, cube, cube, np.eye(4), above)
     >>> rows.shape, rows[0, 11:].tolist(), rows[-1, 11:].tolist()
-    ((1740, 13), [0.2, 0.0], [0.2, 0.0])
+    ((1741, 13), [0.2, 0.0], [0.2, 0.0])
     """
     start, picked, placed, grasp, standoff = (
         reals(T, name, (4, 4))
@@ -215,9 +217,10 @@ def TrajectoryGenerator(
     closed = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
     rows = []
     for begin, end, duration, gripper in zip(poses, poses[1:], times, closed, strict=False):
-        count = max(2, round(duration * 100 * rate))
-        for T in CartesianTrajectory(begin, end, duration, count, 5):
+        steps = max(1, round(duration * 100 * rate))
+        for T in CartesianTrajectory(begin, end, duration, steps + 1, 5)[:-1]:
             rows.append([*np.asarray(T)[:3, :3].ravel(), *np.asarray(T)[:3, 3], gripper])
+    rows.append([*poses[-1][:3, :3].ravel(), *poses[-1][:3, 3], closed[-1]])
     return np.array(rows)
 
 

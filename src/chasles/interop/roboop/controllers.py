@@ -144,23 +144,24 @@ class Resolved_acc:
         wdp, wd, quatd
             Desired angular acceleration and velocity (3,), and orientation.
         link_pc
-            Frame that follows; default the end. Only the end has a Jacobian derivative.
+            Frame whose motion is desired; default the end. Joints behind it get no acceleration.
         dt
             Not needed: ROBOOP's argument.
         """
-        if link_pc is not None:
-            one_based(link_pc, len(robot.links), "link_pc")
-        R, p = (state := robot.kine_pd())[:, :3], state[:, 3]
-        J, qp = robot.jacobian(), robot.get_qp()
-        velocity = J @ robot.get_available_qp()
+        last = len(robot.links)
+        link = last if link_pc is None else one_based(link_pc, last, "link_pc")
+        R, p = (state := robot.kine_pd(link))[:, :3], state[:, 3]
+        J, moving = robot.jacobian(link, 0), robot.get_available_qp(link)
+        velocity = J @ moving
         error = orientation_error(quatd, Quaternion(R))
         a_p = _three(pdpp, "pdpp") + self.Kvp * (_three(pdp, "pdp") - velocity[:3]) + self.Kpp * (_three(pd, "pd") - p)
         a_o = _three(wdp, "wdp") + self.Kvo * (_three(wd, "wd") - velocity[3:]) + self.Kpo * error
-        bend = robot.jacobian_dot() @ robot.get_available_qp()
+        bend = robot.jacobian_dot(link, 0) @ moving
         qpp = np.zeros(robot.get_dof())
-        mobile = [not link.get_immobile() for link in robot.links[: robot.get_dof()]]
+        mobile = [index for index, joint in enumerate(robot.links[: min(link, robot.get_dof())])
+                  if not joint.get_immobile()]  # fmt: skip
         qpp[mobile] = selectively_damped_inverse(J, _EPS, _LAMBDA_MAX) @ (np.concatenate([a_p, a_o]) - bend)
-        return robot.torque(robot.get_q(), qp, qpp)
+        return robot.torque(robot.get_q(), robot.get_qp(), qpp)
 
 
 class Impedance:

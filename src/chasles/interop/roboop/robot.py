@@ -96,11 +96,12 @@ class Robot_basic(KeptState):
         J = np.asarray(self.model.jacobian(self.get_q(), frame="world-aligned", target=self._frame(endlink)))
         return self._linear_first(J, axes)[:, self._available(endlink)]
 
-    def jacobian_dot(self, ref: int = 0) -> Vector:
-        """Return the derivative of `jacobian` by time, (6, m), at the velocities that are set, in the axes of `ref`."""
-        _, axes = self._places((ref,))
-        Jdot = self.model.jacobian_derivative(self.get_q(), self.get_qp(), frame="world-aligned", target="tool")
-        return self._linear_first(np.asarray(Jdot), axes)[:, self._mobile]
+    def jacobian_dot(self, *places: int) -> Vector:
+        """Return the derivative of `jacobian` by time, (6, m), at the velocities that are set; the same places."""
+        endlink, axes = self._places(places)
+        target = self._frame(endlink)
+        Jdot = self.model.jacobian_derivative(self.get_q(), self.get_qp(), frame="world-aligned", target=target)
+        return self._linear_first(np.asarray(Jdot), axes)[:, self._available(endlink)]
 
     def jacobian_DLS_inv(self, eps: float, lambda_max: float, ref: int = 0) -> Vector:
         """Return the inverse of the Jacobian, (m, 6), damped where its smallest singular value is below `eps`."""
@@ -108,7 +109,7 @@ class Robot_basic(KeptState):
 
     def _places(self, places: tuple[int, ...]) -> tuple[int | None, int]:
         if len(places) > 2:
-            raise ArgumentError(f"jacobian takes (ref) or (endlink, ref), not {len(places)} numbers")
+            raise ArgumentError(f"a Jacobian takes (ref) or (endlink, ref), not {len(places)} numbers")
         endlink = one_based(places[0], len(self.links), "endlink") if len(places) == 2 else None
         ref = places[-1] if places else 0
         return endlink, one_based(ref, len(self.links), "ref") if ref else 0

@@ -63,6 +63,17 @@ def legal_axis(u: Array) -> Array:
     return _where_legal(u, lambda u: (absolute(u @ u - 1.0) <= LEGAL_TOLERANCE) | (largest_component(u) <= 0.0))
 
 
+def legal_plane(pl: Array) -> Array:
+    """Return a plane [normal, distance] (4,), NaN where its normal is no unit vector.
+
+    Examples
+    --------
+    >>> legal_plane(np.array([0.0, 0.0, 2.0, -10.0]))
+    array([nan, nan, nan, nan])
+    """
+    return _where_legal(pl, lambda pl: absolute(pl[:3] @ pl[:3] - 1.0) <= LEGAL_TOLERANCE)
+
+
 def legal_velocity(W: Array) -> Array:
     """Return a velocity matrix W (4, 4), NaN where it is none: not skew-symmetric, or with a last row that is not null.
 

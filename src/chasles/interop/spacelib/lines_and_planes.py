@@ -35,6 +35,7 @@ from chasles.geometry import (
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import are_finite, unit_direction
 from chasles.interop.spacelib.codes import NOTOK, NOTYPE, OK, POINT, Line, U, homogeneous
+from chasles.interop.spacelib.legality import legal_plane
 from chasles.interop.spacelib.routines import routine
 
 LineLike: TypeAlias = Line | tuple[Any, Any]
@@ -237,12 +238,14 @@ def _projponl(P1: Array, P: Array, dir: Array) -> Projection:
 def distpp(pl: Array, P: Array) -> Real:
     """Distance (...) of a point (..., 4) from a plane (..., 4), m; positive on the side to which the normal points.
 
+    NaN where the normal is no unit vector.
+
     Examples
     --------
     >>> distpp([0, 0, 1, -5], [1, 2, 3, 1])
     np.float64(-2.0)
     """
-    return distance_to_plane(P[:U], pl)
+    return distance_to_plane(P[:U], legal_plane(pl))
 
 
 @routine(P=POINT, pl=(4,))
@@ -259,14 +262,14 @@ def project(P: Array, pl: Array) -> Projection:
     Returns
     -------
     Projection
-        I, and the distance of P with the sign of `distpp`.
+        I, and the distance of P with the sign of `distpp`; NaN where the normal is no unit vector.
 
     Examples
     --------
     >>> project([1, 2, 3, 1], [0, 0, 1, -5])
     Projection(I=array([1., 2., 5., 1.]), d=np.float64(-2.0))
     """
-    projection = project_point_on_plane(P[:U], pl)
+    projection = project_point_on_plane(P[:U], legal_plane(pl))
     return Projection(homogeneous(projection.point), projection.distance)
 
 
