@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pytest
-from tests.oracles.closed_machines import FRICTION, MACHINES, at, three_rrr
+from tests.oracles.closed_machines import FRICTION, MACHINES, Y, at, bar, pivot, three_rrr
 
 import chasles as ch
 from chasles import algorithms as alg
@@ -357,3 +358,93 @@ def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
     assert found == pytest.approx(base.values, rel=1e-6, abs=1e-7)
     blind = base.columns(robot.torque_regressor(q, qd, qdd)).reshape(-1, len(base)) @ robot.base_parameters().values
     assert np.abs(blind - tau).max() > 1.0
+
+
+def watt() -> Description:
+    """Watt's six-bar: a dyad on the coupler and the rocker of a four-bar, turned by one crank."""
+    tree = Description(
+        "Watt's six-bar",
+        (
+            *(Link("ground"), bar("crank", 0.2), bar("coupler", 0.5)),
+            *(bar("rocker", 0.4), bar("arm", 0.35), bar("link", 0.3)),
+        ),
+        (
+            pivot("motor", "ground", "crank"),
+            pivot("j2", "crank", "coupler", 0.2),
+            pivot("j3", "ground", "rocker", 0.6),
+            pivot("j4", "coupler", "arm", 0.7),
+            pivot("j5", "rocker", "link", 0.65),
+        ),
+        home=[0.8, -0.3, 1.7, 1.2, 0.9],
+    )
+    tree = with_loop(
+        tree, "pin", "revolute", "coupler", "rocker", T_first_joint=at(0.5), T_second_joint=at(0.4), axis=Y
+    )
+    place = {"T_first_joint": at(0.35), "T_second_joint": at(0.3), "axis": Y}
+    return with_loop(tree, "knee", "revolute", "arm", "link", **place, actuated=["motor"])
+
+
+def dead_centre(robot: ch.Robot, joint: str) -> np.ndarray:
+    """Configuration on the crank's way round at which another joint rests, by bisection."""
+    index, q = robot.description.joint_velocity_names.index(joint), robot.home
+    speeds, ways = [], []
+    for _ in range(400):
+        ways.append(q)
+        speeds.append(float(robot.velocity_map(q)[index, 0]))
+        if len(speeds) > 1 and speeds[-1] * speeds[-2] < 0.0:
+            break
+        q = robot.integrate(q, [0.02])
+    low, high = 0.0, 0.02
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        here = robot.integrate(ways[-2], [middle])
+        low, high = (middle, high) if robot.velocity_map(here)[index, 0] * speeds[-2] > 0.0 else (low, middle)
+    return np.asarray(robot.integrate(ways[-2], [low]))
+
+
+@pytest.mark.parametrize(
+    ("machine", "joint"),
+    [(MACHINES["four-bar"], "swing"), (MACHINES["slider-crank"], "stroke"), (watt, "j3"), (watt, "j4")],
+    ids=["four-bar", "slider-crank", "Watt j3", "Watt j4"],
+)
+def test_a_single_motor_loses_control_at_its_dead_centre(machine: Callable[[], Description], joint: str) -> None:
+    by_crank = ch.Robot(machine())
+    q = dead_centre(by_crank, joint)
+    driven = ch.Robot(machine().replace(actuated=[joint], independent=["motor"]))
+    found = driven.singularities(q)
+    assert len(found.uncontrolled) == 1
+    assert "with all motors locked" in str(found)
+    # The motion that goes on is that of the crank.
+    motion, expected = found.uncontrolled_joints[0], by_crank.velocity_map(q)[:, 0]
+    assert motion / motion[0] == pytest.approx(expected / expected[0], abs=1e-6)
+    for away in (0.05, -0.05):
+        assert not driven.singularities(by_crank.integrate(q, [away])).is_singular
+    assert not by_crank.singularities(q, part="position").uncontrolled.size
+
+
+def test_motors_that_lose_everything_at_once_are_named() -> None:
+    """Two slider-cranks, each driven by its slider and stretched out."""
+    links, joints = [Link("ground")], []
+    for side in "ab":
+        links += [bar(f"crank_{side}", 0.1), bar(f"rod_{side}", 0.3), bar(f"piston_{side}", 0.05)]
+        joints += [
+            pivot(f"motor_{side}", "ground", f"crank_{side}"),
+            pivot(f"knee_{side}", f"crank_{side}", f"rod_{side}", 0.1),
+            Joint(f"stroke_{side}", "prismatic", "ground", f"piston_{side}", axis=[1.0, 0.0, 0.0], **FRICTION),
+        ]
+    pair = Description("pair", tuple(links), tuple(joints), home=[0.7, -1.0, 0.35] * 2)
+    for side in "ab":
+        ends = f"rod_{side}", f"piston_{side}"
+        pair = with_loop(pair, f"pin_{side}", "revolute", *ends, T_first_joint=at(0.3), axis=Y)
+    robot = ch.Robot(pair.replace(actuated=["stroke_a", "stroke_b"]))
+    stretched, bent = [0.0, 0.0, 0.4], robot.home[:3]
+    assert len(robot.singularities([*stretched, *stretched]).uncontrolled) == 2
+    assert len(robot.singularities([*stretched, *bent]).uncontrolled) == 1
+    assert len(robot.singularities(robot.home).uncontrolled) == 0
+
+
+def test_motors_are_independent_before_passive_joints() -> None:
+    """However unlike their scales are: legs in metres beside angles."""
+    robot = ch.load("stewart")
+    assert robot.velocity_names == tuple(f"leg_{k}" for k in range(6))
+    assert ch.Plant(robot, motors=ch.Motors(robot)).robot == robot

@@ -36,7 +36,7 @@ RANK_TOLERANCE = 1e-7
 NEGLIGIBLE = 1e-11
 """Constraints whose rows of the Jacobian never exceed this, in multiples of the robot's size, hold always."""
 WEAK = 0.02
-"""Share of a velocity that those chosen before must leave open for a motor to be preferred to better choices."""
+"""Share of a velocity that those chosen before must leave open for joints to be taken as a whole."""
 
 
 @dataclass(frozen=True)
@@ -218,9 +218,9 @@ def _independent(description: Description, motions: Sequence[Array]) -> list[int
     while driven and len(motors) > len(choice.taken) + choice.missing:  # too many: those that add most
         group = max(driven, key=lambda one: choice.strength(one) if choice.has_place(one) else 0.0)
         driven.remove(group)
-        choice.take_if_stronger(group, WEAK)
+        choice.take_if_stronger(group, RANK_TOLERANCE)
     for group in driven:
-        choice.take_if_stronger(group, WEAK)
+        choice.take_if_stronger(group, RANK_TOLERANCE)
     while choice.missing:
         strengths: dict[tuple[int, ...], float] = {
             group: choice.strength(group) for group in groups if choice.has_place(group)

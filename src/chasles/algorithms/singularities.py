@@ -1,11 +1,11 @@
 """Singular configurations of closed chains: motions that no motor controls, and directions that a frame has lost.
 
 With the motions N that the loops allow (J N = 0) the motors' velocities are B N and a frame's twist is T N. Motors lose
-control where B N loses rank: some motion goes on with all motors locked. A frame loses mobility where T N has a lower
-rank than elsewhere: the structure carries some wrench on it without any force of a motor or of inertia. Both follow
-from N, which exists in every configuration, not from G. Sources: Gosselin & Angeles, "Singularity analysis of
-closed-loop kinematic chains" (IEEE Trans. Robotics and Automation 6(3), 1990); Zlatanov, Bonev & Gosselin, "Constraint
-singularities of parallel mechanisms" (IEEE Int. Conf. Robotics and Automation, 2002).
+control where B N loses rank beside regular configurations: some motion goes on with all motors locked. A frame loses
+mobility where T N has a lower rank than elsewhere: the structure carries some wrench on it without any force of a motor
+or of inertia. Both follow from N, which exists in every configuration, not from G. Sources: Gosselin & Angeles,
+"Singularity analysis of closed-loop kinematic chains" (IEEE Trans. Robotics and Automation 6(3), 1990); Zlatanov, Bonev
+& Gosselin, "Constraint singularities of parallel mechanisms" (IEEE Int. Conf. Robotics and Automation, 2002).
 """
 
 from __future__ import annotations
@@ -112,8 +112,10 @@ def singularities(tree: Tree, q: Array, target: str, part: Part, tolerance: floa
     N = _motions(tree, q, tolerance)
     twists, own = _twists(tree, q, target, size) @ N, ROWS[part]
     motors = N[list(tree.actuated)]
-    rank = _rank(motors, tolerance)
-    idle = np.linalg.svd(motors)[2][rank:].T
+    # Beside their own largest value motors that lose everything at once, as a single one does, would keep their rank.
+    strengths = [float(np.linalg.norm(M[list(tree.actuated)], 2)) for M, _ in regular]
+    _, sizes, directions = np.linalg.svd(motors)
+    idle = directions[int(np.sum(sizes > tolerance * max(strengths, default=1.0))) :].T
     elsewhere_twists = [(_twists(tree, other, target, size) @ M)[own] for M, other in regular]
     reach = max((_rank(twist, tolerance) for twist in elsewhere_twists), default=0)
     left, sizes, _ = np.linalg.svd(twists[own])

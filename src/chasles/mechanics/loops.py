@@ -209,7 +209,7 @@ class Loops(Described):
         part
             Part of its motion: "twist", "position" or "orientation".
         tolerance
-            Share of the largest singular value below which a motion counts as lost.
+            Share of the largest singular value at regular configurations below which a motion counts as lost.
 
         Examples
         --------
