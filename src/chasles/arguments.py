@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from types import EllipsisType
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import EllipsisType, MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,176 @@ Shape = tuple[int | str | EllipsisType, ...]
 _FEW = 32
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Values that a parameter may have: finite ones, or infinite ones too, between limits.
+
+    A class declares the bounds of its parameters by name; its constructor and ``vary=`` of simulations read them.
+
+    Attributes
+    ----------
+    at_least, above, at_most
+        Limits of every value.
+    infinite
+        Whether infinite values are allowed. NaN never is.
+    smallest
+        Smallest value above zero; zero itself is allowed.
+    """
+
+    at_least: float = -math.inf
+    above: float = -math.inf
+    at_most: float = math.inf
+    infinite: bool = False
+    smallest: float = 0.0
+
+    def check(self, array: NDArray[np.float64], name: str, core: int | None = None) -> None:
+        """Refuse an array of which an element is not within the bound.
+
+        Parameters
+        ----------
+        array
+            Values.
+        name
+            What error messages call them.
+        core
+            Number of the last axes that belong to one run of a batch; default all.
+
+        Raises
+        ------
+        ArgumentError
+            An element is out of bounds; the message says which one of which run.
+
+        Examples
+        --------
+        >>> Bound(at_least=0.0).check(np.array([[1.0, 2.0], [1.0, -2.0]]), "viscous", core=1)
+        Traceback (most recent call last):
+        ...
+        chasles.errors.ArgumentError: viscous[1] is -2.0 in run 1; it must be at least 0
+        """
+        if not _all_finite(array):
+            if self.infinite:
+                _require(~np.isnan(array), array, name, "a number", core)
+            else:
+                _require(np.isfinite(array), array, name, "finite", core)
+        if self.above > -math.inf:
+            requirement = "positive" if self.above == 0.0 else f"above {self.above:g}"
+            _require(array > self.above, array, name, requirement, core)
+        if self.at_least > -math.inf:
+            _require(array >= self.at_least, array, name, f"at least {self.at_least:g}", core)
+        if self.at_most < math.inf:
+            _require(array <= self.at_most, array, name, f"at most {self.at_most:g}", core)
+        if self.smallest > 0.0:
+            fits = (array <= 0.0) | (array >= self.smallest)
+            _require(fits, array, name, f"0 or at least {self.smallest:g}", core)
+
+
+NUMBER = Bound(infinite=True)
+FINITE = Bound()
+NOT_NEGATIVE = Bound(at_least=0.0)
+POSITIVE = Bound(above=0.0)
+_bound = lru_cache(maxsize=64)(Bound)
+
+
+class HasBounds:
+    """Base of classes whose parameters have bounds.
+
+    Attributes
+    ----------
+    bounds
+        Bound of each parameter by name; default finite.
+    """
+
+    bounds: Mapping[str, Bound] = MappingProxyType({})
+
+    def relations(self, parameters: Mapping[str, NDArray[np.float64]]) -> Iterable[Relation]:
+        """Return what must hold between parameters beyond the bound of each; default nothing.
+
+        Parameters
+        ----------
+        parameters
+            Values of all parameters by name, each (*batch, *shape).
+        """
+        return ()
+
+    def replaced(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters by name, those in `values` replaced."""
+        own: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
+        return {**own, **values}
+
+    def check_parameters(self, parameters: Mapping[str, NDArray[np.float64]]) -> None:
+        """Refuse values of a constructor that are out of bounds or contradict each other.
+
+        Raises
+        ------
+        ArgumentError
+            The message names the parameter.
+        """
+        for name, value in parameters.items():
+            self.bounds.get(name, FINITE).check(value, name)
+        require(self.relations(parameters))
+
+    def check_varied(self, values: Mapping[str, NDArray[np.float64]], prefix: str) -> None:
+        """Refuse values in place of `parameters`, with leading batch axes, that the constructor would refuse.
+
+        Parameters
+        ----------
+        values
+            Values by name, each (*batch, *shape).
+        prefix
+            What stands before the names in messages.
+
+        Raises
+        ------
+        ArgumentError
+            The message names the parameter and the run.
+        """
+        own: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
+        for name, value in values.items():
+            nominal = np.asarray(own[name], dtype=np.float64)
+            default = FINITE if np.isfinite(nominal).all() else NUMBER
+            self.bounds.get(name, default).check(value, f"vary['{prefix}.{name}']", nominal.ndim)
+        if values:
+            which = ", ".join(f"vary['{prefix}.{name}']" for name in values)
+            require(self.relations(self.replaced(values)), f"{which}: ")
+
+
+def require(relations: Iterable[Relation], before: str = "") -> None:
+    """Refuse values of which a relation does not hold.
+
+    Raises
+    ------
+    ArgumentError
+        The message begins with `before` and names the first run of a batch that breaks the relation.
+
+    Examples
+    --------
+    >>> require([Relation(np.array([True, False]), "a must be below b")])
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: a must be below b, but is not in run 1
+    """
+    for relation in relations:
+        holds = np.asarray(relation.holds)
+        if not holds.all():
+            run = in_run(tuple(int(i) for i in np.argwhere(~holds)[0]))
+            raise ArgumentError(f"{before}{relation.requirement}{', but is not' + run if run else ''}")
+
+
+class Relation(NamedTuple):
+    """What must hold between parameters.
+
+    Attributes
+    ----------
+    holds
+        Whether it does, for each run of a batch, (*batch,).
+    requirement
+        Sentence for messages.
+    """
+
+    holds: Any
+    requirement: str
+
+
 def reals(
     values: object,
     name: str,
@@ -29,6 +202,7 @@ def reals(
     above: float = -np.inf,
     at_most: float = np.inf,
     infinite: bool = False,
+    bound: Bound | None = None,
 ) -> NDArray[np.float64]:
     """Return a copy of real numbers as an array of doubles.
 
@@ -46,6 +220,8 @@ def reals(
         Bounds of every value.
     infinite
         Whether infinite values are allowed. NaN never is.
+    bound
+        Bound of every value, in place of the four above.
 
     Raises
     ------
@@ -70,17 +246,7 @@ def reals(
     array = doubles(values, name).copy()
     if shape is not None and array.shape != shape and (broadcast or not _is_batch_of(array, shape)):
         array = _of_shape(array, name, shape, broadcast)
-    if not _all_finite(array):
-        if infinite:
-            _require(~np.isnan(array), array, name, "a number")
-        else:
-            _require(np.isfinite(array), array, name, "finite")
-    if above > -np.inf:
-        _require(array > above, array, name, "positive" if above == 0.0 else f"above {above:g}")
-    if at_least > -np.inf:
-        _require(array >= at_least, array, name, f"at least {at_least:g}")
-    if at_most < np.inf:
-        _require(array <= at_most, array, name, f"at most {at_most:g}")
+    (bound or _bound(at_least, above, at_most, infinite)).check(array, name)
     return array
 
 
@@ -200,9 +366,22 @@ def _written(shape: Shape) -> str:
     return f"({text},)" if len(shape) == 1 else f"({text})"
 
 
-def _require(fits: NDArray[np.bool_], array: NDArray[np.float64], name: str, requirement: str) -> None:
+def _require(
+    fits: NDArray[np.bool_], array: NDArray[np.float64], name: str, requirement: str, core: int | None
+) -> None:
     if fits.all():
         return
     index = tuple(int(i) for i in np.argwhere(~fits)[0])
-    place = f"[{', '.join(map(str, index))}]" if index else ""
-    raise ArgumentError(f"{name}{place} is {float(array[index])!r}; it must be {requirement}")
+    axes = 0 if core is None else array.ndim - core
+    run, element = index[:axes], index[axes:]
+    place = f"[{', '.join(map(str, element))}]" if element else ""
+    raise ArgumentError(f"{name}{place} is {float(array[index])!r}{in_run(run)}; it must be {requirement}")
+
+
+def in_run(run: tuple[int, ...]) -> str:
+    """Words that say which run of a batch is meant, from its index; none for a run alone.
+
+    >>> in_run((3,)), in_run((0, 2)), in_run(())
+    (' in run 3', ' in run (0, 2)', '')
+    """
+    return f" in run {run[0] if len(run) == 1 else run}" if run else ""

@@ -101,7 +101,7 @@ def test_several_and_all_their_numbers_vary() -> None:
         ({"mass": -1.0}, "mass is -1.0; it must be at least 0"),
         ({"center_of_mass": [0.0, 1.0]}, r"center_of_mass has shape \(2,\); expected \(3,\)"),
         ({"inertia": np.diag([-1.0, 1.0, 1.0])}, "payload 'box': a principal moment of inertia is negative"),
-        ({"pick_time": 0.3}, "put_time 0.25 s must be later than pick_time 0.3 s"),
+        ({"pick_time": 0.3}, "put_time must be later than pick_time"),
         ({"pick_time": np.nan}, "pick_time is nan; it must be a number"),
     ],
 )

@@ -8,10 +8,11 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import Bound
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.compliance import Axes, compliance_wrench, moved, require_axes
 from chasles.control.compliant_frame import compliant_acceleration, offset_of, stepped
-from chasles.control.impedance import compliant_gains, measured_in_world
+from chasles.control.impedance import COMPLIANT, compliant_gains, measured_in_world
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
@@ -69,6 +70,7 @@ class Admittance(CartesianController):
     """
 
     name = "admittance"
+    bounds: Mapping[str, Bound] = {**CartesianController.bounds, **COMPLIANT}
 
     def __init__(
         self,

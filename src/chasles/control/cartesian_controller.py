@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
@@ -59,6 +59,11 @@ class CartesianController(RobotController):
 
     #: What the reference moves; a joint motion is turned into that of the frame.
     reference_kind = "pose"
+    bounds: Mapping[str, Bound] = {
+        **RobotController.bounds,
+        "nullspace_damping": NOT_NEGATIVE,
+        "nullspace_stiffness": NOT_NEGATIVE,
+    }
 
     def __init__(
         self,
@@ -75,8 +80,8 @@ class CartesianController(RobotController):
         largest_damping: float = 0.1,
     ) -> None:
         own = {
-            "nullspace_damping": reals(nullspace_damping, "nullspace_damping", (), at_least=0.0),
-            "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", (), at_least=0.0),
+            "nullspace_damping": reals(nullspace_damping, "nullspace_damping", ()),
+            "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", ()),
             "posture": reals(robot.home if posture is None else posture, "posture", (robot.nq,)),
         }
         super().__init__(robot, {**gains, **own}, initial_state)

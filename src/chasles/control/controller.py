@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, real, reals
+from chasles.arguments import HasBounds, choice, real, reals
 from chasles.engine import Layout
 from chasles.engine.records import Memory, Record, is_record, parts_of
 from chasles.engine.scalar import Array, Real
@@ -40,7 +40,7 @@ class Command(NamedTuple):
     memory: Memory
 
 
-class Controller(Sealed):
+class Controller(HasBounds, Sealed):
     """A sampled control law, the second argument of `chasles.simulate`.
 
     The loop calls `law` once a period and holds its torques in between. A subclass defines `law` and overrides what
@@ -53,6 +53,8 @@ class Controller(Sealed):
         Name in reports; default the name of the class.
     parameters
         Values by name, such as gains, that simulations can vary; default none. The law receives them as an argument.
+    bounds
+        Bound of each parameter by name, a `chasles.arguments.Bound`; default finite. Simulations refuse other values.
     initial_state
         Memory at the start: an array, or named parts (a mapping of arrays), nested as deep as needed; default none. The
         law receives the memory and returns the next one.

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, reals
+from chasles.arguments import NOT_NEGATIVE, Bound, choice, reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
@@ -68,6 +68,7 @@ class HybridForceMotion(CartesianController):
     """
 
     name = "hybrid force-motion"
+    bounds: Mapping[str, Bound] = {**CartesianController.bounds, "force_damping": NOT_NEGATIVE}
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions
 from chasles.control.compliance import (
     Axes,
@@ -27,6 +27,13 @@ from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
+
+#: Bounds of the parameters of `compliant_gains`.
+COMPLIANT = {
+    f"{prefix}{name}": bound
+    for prefix in ("", "rotational_")
+    for name, bound in (("stiffness", NOT_NEGATIVE), ("damping", NOT_NEGATIVE), ("inertia", POSITIVE))
+}
 
 
 class Impedance(CartesianController):
@@ -85,6 +92,7 @@ class Impedance(CartesianController):
     """
 
     name = "impedance"
+    bounds: Mapping[str, Bound] = {**CartesianController.bounds, **COMPLIANT}
 
     def __init__(
         self,
@@ -189,10 +197,9 @@ def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None)
                 f"{name} is missing: the orientation is controlled too; give it, or control positions only with "
                 "components=('x', 'y', 'z')"
             )
-        if name.endswith("inertia"):
-            gains[name] = reals(1.0 if value is None else value, name, (3,), broadcast=True, above=0.0)
-        else:
-            gains[name] = reals(0.0 if value is None else value, name, (3,), broadcast=True, at_least=0.0)
+        without = 1.0 if name.endswith("inertia") else 0.0
+        own = without if value is None else value
+        gains[name] = reals(own, name, (3,), broadcast=True, bound=COMPLIANT[name])
     return gains
 
 

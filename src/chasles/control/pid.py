@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import Bound, reals
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
@@ -49,6 +49,7 @@ class PID(RobotController):
     """
 
     name = "PID"
+    bounds: Mapping[str, Bound] = {**RobotController.bounds, "torque_limits": Bound(above=0.0, infinite=True)}
 
     def __init__(
         self, robot: Robot, *, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike, torque_limits: ArrayLike | None = None
@@ -56,7 +57,7 @@ class PID(RobotController):
         parameters = motor_gains(robot, kp=kp, ki=ki, kd=kd)
         limits = robot.effort_limits if torque_limits is None else torque_limits
         parameters["torque_limits"] = reals(
-            limits, "torque_limits", (robot.n,), broadcast=True, above=0.0, infinite=True
+            limits, "torque_limits", (robot.n,), broadcast=True, bound=self.bounds["torque_limits"]
         )
         super().__init__(robot, parameters, np.zeros(robot.n))
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.controller import Controller, checked_memory
 from chasles.engine.records import Memory
 from chasles.errors import ArgumentError
@@ -35,11 +35,16 @@ class RobotController(Controller):
     """
 
     robot: Robot
+    #: Gains of feedback, of whatever law, are never negative; laws add the bounds of their other parameters.
+    bounds: Mapping[str, Bound] = dict.fromkeys(
+        ("kp", "kd", "ki", "kf", "kfi", "gain", "rate", "damping", "adaptation", "reaching"), NOT_NEGATIVE
+    )
     #: Why the law cannot take a robot with free joints, and what can; empty where it can.
     refuses_free_joints: ClassVar[str] = ""
 
     def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Memory = ()) -> None:
         self.require_motors(robot)
+        self.check_parameters(parameters)
         self.robot = robot
         self.parameters = {name: _read_only(value) for name, value in parameters.items()}
         self.initial_state = checked_memory(initial_state)
@@ -75,4 +80,4 @@ def gains(count: int, **values: ArrayLike) -> dict[str, NDArray[np.float64]]:
     >>> gains(2, kp=400.0, kd=[40.0, 20.0])
     {'kp': array([400., 400.]), 'kd': array([40., 20.])}
     """
-    return {name: reals(value, name, (count,), broadcast=True, at_least=0.0) for name, value in values.items()}
+    return {name: reals(value, name, (count,), broadcast=True, bound=NOT_NEGATIVE) for name, value in values.items()}

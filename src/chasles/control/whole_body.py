@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, real, reals
+from chasles.arguments import NOT_NEGATIVE, Bound, choice, real, reals
 from chasles.control.floating_base import has_motors
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
@@ -160,6 +160,7 @@ class WholeBodyTorque(RobotController):
     """
 
     name = "whole-body torque"
+    bounds: Mapping[str, Bound] = {**RobotController.bounds, "contact_damping": NOT_NEGATIVE}
     traceable = False
 
     def __init__(
@@ -169,7 +170,7 @@ class WholeBodyTorque(RobotController):
         *,
         contact_damping: float = 20.0,
     ) -> None:
-        super().__init__(robot, {"contact_damping": reals(contact_damping, "contact_damping", (), at_least=0.0)})
+        super().__init__(robot, {"contact_damping": reals(contact_damping, "contact_damping", ())})
         if not callable(plan) and not isinstance(plan, Stance):
             raise ArgumentError(f"the plan of a {type(self).__name__} is a Stance or a function of t and the reference")
         self.plan = plan

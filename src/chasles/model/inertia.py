@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import Bound, Relation
 from chasles.errors import ModelError
-from chasles.model.numbers import frozen_array, number
+from chasles.model.numbers import LARGEST_NUMBER, frozen_array, number
 from chasles.model.record import Record
+
+#: Masses that a body can have.
+MASS = Bound(at_least=0.0, at_most=LARGEST_NUMBER)
 
 
 class ModelWarning(UserWarning):
@@ -130,18 +134,35 @@ def impossibility(inertia: Inertia) -> str | None:
     >>> impossibility(Inertia(mass=-1.0))
     'its mass is negative (-1.0 kg)'
     """
-    if inertia.mass < 0.0:
+    if inertia.mass < MASS.at_least:
         return f"its mass is negative ({inertia.mass} kg)"
     if inertia.first_moment.any():
         return f"it has the first moment {inertia.first_moment.tolist()} kg·m beside that of its mass, as no body has"
-    scale = float(np.abs(inertia.matrix).max())
-    if np.abs(inertia.matrix - inertia.matrix.T).max() > 1e-9 * scale:
+    symmetric, positive = possible_matrix(inertia.matrix)
+    if not symmetric.holds:
         return f"its inertia matrix is not symmetric: {inertia.matrix.tolist()}"
-    smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
-    # Files round their numbers, and write 1e-35 for nothing.
-    if smallest < -1e-6 * scale - 1e-12:
+    if not positive.holds:
+        smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
         return f"a principal moment of inertia is negative ({smallest:.6g} kg·m²)"
     return None
+
+
+def possible_matrix(matrix: NDArray[np.float64], name: str = "inertia") -> tuple[Relation, Relation]:
+    """Return whether inertia matrices (*batch, 3, 3) are symmetric, and have no negative principal moment.
+
+    Examples
+    --------
+    >>> [bool(relation.holds) for relation in possible_matrix(np.diag([1.0, 1.0, -1.0]))]
+    [True, False]
+    """
+    scale = np.abs(matrix).max(axis=(-2, -1))
+    skew = np.abs(matrix - np.swapaxes(matrix, -2, -1)).max(axis=(-2, -1))
+    # Files round their numbers, and write 1e-35 for nothing.
+    smallest = np.linalg.eigvalsh(matrix)[..., 0]
+    return (
+        Relation(skew <= 1e-9 * scale, f"{name}: the inertia matrix must be symmetric"),
+        Relation(smallest >= -1e-6 * scale - 1e-12, f"{name}: a principal moment of inertia is negative"),
+    )
 
 
 def implausibility(inertia: Inertia) -> str | None:

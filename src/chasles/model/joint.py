@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import Bound as ParameterBound
 from chasles.cached import cached_property
 from chasles.errors import ModelError
 from chasles.model.freedoms import (
@@ -22,13 +24,20 @@ from chasles.model.freedoms import (
     has_quaternion,
     velocity_labels,
 )
-from chasles.model.numbers import LARGEST_DAMPING, LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
+from chasles.model.numbers import BOUNDED, LARGEST_DAMPING, LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, shortened
 
 Y_AXIS = (0.0, 1.0, 0.0)
 Bound = float | tuple[float, ...]
-JOINT_PARAMETERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor_inertia", "gear_ratio")
+#: Parameters of a joint that can be varied, with their bounds.
+JOINT_PARAMETERS: Mapping[str, ParameterBound] = {
+    "viscous_friction": ParameterBound(at_least=0.0, at_most=LARGEST_DAMPING),
+    "coulomb_friction": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER),
+    "coulomb_velocity": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER, smallest=SMALLEST_DIVISOR),
+    "motor_inertia": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER),
+    "gear_ratio": BOUNDED,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,13 +217,13 @@ class Joint(Record):
                 self.second_axis if self.kind == "universal" else Y_AXIS, 3, f"the second_axis {of_joint}"
             ),
         )
-        for name in ("pitch", *JOINT_PARAMETERS):
-            largest = LARGEST_DAMPING if name == "viscous_friction" else LARGEST_NUMBER
-            value = number(getattr(self, name), f"the {name} {of_joint}", largest=largest)
-            if value < 0.0 and name not in ("pitch", "gear_ratio"):
+        self._set(pitch=number(self.pitch, f"the pitch {of_joint}"))
+        for name, bound in JOINT_PARAMETERS.items():
+            value = number(getattr(self, name), f"the {name} {of_joint}", largest=bound.at_most)
+            if value < bound.at_least:
                 raise ModelError(f"the {name} {of_joint} must not be negative, but is {value}")
-            if name == "coulomb_velocity" and 0.0 < value < SMALLEST_DIVISOR:
-                raise ModelError(f"the {name} {of_joint} must be 0 or at least {SMALLEST_DIVISOR:g}, not {value}")
+            if 0.0 < value < bound.smallest:
+                raise ModelError(f"the {name} {of_joint} must be 0 or at least {bound.smallest:g}, not {value}")
             self._set(**{name: value})
         if self.kind != "helical" and self.pitch != 0.0:
             raise ModelError(f"the pitch {of_joint} is {self.pitch}, but only a helical joint has a pitch")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import Bound
 from chasles.errors import ModelError
 from chasles.model.record import shortened
 
@@ -21,6 +22,8 @@ LARGEST_NUMBER = 1e9
 LARGEST_DAMPING = 1e12
 #: Smallest size of what others are divided by: the length of a vector with a direction, the velocity of a friction.
 SMALLEST_DIVISOR = 1e-9
+#: Bound of what has no other.
+BOUNDED = Bound(at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER)
 WITHIN_BOUND = f"must be finite and at most {LARGEST_NUMBER:g} in size"
 # Python's float also reads underscores, and the digits of other scripts.
 _WRITTEN = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)

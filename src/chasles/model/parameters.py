@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import FINITE, require
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.geometry.euler_angles import euler_angles_from_rotation
 from chasles.model.description import Link
-from chasles.model.inertia import Inertia, impossibility
+from chasles.model.inertia import MASS, Inertia, impossibility, possible_matrix
 from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.numbers import BOUNDED
 from chasles.model.placement import replaced_placement
 from chasles.model.record import naming
 
@@ -50,6 +52,43 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
     for prefix in _placements(description):
         shapes |= {f"{prefix}{name}": shape for name, shape in _PLACEMENT_SHAPES.items()}
     return shapes
+
+
+def check_varied(description: Description, values: Mapping[str, NDArray[np.float64]]) -> None:
+    """Refuse values of parameters, with leading batch axes, that `with_values` would refuse.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    values
+        Values by name, each (*batch, *shape); names that `parameter_shapes` does not list are left out.
+
+    Raises
+    ------
+    ArgumentError
+        The message names the parameter and the run.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> check_varied(load("planar2r"), {"payload.mass": np.array([1.0, -3.0])})
+    Traceback (most recent call last):
+    ...
+    chasles.errors.ArgumentError: vary['payload.mass'] is -3.0 in run 1; it must be at least 0
+    """
+    shapes = parameter_shapes(description)
+    for name, value in values.items():
+        if name not in shapes:
+            continue
+        owner, _, quantity = name.rpartition(".")
+        bound = MASS if quantity == "mass" else FINITE if quantity.endswith("roll_pitch_yaw") else BOUNDED
+        if owner.startswith("joints."):
+            bound = JOINT_PARAMETERS.get(quantity, bound)
+        said = f"vary['{name}']"
+        bound.check(value, said, len(shapes[name]))
+        if quantity == "inertia":
+            require(possible_matrix(value, said))
 
 
 def parameter_value(description: Description, name: str) -> NDArray[np.float64]:

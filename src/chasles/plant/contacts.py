@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice, real, reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, Relation, choice, real, reals
 from chasles.engine import maximum, sqrt, where
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
@@ -81,6 +81,14 @@ class ContactPlane(Effect):
     array([ 0.,  0.,  0.,  0.,  0., 10.])
     """
 
+    bounds: Mapping[str, Bound] = {
+        "stiffness": NOT_NEGATIVE,
+        "damping": NOT_NEGATIVE,
+        "friction_coefficient": NOT_NEGATIVE,
+        "slip_velocity": POSITIVE,
+        "radius": NOT_NEGATIVE,
+    }
+
     def __init__(
         self,
         name: str,
@@ -100,17 +108,15 @@ class ContactPlane(Effect):
         for what, text in (("name", name), ("frame", frame)):
             if not isinstance(text, str) or not text:
                 raise ArgumentError(f"the {what} of a contact must be text, not {text!r}")
-        parameters = {
-            "point": reals(point, "point", (3,)),
-            "normal": reals(normal, "normal", (3,)),
-            "stiffness": reals(stiffness, "stiffness", (), at_least=0.0),
-            "damping": reals(damping, "damping", (), at_least=0.0),
-            "friction_coefficient": reals(friction_coefficient, "friction_coefficient", (), at_least=0.0),
-            "slip_velocity": reals(slip_velocity, "slip_velocity", (), above=0.0),
-            "radius": reals(radius, "radius", (), at_least=0.0),
+        parameters = {"point": reals(point, "point", (3,)), "normal": reals(normal, "normal", (3,))}
+        scalars = {
+            "stiffness": stiffness,
+            "damping": damping,
+            "friction_coefficient": friction_coefficient,
+            "slip_velocity": slip_velocity,
+            "radius": radius,
         }
-        if not np.linalg.norm(parameters["normal"]) > 0.0:
-            raise ArgumentError("normal is zero; give a vector that points out of the plane")
+        parameters |= {key: reals(value, key, (), bound=self.bounds[key]) for key, value in scalars.items()}
         self.frame = frame
         self.law = law
         self.exponent = real(exponent, "exponent", at_least=1.0)
@@ -119,6 +125,11 @@ class ContactPlane(Effect):
                 f"exponent is {self.exponent:g}, but the law 'spring-damper' is linear; choose law='hunt-crossley'"
             )
         super().__init__(name, parameters)
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """The normal has a direction."""
+        length = np.linalg.norm(parameters["normal"], axis=-1)
+        return [Relation(length > 0.0, "normal is zero; give a vector that points out of the plane")]
 
     def wrench(self, T_world_frame: Array, twist: Array, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the wrench of the plane on the robot, about the frame's origin.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from chasles.arguments import HasBounds, reals
 from chasles.engine import where
 from chasles.engine.scalar import Array, Real, boxed
 from chasles.errors import ArgumentError
@@ -14,7 +15,7 @@ from chasles.robot import Robot
 from chasles.sealed import Sealed
 
 
-class Effect(Sealed):
+class Effect(HasBounds, Sealed):
     """An effect beyond the mechanics of rigid bodies; a part of a `chasles.Plant`.
 
     Formulas are methods in plain arithmetic that can be traced. They receive their values as an argument, a mapping
@@ -26,6 +27,8 @@ class Effect(Sealed):
         Name in messages and in the names of the plant's parameters.
     parameters
         Values that can be varied, by name; read-only arrays.
+    bounds
+        Bound of each parameter by name, for the constructor and for simulations that vary it; default finite.
     n
         Number of joints; default None, any.
     frame
@@ -37,9 +40,16 @@ class Effect(Sealed):
 
     def __init__(self, name: str, parameters: Mapping[str, NDArray[np.float64]]) -> None:
         self.name = name
+        self.check_parameters(parameters)
         self.parameters: Mapping[str, NDArray[np.float64]] = dict(parameters)
         for array in self.parameters.values():
             array.flags.writeable = False
+
+    def for_joints(self, n: int, **values: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Return parameters by name, each (n,), of one value for all joints or one per joint, within their bounds."""
+        return {
+            name: reals(value, name, (n,), broadcast=True, bound=self.bounds[name]) for name, value in values.items()
+        }
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())

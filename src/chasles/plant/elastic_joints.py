@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.cached import cached_property
 from chasles.engine import absolute, clip, maximum, minimum, sign
 from chasles.engine.records import Layout
@@ -77,6 +76,12 @@ class ElasticJoints(Effect):
     """
 
     n: int
+    bounds: Mapping[str, Bound] = {
+        "stiffness": POSITIVE,
+        "damping": NOT_NEGATIVE,
+        "rotor_inertia": POSITIVE,
+        "backlash": NOT_NEGATIVE,
+    }
 
     def __init__(
         self,
@@ -88,13 +93,9 @@ class ElasticJoints(Effect):
         backlash: ArrayLike = 0.0,
     ) -> None:
         self.n = n = joint_count(robot)
-        each = partial(reals, shape=(n,), broadcast=True)
-        parameters = {
-            "stiffness": each(stiffness, "stiffness", above=0.0),
-            "damping": each(damping, "damping", at_least=0.0),
-            "rotor_inertia": each(rotor_inertia, "rotor_inertia", above=0.0),
-            "backlash": each(backlash, "backlash", at_least=0.0),
-        }
+        parameters = self.for_joints(
+            n, stiffness=stiffness, damping=damping, rotor_inertia=rotor_inertia, backlash=backlash
+        )
         super().__init__("elastic_joints", parameters)
 
     @classmethod

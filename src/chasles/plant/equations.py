@@ -145,8 +145,9 @@ class Equations:
 
     def values_of(self, effect: str, values: Values) -> dict[str, Any]:
         """Return an effect's parameters by the effect's own names."""
-        own = self.plant.effects[effect].parameters
-        chosen = {key: values.get(f"{effect}.{key}", nominal) for key, nominal in own.items()}
+        own = self.plant.effects[effect]
+        full = {f"{effect}.{key}": key for key in own.parameters}
+        chosen = own.replaced({key: values[name] for name, key in full.items() if name in values})
         if effect == "friction":
             chosen["smoothing_velocity"] = self._smoothed(chosen["smoothing_velocity"])
         return chosen

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, Relation, reals
 from chasles.engine import absolute, exp, sign, sin, tanh
 from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect, joint_count, where_positive
 from chasles.robot import Robot
 
@@ -79,6 +77,15 @@ class Friction(Effect):
     array([ 3., -4.])
     """
 
+    bounds: Mapping[str, Bound] = {
+        "viscous": NOT_NEGATIVE,
+        "coulomb": NOT_NEGATIVE,
+        "breakaway": NOT_NEGATIVE,
+        "stribeck_velocity": POSITIVE,
+        "stribeck_exponent": POSITIVE,
+        "smoothing_velocity": NOT_NEGATIVE,
+    }
+
     def __init__(
         self,
         robot: Robot | int,
@@ -94,17 +101,17 @@ class Friction(Effect):
         position_phase: ArrayLike = 0.0,
     ) -> None:
         self.n = n = joint_count(robot)
-        each = partial(reals, shape=(n,), broadcast=True)
         count = np.shape(position_amplitude)[1] if np.ndim(position_amplitude) == 2 else 1
         harmonics = np.arange(1.0, count + 1.0) if position_harmonic is None else position_harmonic
-        parameters = {
-            "viscous": each(viscous, "viscous", at_least=0.0),
-            "coulomb": each(coulomb, "coulomb", at_least=0.0),
-            "breakaway": each(coulomb if breakaway is None else breakaway, "breakaway", at_least=0.0),
-            "stribeck_velocity": each(stribeck_velocity, "stribeck_velocity", above=0.0),
-            "stribeck_exponent": each(stribeck_exponent, "stribeck_exponent", above=0.0),
-            "smoothing_velocity": each(smoothing_velocity, "smoothing_velocity", at_least=0.0),
-        }
+        parameters = self.for_joints(
+            n,
+            viscous=viscous,
+            coulomb=coulomb,
+            breakaway=coulomb if breakaway is None else breakaway,
+            stribeck_velocity=stribeck_velocity,
+            stribeck_exponent=stribeck_exponent,
+            smoothing_velocity=smoothing_velocity,
+        )
         for name, value in (
             ("position_amplitude", position_amplitude),
             ("position_harmonic", harmonics),
@@ -114,17 +121,27 @@ class Friction(Effect):
             if column.shape == (n,) and np.ndim(position_amplitude) < 2:
                 column = column[:, None]
             parameters[name] = reals(column, name, (n, count), broadcast=True)
-        if (parameters["breakaway"] < parameters["coulomb"]).any():
-            raise ArgumentError(
-                f"breakaway must be at least coulomb, but is {parameters['breakaway'].tolist()} with coulomb "
-                f"{parameters['coulomb'].tolist()}"
-            )
-        if (absolute(parameters["position_amplitude"]).sum(axis=-1) > 1.0).any():
-            raise ArgumentError(
-                "position_amplitude: the absolute values of a joint must sum to at most 1; with more, friction would "
-                "drive the joint"
-            )
+        self._breakaway_follows = breakaway is None
         super().__init__("friction", parameters)
+
+    def replaced(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, those in `values` replaced; breakaway friction that was not given follows `coulomb`."""
+        chosen = super().replaced(values)
+        if self._breakaway_follows and "breakaway" not in values:
+            chosen["breakaway"] = chosen["coulomb"]
+        return chosen
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """Friction falls from breakaway to Coulomb friction, and never drives a joint."""
+        own = parameters
+        return [
+            Relation((own["breakaway"] >= own["coulomb"]).all(axis=-1), "breakaway must be at least coulomb"),
+            Relation(
+                (absolute(own["position_amplitude"]).sum(axis=-1) <= 1.0).all(axis=-1),
+                "position_amplitude: the absolute values of a joint must sum to at most 1; with more, friction would "
+                "drive the joint",
+            ),
+        ]
 
     def torque(self, q: Array, qd: Array, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return the friction torques.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, reals
+from chasles.arguments import FINITE, NOT_NEGATIVE, POSITIVE, Bound, Relation, choice, reals
 from chasles.engine import clip
 from chasles.engine.scalar import Array, Real, boxed
 from chasles.errors import ArgumentError
@@ -98,6 +97,18 @@ class Motors(Effect):
     """
 
     n: int
+    bounds: Mapping[str, Bound] = {
+        "resistance": NOT_NEGATIVE,
+        "inductance": NOT_NEGATIVE,
+        "torque_constant": POSITIVE,
+        "back_emf_constant": NOT_NEGATIVE,
+        "gear_ratio": FINITE,
+        "rotor_inertia": NOT_NEGATIVE,
+        "max_voltage": Bound(above=0.0, infinite=True),
+        "max_torque": Bound(above=0.0, infinite=True),
+        "max_current": Bound(above=0.0, infinite=True),
+        "time_constant": NOT_NEGATIVE,
+    }
 
     def __init__(
         self,
@@ -118,34 +129,41 @@ class Motors(Effect):
     ) -> None:
         choice(mode, "mode of motors", MODES)
         self.n = n = joint_count(robot)
-        each = partial(reals, shape=(n,), broadcast=True)
         self.mode = mode
         self.compensate_back_emf = bool(compensate_back_emf)
         constant = torque_constant if back_emf_constant is None else back_emf_constant
-        parameters = {
-            "resistance": each(resistance, "resistance", at_least=0.0),
-            "inductance": each(inductance, "inductance", at_least=0.0),
-            "torque_constant": each(torque_constant, "torque_constant", above=0.0),
-            "back_emf_constant": each(constant, "back_emf_constant", at_least=0.0),
-            "gear_ratio": each(gear_ratio, "gear_ratio"),
-            "rotor_inertia": each(rotor_inertia, "rotor_inertia", at_least=0.0),
-            "max_voltage": each(max_voltage, "max_voltage", above=0.0, infinite=True),
-            "max_torque": each(max_torque, "max_torque", above=0.0, infinite=True),
-            "max_current": each(max_current, "max_current", above=0.0, infinite=True),
-            "time_constant": each(time_constant, "time_constant", at_least=0.0),
-        }
-        if (parameters["gear_ratio"] == 0.0).any():
-            raise ArgumentError("gear_ratio must not be zero")
-        limited = np.isfinite(parameters["max_voltage"]) | (mode == "voltage")
-        if (limited & (parameters["resistance"] == 0.0)).any():
-            raise ArgumentError("resistance is zero; with mode='voltage' or a max_voltage it must be positive")
-        if mode == "voltage" and parameters["time_constant"].any():
-            raise ArgumentError(
-                "time_constant is of the current loop, which mode='voltage' does not have; leave it out"
-            )
+        parameters = self.for_joints(
+            n,
+            resistance=resistance,
+            inductance=inductance,
+            torque_constant=torque_constant,
+            back_emf_constant=constant,
+            gear_ratio=gear_ratio,
+            rotor_inertia=rotor_inertia,
+            max_voltage=max_voltage,
+            max_torque=max_torque,
+            max_current=max_current,
+            time_constant=time_constant,
+        )
         if mode == "torque" and compensate_back_emf:
             raise ArgumentError("mode='torque' always compensates the back-EMF; leave compensate_back_emf out")
         super().__init__("motors", parameters)
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """What gear, drive and mode ask of the values."""
+        own, driven = parameters, self.mode == "voltage"
+        limited = np.isfinite(own["max_voltage"]) | driven
+        return [
+            Relation((own["gear_ratio"] != 0.0).all(axis=-1), "gear_ratio must not be zero"),
+            Relation(
+                (~limited | (own["resistance"] > 0.0)).all(axis=-1),
+                "resistance is zero; with mode='voltage' or a max_voltage it must be positive",
+            ),
+            Relation(
+                (own["time_constant"] == 0.0).all(axis=-1) | (not driven),
+                "time_constant is of the current loop, which mode='voltage' does not have; leave it out",
+            ),
+        ]
 
     @property
     def state_size(self) -> int:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, NUMBER, Bound, Relation, reals
 from chasles.engine import where
 from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
-from chasles.model import Description, Inertia, Joint, Link
+from chasles.model import Description, Joint, Link
 from chasles.model.description import Frame
-from chasles.model.inertia import impossibility
+from chasles.model.inertia import possible_matrix
 from chasles.plant.effect import Effect
 
 
@@ -59,6 +58,8 @@ class PickedPayload(Effect):
     (True, True)
     """
 
+    bounds: Mapping[str, Bound] = {"mass": NOT_NEGATIVE, "pick_time": NUMBER, "put_time": NUMBER}
+
     def __init__(
         self,
         name: str,
@@ -71,21 +72,22 @@ class PickedPayload(Effect):
         put_time: float = np.inf,
     ) -> None:
         parameters = {
-            "mass": reals(mass, "mass", (), at_least=0.0),
+            "mass": reals(mass, "mass", (), bound=self.bounds["mass"]),
             "center_of_mass": reals(center_of_mass, "center_of_mass", (3,)),
             "inertia": reals(np.zeros((3, 3)) if inertia is None else inertia, "inertia", (3, 3)),
-            "pick_time": reals(pick_time, "pick_time", (), infinite=True),
-            "put_time": reals(put_time, "put_time", (), infinite=True),
+            "pick_time": reals(pick_time, "pick_time", (), bound=self.bounds["pick_time"]),
+            "put_time": reals(put_time, "put_time", (), bound=self.bounds["put_time"]),
         }
-        if not parameters["pick_time"] < parameters["put_time"]:
-            raise ArgumentError(
-                f"payload '{name}': put_time {put_time:g} s must be later than pick_time {pick_time:g} s"
-            )
-        wrong = impossibility(Inertia(float(mass), parameters["center_of_mass"], parameters["inertia"]))
-        if wrong:
-            raise ArgumentError(f"payload '{name}': {wrong}")
         super().__init__(name, parameters)
         self.frame = frame
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """A payload is picked up before it is put down, and is a body."""
+        later = parameters["pick_time"] < parameters["put_time"]
+        return [
+            Relation(later, f"payload '{self.name}': put_time must be later than pick_time"),
+            *possible_matrix(parameters["inertia"], f"payload '{self.name}'"),
+        ]
 
     @property
     def link(self) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice, real, reals
+from chasles.arguments import NOT_NEGATIVE, Bound, choice, real, reals
 from chasles.engine import floor
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array
@@ -80,6 +79,13 @@ class Sensors(Effect):
     """
 
     n: int
+    bounds: Mapping[str, Bound] = {
+        "position_resolution": NOT_NEGATIVE,
+        "position_noise": NOT_NEGATIVE,
+        "velocity_resolution": NOT_NEGATIVE,
+        "velocity_noise": NOT_NEGATIVE,
+        "filter_time": NOT_NEGATIVE,
+    }
 
     def __init__(
         self,
@@ -98,21 +104,18 @@ class Sensors(Effect):
         choice(velocity, "kind of velocity", VELOCITIES)
         choice(side, "side of a joint", SIDES)
         self.n = n = joint_count(robot)
-        each = partial(reals, shape=(n,), broadcast=True)
-        parameters = {
-            "position_resolution": each(position_resolution, "position_resolution", at_least=0.0),
-            "position_noise": each(position_noise, "position_noise", at_least=0.0),
-        }
+        parameters = self.for_joints(n, position_resolution=position_resolution, position_noise=position_noise)
+        measured = self.for_joints(n, velocity_resolution=velocity_resolution, velocity_noise=velocity_noise)
+        filtered = self.for_joints(n, filter_time=filter_time)
         if velocity == "measured":
-            parameters["velocity_resolution"] = each(velocity_resolution, "velocity_resolution", at_least=0.0)
-            parameters["velocity_noise"] = each(velocity_noise, "velocity_noise", at_least=0.0)
-            if each(filter_time, "filter_time").any():
+            parameters |= measured
+            if filtered["filter_time"].any():
                 raise ArgumentError(
                     "filter_time is for velocity='differentiated'; measured velocities are not filtered"
                 )
         else:
-            parameters["filter_time"] = each(filter_time, "filter_time", at_least=0.0)
-            if each(velocity_noise, "velocity_noise").any() or each(velocity_resolution, "velocity_resolution").any():
+            parameters |= filtered
+            if any(value.any() for value in measured.values()):
                 raise ArgumentError(
                     "velocity_noise and velocity_resolution are for velocity='measured'; leave them out"
                 )

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles, real, reals, truth, whole_number
+from chasles.arguments import FINITE, doubles, real, reals, truth, whole_number
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function, Layout
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import RODAS5P, Integrator
+from chasles.model.parameters import check_varied
 from chasles.plant.plant import Plant, as_plant
 from chasles.plant.sensors import checked_seeds
 from chasles.robot import Robot
@@ -112,6 +113,7 @@ def prepare(
         stop_at_velocity_limits,
     )
     values = arguments_of(loop, given)
+    check_varied_values(loop, given, values)
     state = initial_state(loop, values, given, q0, qd0)
     if not state.size:
         raise ArgumentError(
@@ -223,6 +225,35 @@ def arguments_of(loop: ClosedLoop, given: Values) -> Values:
             wanted = ", ".join(map(str, shape))
             raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
     return values
+
+
+def check_varied_values(loop: ClosedLoop, given: Values, values: Values) -> None:
+    """Refuse varied values that the constructors of robot, effects, controller and reference would refuse.
+
+    Raises
+    ------
+    ArgumentError
+        The message names the parameter and the run.
+    """
+    if not given:
+        return
+    plant, reference = loop.plant, loop.reference
+    check_varied(plant.robot.description, {name: values[name] for name in loop.varied})
+    for prefix, owner in (*plant.effects.items(), ("controller", loop.controller)):
+        beginning = f"{prefix}."
+        own = {
+            name.removeprefix(beginning): values[name]
+            for name in values
+            if name in given and name.startswith(beginning)
+        }
+        owner.check_varied(own, prefix)
+    bounds = getattr(reference, "bounds", {})
+    for name in given:
+        prefix, _, own_name = name.partition(".")
+        if prefix == "reference":
+            bounds.get(own_name, FINITE).check(values[name], f"vary['{name}']", len(loop.shapes[name]))
+    if SEED in given:
+        checked_seeds(given[SEED])
 
 
 def further_inputs(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.arguments import Bound
 from chasles.cached import cached_property
 from chasles.engine import Function, trace
 from chasles.engine.records import Shapes
@@ -102,6 +103,11 @@ class TracedReference:
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:
         """Names and numbers that may be varied."""
         return self.reference.parameters
+
+    @property
+    def bounds(self) -> Mapping[str, Bound]:
+        """Bounds of the parameters by name; default finite."""
+        return getattr(self.reference, "bounds", {})
 
     @property
     def shapes(self) -> Mapping[str, Shapes]:
@@ -303,6 +309,11 @@ class TangentReference:
     def batch(self) -> tuple[int, ...]:
         """Shape of a batch of references."""
         return self.curve.batch
+
+    @property
+    def bounds(self) -> Mapping[str, Bound]:
+        """Bounds of the curve's parameters."""
+        return getattr(self.curve, "bounds", {})
 
     @property
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 
@@ -49,23 +48,13 @@ class ContinuousLaw(RobotController):
         return tau, state + period * rate
 
 
-def bounds(lower: ArrayLike | None, upper: ArrayLike | None, start: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the given ones of ``lower`` and ``upper``, each (m,), as parameters of a controller.
-
-    Raises
-    ------
-    ArgumentError
-        If the first estimate is not between them.
-    """
-    given = {
-        name: reals(value, name, (len(start),), broadcast=True, infinite=True)
+def estimate_bounds(lower: ArrayLike | None, upper: ArrayLike | None, count: int) -> dict[str, Any]:
+    """Return the given ones of ``lower`` and ``upper``, each (count,), as parameters of a controller."""
+    return {
+        name: reals(value, name, (count,), broadcast=True, infinite=True)
         for name, value in (("lower", lower), ("upper", upper))
         if value is not None
     }
-    outside = (start < given.get("lower", -np.inf)) | (start > given.get("upper", np.inf))
-    if outside.any():
-        raise ArgumentError(f"the first estimates {np.flatnonzero(outside).tolist()} are not between lower and upper")
-    return given
 
 
 def projected_rate(estimate: Array, rate: Array, parameters: Mapping[str, Any]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real
+from chasles.arguments import POSITIVE, Bound, real
 from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
@@ -56,6 +56,10 @@ class CompositeAdaptive(SlotineLi):
     """
 
     name = "composite adaptive"
+    bounds: Mapping[str, Bound] = {
+        **SlotineLi.bounds,
+        **dict.fromkeys(("bandwidth", "prediction", "forgetting", "gain_limit"), POSITIVE),
+    }
 
     def __init__(
         self,
@@ -88,8 +92,9 @@ class CompositeAdaptive(SlotineLi):
         further = {"bandwidth": bandwidth, "prediction": prediction}
         if forgetting is not None:
             further |= {"forgetting": forgetting, "gain_limit": gain_limit}
-        own = {name: np.array(real(value, name, above=0.0)) for name, value in further.items()}
+        own = {name: np.array(real(value, name)) for name, value in further.items()}
         self.parameters = {**self.parameters, **own}
+        self.check_parameters(self.parameters)
         n, m = robot.n, len(self.unknowns)
         start = {"estimate": self.initial_state, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
         start["started"] = np.zeros(())

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.arguments import NUMBER, POSITIVE, Bound, Relation, real, reals
 from chasles.control.adaptive.recursive_least_squares import (
     bounded_covariance,
     packed,
@@ -76,6 +76,12 @@ class LeeChung(RobotController):
     """
 
     name = "Lee-Chung"
+    bounds: Mapping[str, Bound] = {
+        "torque_weight": POSITIVE,
+        "forgetting": Bound(above=0.0, at_most=1.0),
+        "covariance": POSITIVE,
+        "covariance_limit": Bound(at_least=1.0, infinite=True),
+    }
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -95,13 +101,13 @@ class LeeChung(RobotController):
         n = robot.n
         size = 3 * n + self.offset
         default = np.repeat([1.0, 1e-3, 100.0], [2 * n, n, int(self.offset)])
-        spread = reals(default if covariance is None else covariance, "covariance", (size,), broadcast=True, above=0.0)
+        spread = reals(default if covariance is None else covariance, "covariance", (size,), broadcast=True)
         parameters = {
             "state_weight": _state_weight(rate, state_weight, n),
-            "torque_weight": reals(torque_weight, "torque_weight", (n,), broadcast=True, above=0.0),
-            "forgetting": reals(forgetting, "forgetting", (), above=0.0, at_most=1.0),
+            "torque_weight": reals(torque_weight, "torque_weight", (n,), broadcast=True),
+            "forgetting": reals(forgetting, "forgetting", ()),
             "covariance": spread,
-            "covariance_limit": reals(covariance_limit, "covariance_limit", (), at_least=1.0, infinite=True),
+            "covariance_limit": reals(covariance_limit, "covariance_limit", (), bound=NUMBER),
         }
         pose = robot.home if initial_pose is None else reals(initial_pose, "initial_pose", (robot.nq,), broadcast=True)
         A, B = robot.linearize(pose, np.zeros(n), robot.gravity_torque(pose))
@@ -111,6 +117,12 @@ class LeeChung(RobotController):
             "last": np.zeros(size),
         }
         super().__init__(robot, parameters, start)
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """A quadratic cost has a symmetric matrix."""
+        weight = parameters["state_weight"]
+        symmetric = (weight == np.swapaxes(weight, -2, -1)).all(axis=(-2, -1))
+        return [Relation(symmetric, "state_weight must be symmetric")]
 
     @classmethod
     def tuned(
@@ -195,6 +207,6 @@ def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArr
         return np.asarray(mixture.T @ mixture)
     array = reals([] if weight is None else weight, "state_weight")
     matrix = np.diag(array) if array.ndim == 1 else array
-    if matrix.shape != (2 * n, 2 * n) or not np.array_equal(matrix, matrix.T):
+    if matrix.shape != (2 * n, 2 * n):
         raise ArgumentError(f"state_weight must be symmetric, of shape ({2 * n}, {2 * n}) or its diagonal ({2 * n},)")
     return matrix

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
-from chasles.control.adaptive.adaptation import ContinuousLaw, bounds, projected, projected_rate
+from chasles.arguments import NUMBER, Bound, Relation, reals
+from chasles.control.adaptive.adaptation import ContinuousLaw, estimate_bounds, projected, projected_rate
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
-from chasles.control.robot_controller import gains
+from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved
 from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
@@ -70,6 +71,7 @@ class SlotineLi(ContinuousLaw):
     """
 
     name = "Slotine-Li"
+    bounds: Mapping[str, Bound] = {**RobotController.bounds, "lower": NUMBER, "upper": NUMBER}
     refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
@@ -89,7 +91,14 @@ class SlotineLi(ContinuousLaw):
         first = self.unknowns.values if initial is None else initial
         start = reals(first, "initial", (count,), broadcast=True)
         own = gains(robot.n, rate=rate, damping=damping) | gains(count, adaptation=adaptation)
-        super().__init__(robot, own | bounds(lower, upper, start), start)
+        self._first = start
+        super().__init__(robot, own | estimate_bounds(lower, upper, count), start)
+
+    def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
+        """The first estimates are between their bounds."""
+        lower, upper = (parameters.get(name, np.array(edge)) for name, edge in (("lower", -np.inf), ("upper", np.inf)))
+        inside = (lower <= self._first) & (self._first <= upper)
+        return [Relation(inside.all(axis=-1), "the first estimates are not between lower and upper")]
 
     @classmethod
     def tuned(

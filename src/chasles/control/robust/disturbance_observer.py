@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.arguments import POSITIVE, reals
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, as_controller
 from chasles.control.floating_base import has_motors
@@ -77,7 +77,7 @@ class DisturbanceObserver(RobotController):
         if model is None:
             raise ArgumentError(f"give the observer a model: controller '{inner.name}' has none")
         own = {
-            "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True, above=0.0),
+            "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True),
             "compensation": reals(compensation, "compensation", (model.n,), broadcast=True) * has_motors(model),
         }
         both = set(own) & set(inner.parameters)
@@ -85,6 +85,7 @@ class DisturbanceObserver(RobotController):
             raise ArgumentError(f"controller '{inner.name}' has parameters of the observer's names: {sorted(both)}")
         memory = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
         memory |= {"started": np.zeros(()), "inner": inner.initial_state}
+        self.bounds = {**inner.bounds, "bandwidth": POSITIVE}
         super().__init__(model, {**inner.parameters, **own}, memory)
         self.inner = inner
         self.name = f"{inner.name} + disturbance observer"

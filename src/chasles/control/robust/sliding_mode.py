@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.pole_design import PoleDesign
@@ -63,6 +63,12 @@ class SlidingMode(RobotController):
     """
 
     name = "sliding mode"
+    bounds: Mapping[str, Bound] = {
+        **RobotController.bounds,
+        "layer": POSITIVE,
+        "uncertainty": NOT_NEGATIVE,
+        "disturbance": NOT_NEGATIVE,
+    }
     refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
@@ -78,7 +84,7 @@ class SlidingMode(RobotController):
     ) -> None:
         self.unknowns = Unknowns.of(robot, uncertain)
         own = gains(robot.n, rate=rate, reaching=reaching)
-        own["layer"] = reals(layer, "layer", (robot.n,), broadcast=True, above=0.0)
+        own["layer"] = reals(layer, "layer", (robot.n,), broadcast=True)
         own |= gains(len(self.unknowns), uncertainty=uncertainty) | gains(robot.n, disturbance=disturbance)
         super().__init__(robot, own)
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.arguments import Bound, reals
 from chasles.engine import Function, Program, trace, where
 from chasles.engine.scalar import Array, Quantity, Real
 from chasles.errors import ArgumentError
-from chasles.trajectories.joint.durations import checked_durations
+from chasles.trajectories.joint.durations import LONGEST, SHORTEST, checked_durations
 from chasles.trajectories.joint.profiles import fastest_profile, limit_per_amount, magnitudes
 from chasles.trajectories.joint.scalings import LAWS, LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named, time_scaling
 from chasles.trajectories.joint.trajectory import JointTrajectory
@@ -61,6 +61,12 @@ class PointToPoint(JointTrajectory):
     >>> line([0.0, 1.0, 2.0]).q.shape
     (3, 2)
     """
+
+    #: Bounds of the parameters that are not finite alone, for simulations that vary them.
+    bounds: Mapping[str, Bound] = {
+        "duration": Bound(at_least=0.0, at_most=LONGEST, smallest=SHORTEST),
+        **{name: Bound(at_least=least, at_most=0.5) for name, least in LEAST_SHARES.items()},
+    }
 
     def __init__(
         self,
@@ -206,9 +212,7 @@ class PointToPoint(JointTrajectory):
         duration = checked_durations(self._duration, zero=True)
         checked_durations(np.where(moving, duration, 1.0))
         for name, share in self._shape.items():
-            bad = ~((share >= LEAST_SHARES[name]) & (share <= 0.5))
-            if bad.any():
-                raise ArgumentError(f"{name} must be from {LEAST_SHARES[name]:g} to 0.5, not {float(share[bad][0])}")
+            self.bounds[name].check(share, name)
 
     def _knots(self) -> Floats:
         """Where pieces meet, shape (*batch, k); in a batch some may coincide."""
