@@ -300,6 +300,6 @@ def test_simulations_trace_it_and_vary_its_numbers(scaling: Any, synchronized: b
 
 
 def test_text() -> None:
-    assert repr(ch.PointToPoint([0.0], [1.0], 2.0)) == "PointToPoint([0.0] -> [1.0] in 2 s, quintic)"
+    assert repr(ch.PointToPoint([0.0], [1.0], 2.0)) == "<PointToPoint [0] -> [1] in 2 s, quintic>"
     many = ch.PointToPoint(np.zeros((2, 3)), [1.0, 1.0, 1.0], 2.0, scaling="thirds")
     assert repr(many) == "<PointToPoint of 3 joints, batch (2,), thirds>"

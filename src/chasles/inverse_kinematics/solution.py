@@ -106,7 +106,7 @@ class Solution:
     >>> bool(solution.success), solution.residual.distance < 1e-6
     (True, np.True_)
     >>> print(solution)
-    1 of 1 targets solved, after ... iterations on average
+    solved after ... iterations: q = [...]
     """
 
     __slots__ = ("rows", "several")
@@ -239,6 +239,12 @@ class Solution:
         return verbs.view(self, robot, **options)
 
     def __str__(self) -> str:
+        if self.rows.ndim == 1:
+            spent = f"after {self.iterations} iterations" if self.iterations else "by a closed form"
+            q = f"[{', '.join(f'{value:.4g}' for value in self.q)}]"
+            if self.success:
+                return f"solved {spent}: q = {q}"
+            return f"not solved: {Status(int(self.status)).sentence}: q = {q}"
         success, status = np.atleast_1d(self.success), np.atleast_1d(self.status)
         mean = np.mean(self.iterations) if success.size else 0.0
         if self.several:

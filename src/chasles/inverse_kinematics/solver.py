@@ -167,8 +167,7 @@ class InverseKinematics(Sealed):
         True
         >>> T_world_tool[0, 3] += 2.0
         >>> print(arm.inverse_kinematics(T_world_tool))
-        0 of 1 targets solved, after 100.0 iterations on average
-        1: the target lies farther away than the stretched robot reaches; q comes closest
+        not solved: the target lies farther away than the stretched robot reaches; q comes closest: q = [...]
         """
         options = (target, mask, limits, tolerance, max_iterations, method, select, starts, objective, seed)
         request = self._request(options)

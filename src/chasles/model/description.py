@@ -301,6 +301,20 @@ class Description(Record):
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
 
+    def __repr__(self) -> str:
+        counts = {"links": self.links, "joints": self.joints, "frames": self.frames, "loops": self.loops}
+        listed = ", ".join(f"{len(parts)} {name}" for name, parts in counts.items() if parts)
+        return f"<Description of '{self.name}': {listed}>"
+
+    def __str__(self) -> str:
+        """Return the joints as text, one a line."""
+        rows = [("joint", "kind", "parent", "child")]
+        rows += [(joint.name, joint.kind, joint.parent, joint.child) for joint in self.joints]
+        rows += [(loop.name, loop.kind, loop.first, loop.second) for loop in self.loops]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([repr(self), *(line.rstrip() for line in padded)])
+
     def __hash__(self) -> int:
         """Hash of the content."""
         return hash(self.digest)

@@ -87,6 +87,20 @@ class StudyResults:
                 own[name][chosen] = array
         return cls(study, runs, values, computed, candidates)
 
+    def __repr__(self) -> str:
+        pairs = f"{len(self.values)} pairs of robot and controller"
+        return f"<StudyResults of '{self.study.title}': {pairs}, {len(self.runs)} runs each>"
+
+    def __str__(self) -> str:
+        """Return the median RMS error and the share of lost runs of each robot and controller as text."""
+        rows = [("robot", "controller", "median error", "lost")]
+        for row in self.summaries():
+            error = f"{1e3 * row.rms_error.median:.3g} m{self.unit(row.robot)}"
+            rows.append((row.robot, row.controller, error, f"{100.0 * row.lost:.3g} %"))
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([repr(self), *(line.rstrip() for line in lines)])
+
     def of_pair(self, robot: str, controller: str) -> Mapping[str, Floats]:
         """Measures of each run of a controller on a robot, by their titles."""
         return self.values[self._numbers(robot, controller)]

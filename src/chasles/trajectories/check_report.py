@@ -68,6 +68,9 @@ class PeakReport:
         )
         return table
 
+    def __repr__(self) -> str:
+        return f"<PeakReport of {self.position.largest.shape[-1]} joints>"
+
     def __str__(self) -> str:
         *batch, n = self.position.largest.shape
         widened = {name: [_widened(part, n) for part in getattr(self, name)] for name in QUANTITIES[:4]}
@@ -254,6 +257,9 @@ class CheckReport:
             attrs={"robot": self.robot, "step": self.step},
         )
         return table
+
+    def __repr__(self) -> str:
+        return f"<CheckReport: {str(self).splitlines()[0]}>"
 
     def __str__(self) -> str:
         sampled = f"sampled every {1e3 * self.step:.3g} ms and refined"

@@ -81,6 +81,9 @@ class DHTable(Record):
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
 
+    def __repr__(self) -> str:
+        return f"<DHTable of '{self.name}': {len(self.rows)} joints, {self.convention}>"
+
     def __str__(self) -> str:
         """Return the geometric parameters as text, in m and rad."""
         columns = ("theta", "d", "a", "alpha") if self.convention == "standard" else ("alpha", "a", "theta", "d")

@@ -62,6 +62,9 @@ class ScrewTable(Record):
         """Return a field by its name."""
         return getattr(self, name)
 
+    def __repr__(self) -> str:
+        return f"<ScrewTable of '{self.name}': {len(self.joints)} joints>"
+
     def __str__(self) -> str:
         """Return the screw axes as text, one a line, in rad and m."""
         names = [joint["name"] for joint in self.joints]

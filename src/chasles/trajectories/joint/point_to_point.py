@@ -234,7 +234,8 @@ class PointToPoint(JointTrajectory):
     def __repr__(self) -> str:
         if self.batch:
             return f"<PointToPoint of {self.n} joints, batch {self.batch}, {self.scaling}>"
-        return f"PointToPoint({self.start.tolist()} -> {self.goal.tolist()} in {self.duration:g} s, {self.scaling})"
+        start, goal = (", ".join(f"{value:.4g}" for value in q) for q in (self.start, self.goal))
+        return f"<PointToPoint [{start}] -> [{goal}] in {self.duration:g} s, {self.scaling}>"
 
 
 def _derivatives(t: Real, scaling: Scaling, start: Array, goal: Array, **shape: Any) -> tuple[Any, Any, Any, Any]:
