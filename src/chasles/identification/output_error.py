@@ -24,7 +24,7 @@ from chasles.identification.log import Log
 from chasles.identification.regression import HUBER, Fit, Prior, weighted_fit
 from chasles.model import parameter_value
 from chasles.plant import Plant
-from chasles.simulation import DivergenceWarning, SaturationWarning, simulate
+from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, simulate
 from chasles.simulation.preparation import prepare
 from chasles.simulation.sensitivities import can_differentiate, sensitivities
 
@@ -221,7 +221,7 @@ class Loop:
 def _quiet() -> Iterator[None]:
     """Trial values may diverge or saturate; only the ones found matter."""
     with warnings.catch_warnings():
-        for category in (DivergenceWarning, SaturationWarning):
+        for category in (DivergenceWarning, SaturationWarning, StickingWarning):
             warnings.simplefilter("ignore", category)
         yield
 

@@ -1,6 +1,6 @@
 """Closed-loop simulation."""
 
-from chasles.simulation.diagnosis import DivergenceWarning, SaturationWarning
+from chasles.simulation.diagnosis import DivergenceWarning, SaturationWarning, StickingWarning
 from chasles.simulation.energy_audit import EnergyAudit
 from chasles.simulation.limits import VelocityLimitError
 from chasles.simulation.preparation import UncompiledWarning
@@ -16,6 +16,7 @@ __all__ = [
     "SamplingWarning",
     "SaturationWarning",
     "Sensitivities",
+    "StickingWarning",
     "StiffnessWarning",
     "UncompiledWarning",
     "VelocityLimitError",

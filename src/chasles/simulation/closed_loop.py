@@ -36,6 +36,11 @@ REST_VELOCITY = 1e-6
 _NO_VALUES = Record()
 
 
+def no_controller(t: Real, q: Array, qd: Array, reference: object) -> Array:
+    """Law of an uncontrolled robot: zero torques."""
+    return 0.0 * qd
+
+
 class Sample(NamedTuple):
     """One call of the controller.
 
@@ -286,6 +291,11 @@ class ClosedLoop:
     def period_function(self) -> Function:
         """The plant over one period in steps that the error controls; see `ControlledPeriod.solve`."""
         return self.controlled_period.solve
+
+    @property
+    def is_controlled(self) -> bool:
+        """Whether a law of the user's gives torques; runs without a controller have `no_controller`."""
+        return getattr(self.controller, "function", None) is not no_controller
 
     @property
     def counts_payloads(self) -> bool:

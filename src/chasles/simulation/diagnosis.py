@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,12 +32,25 @@ _FAST = 1e3
 _SHARE = 0.1
 
 
+#: Advice for a run that diverges without a controller.
+_FREE = (
+    "no controller runs, so the motion itself is too fast for the steps: shorten the period, give substeps, or choose "
+    "integrator='dormand-prince'"
+)
+#: Error at the end, rad or m, and speed, rad/s or m/s, of a joint that is said to stick.
+_FAR, _AT_REST = {"rad": 0.05, "m": 0.01}, 0.01
+
+
 class DivergenceWarning(UserWarning):
     """Some runs left the finite numbers; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
 
 
 class SaturationWarning(UserWarning):
     """A joint stood at its effort limit for most of the time; ``saturation_time`` of the result says how long."""
+
+
+class StickingWarning(UserWarning):
+    """Friction holds a joint away from the end of its reference, because its gain is too low."""
 
 
 class Feedback(NamedTuple):
@@ -72,11 +85,12 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
         time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
         said = f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint}"
         reason = _reason(loop, state, times, values, first)
-        advice = reason or "lower gains, a shorter period or more substeps may help"
+        advice = reason or ("lower gains, a shorter period or more substeps may help" if loop.is_controlled else _FREE)
         warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning)
     if loop.plant.robot.description.loops:
         q = run["q"].values
         warn_of_dead_centres(loop.plant.robot, q.reshape(-1, *q.shape[-2:]), run["time"].values)
+    warn_of_sticking(run, loop, state, times, values)
     span = float(times[-1, 0] - times[0, 0])
     share = run["saturation_time"].values / (span or 1.0)
     if share.max() > _MOST_SATURATED:
@@ -85,6 +99,68 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
         said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
         reason = _reason(loop, state, times, values, int(worst))
         warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning)
+
+
+def warn_of_sticking(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> None:
+    """Warn of the joint that dry friction holds farthest from the end of its reference.
+
+    A joint sticks where its gain times its error is below its dry friction.
+    """
+    robot, names = loop.plant.robot, loop.plant.driven_joints
+    if not loop.is_controlled or "error" not in run or robot.nq != robot.n or names is None:
+        return
+    error = np.abs(run["error"].values[..., -1, :]).reshape(-1, robot.n)
+    resting = np.abs(run["qd"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
+    arrived = np.abs(run["qd_reference"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
+    units = [unit.partition("/")[0] for unit in robot.velocity_units]
+    far = np.array([_FAR[unit] for unit in units])
+    stuck = np.where(resting & arrived & (error > far), error / far, 0.0)
+    if not stuck.any():
+        return
+    worst = int(stuck.max(axis=1).argmax())
+    friction = _dry_friction(loop, _values_of_run(loop, state, values, worst), names)
+    if not friction[stuck[worst] > 0.0].any():
+        return
+    stiffness = _feedback(loop, state, times, values, worst).stiffness
+    held = np.where(np.abs(stiffness) * error[worst] <= friction, stuck[worst], 0.0)
+    if not held.any():
+        return
+    joint = int(held.argmax())
+    unit, missing = units[joint], error[worst, joint]
+    size = f"{np.degrees(missing):.3g}°" if unit == "rad" else f"{missing:.3g} m"
+    effort = "N·m" if unit == "rad" else "N"
+    enough = friction[joint] / far[joint]
+    within = f"{np.degrees(far[joint]):.2g}°" if unit == "rad" else f"{far[joint]:g} m"
+    warn(
+        f"the gain is too low for the friction of {robot.velocity_names[joint]}: {friction[joint]:.3g} {effort} hold "
+        f"it {size} off at the end, where the law gives {abs(stiffness[joint]):.3g} {effort}/{unit}; an error below "
+        f"{within} takes kp of {enough:.3g} {effort}/{unit}, or a law with an integral or friction compensation",
+        StickingWarning,
+    )
+
+
+def _dry_friction(loop: ClosedLoop, values: Mapping[str, Floats], joints: Sequence[str]) -> Floats:
+    """Dry friction of each joint at rest, (n,), N·m, from the description and the friction effect."""
+    description = loop.plant.robot.description
+    own = [
+        values.get(f"joints.{name}.coulomb_friction", np.array(description.joint(name).coulomb_friction))
+        for name in joints
+    ]
+    friction = np.array([float(value) for value in own])
+    if loop.plant.friction is not None:
+        friction = friction + loop.equations.values_of("friction", values)["breakaway"]
+    return friction
+
+
+def _values_of_run(loop: ClosedLoop, state: Floats, values: Mapping[str, Floats], run: int) -> dict[str, Floats]:
+    """Values of one run of a batch, by name."""
+    batch = state.shape[:-1]
+    chosen = np.unravel_index(run, batch) if batch else ()
+    return {
+        name: np.broadcast_to(value, (*batch, *loop.shapes[name]))[chosen]
+        for name, value in values.items()
+        if name in loop.shapes
+    }
 
 
 def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:
@@ -119,11 +195,7 @@ def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[st
     """Measure the gains of the law at the start of a run, by differences."""
     batch = state.shape[:-1]
     chosen = np.unravel_index(run, batch) if batch else ()
-    own = {
-        name: np.broadcast_to(value, (*batch, *loop.shapes[name]))[chosen]
-        for name, value in values.items()
-        if name in loop.shapes
-    }
+    own = _values_of_run(loop, state, values, run)
     vector = next(loop.inputs.each_call(times[:1, :1]))
     given = loop.inputs.layout.split(np.broadcast_to(vector, (*batch, vector.shape[-1]))[chosen])
 

@@ -13,7 +13,6 @@ from chasles.arguments import FINITE, doubles, real, reals, truth, whole_number
 from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function, Layout
-from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import RODAS5P, Integrator
 from chasles.model.parameters import check_varied
@@ -21,7 +20,7 @@ from chasles.plant.plant import Plant, as_plant
 from chasles.plant.sensors import checked_seeds
 from chasles.robot import Robot
 from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
-from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
@@ -130,11 +129,6 @@ def prepare(
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
     chosen = tolerances(loop.integrator, rtol, atol)
     return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen)
-
-
-def no_controller(t: Real, q: Array, qd: Array, reference: object) -> Array:
-    """Law of an uncontrolled robot: zero torques."""
-    return 0.0 * qd
 
 
 def _traced(loop: ClosedLoop) -> Function | None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from chasles.arguments import whole_number
 from chasles.engine import set_threads
 from chasles.errors import ArgumentError, MissingExtraError
-from chasles.simulation import DivergenceWarning, SaturationWarning, StiffnessWarning
+from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of, perform
 from chasles.studies.identity import UnidentifiedError
@@ -207,7 +207,7 @@ def _named(study: Definition, part: Part) -> str:
 
 def _quiet() -> None:
     """Ignore warnings of what a study counts, as lost runs, or has seen to, as steps that are short enough."""
-    for category in (DivergenceWarning, SaturationWarning, StiffnessWarning):
+    for category in (DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning):
         warnings.simplefilter("ignore", category)
 
 
