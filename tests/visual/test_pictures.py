@@ -52,7 +52,8 @@ def test_a_picture_shows_the_robot_where_it_is(tmp_path: Path) -> None:
     for q in ([0.3, 0.5], [-1.0, 2.0]):
         camera = Camera(arm, np.array([q]), (200, 150))
         image = camera.image(np.array(q)).astype(float)
-        p = (arm.forward_kinematics(q)[:3, 3] - camera.eye) @ camera.axes.T
+        x, y, _ = arm.forward_kinematics(q)[:3, 3]
+        p = (np.array([x, 0.0, y]) - camera.eye) @ camera.axes.T  # gravity along -y points down
         column = round(100 + 75 * p[0] / p[2] / np.tan(0.3))
         row = round(75 - 75 * p[1] / p[2] / np.tan(0.3))
         empty = Camera(arm, np.array([q]), (200, 150))

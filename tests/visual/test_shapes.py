@@ -5,6 +5,7 @@ import pytest
 
 import chasles as ch
 from chasles.model import Description, Frame, Joint, Limits, Link
+from chasles.visual.scene import link_poses, upright
 from chasles.visual.shapes import Shape, skeleton
 
 #: Shipped robots of every kind of joint and file.
@@ -188,3 +189,40 @@ def test_rods_reach_from_the_base_to_the_loops_of_a_stewart_platform():
         assert distance_to_segment(foot, a, b) < 1e-9
         assert distance_to_segment(ball, a, b) < 1e-9
         assert min(np.linalg.norm(ball - end) for end in spokes) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["stewart", "delta"])
+def test_links_of_closed_chains_are_drawn_from_joint_to_joint(name):
+    """Each end of each loop and of each joint that moves lies in a shape of its link; nothing stands in the work."""
+    robot = ch.load(name)
+    description = robot.description
+    drawn = skeleton(description)
+    ends = [(loop.first, loop.T_first_joint) for loop in description.loops]
+    ends += [(loop.second, loop.T_second_joint) for loop in description.loops]
+    ends += [(j.parent, j.T_parent_joint) for j in description.joints if j.moves and j.kind != "free"]
+    for link, T in ends:
+        own = [shape for shape in drawn.shapes if shape.link == link]
+        distance = min(distance_to_segment(T[:3, 3], s.start, s.end) - s.radius for s in own)
+        assert distance < 1e-9, link
+    assert not drawn.stands
+    bodies = {shape.link for shape in drawn.shapes}
+    assert {link.name for link in description.links if link.inertia.mass} <= bodies
+
+
+@pytest.mark.parametrize("direction", [[0, -1, 0], [0, 0, -1], [0, 0, 1], [1, 0, 0], [0.3, -0.4, 0.2]])
+def test_gravity_points_down_in_the_picture(direction):
+    robot = ch.load("panda").with_gravity(9.81 * np.array(direction) / np.linalg.norm(direction))
+    T = upright(robot)
+    np.testing.assert_allclose(T[:3, :3] @ robot.description.gravity, [0.0, 0.0, -9.81], atol=1e-12)
+    np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(T) == pytest.approx(1.0)
+    points = link_poses(robot, ["panda_link0", "panda_link7"], robot.home)[:, :3, 3]
+    height = np.diff(points, axis=0)[0, 2]
+    world = robot.frame_poses(robot.home)[[robot.frame_names.index(n) for n in ("panda_link0", "panda_link7")]][
+        :, :3, 3
+    ]
+    np.testing.assert_allclose(height, -np.diff(world, axis=0)[0] @ robot.description.gravity / 9.81, atol=1e-12)
+
+
+def test_without_gravity_the_world_s_z_axis_points_up():
+    np.testing.assert_array_equal(upright(ch.load("panda").with_gravity([0.0, 0.0, 0.0])), np.eye(4))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.mechanics import Mechanics
+from chasles.visual.scene import link_poses
 from chasles.visual.shapes import skeleton
 
 #: Azimuth and elevation of the view, rad, as in the 3D scenes.
@@ -38,8 +39,8 @@ def svg_picture(robot: Mechanics, q: NDArray[np.float64] | None = None, width: i
     True
     """
     drawn = skeleton(robot.description)
-    T_world_frame = np.asarray(robot.frame_poses(robot.home if q is None else q))
-    places = dict(zip(robot.frame_names, T_world_frame, strict=True))
+    T_world_link = link_poses(robot, drawn.links, robot.home if q is None else q)
+    places = dict(zip(drawn.links, T_world_link, strict=True))
     toward = _view_axes()[2]
     strokes = []
     for shape in drawn.shapes:

@@ -17,7 +17,7 @@ from chasles.model import ModelWarning
 from chasles.model.formats.mesh_surfaces import Texture
 from chasles.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
-from chasles.visual.scene import still_scene
+from chasles.visual.scene import link_poses, still_scene
 from chasles.visual.triangles import corner_normals, drawn
 
 Floats = NDArray[np.float64]
@@ -163,8 +163,7 @@ class Camera:
 
     def _poses(self, q: Floats) -> Floats:
         """Poses (links, 4, 4) of the links of the picture."""
-        frames = self.robot.frame_names
-        return np.asarray(self.robot.frame_poses(q))[[frames.index(name) for name in self.data["links"]]]
+        return link_poses(self.robot, self.data["links"], q)
 
     @staticmethod
     def _in_world(mesh: Mesh, T_world_link: Floats) -> Floats:

@@ -11,6 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from chasles.distances.bodies import Body, HalfSpace
 from chasles.errors import ArgumentError
+from chasles.geometry.elementary import rotation_taking_z_to
+from chasles.mechanics import Mechanics
 from chasles.robot import Robot
 from chasles.visual.bodies import Bodies, Kind, Packages, packed, robot_bodies
 from chasles.visual.encoding import typed_array
@@ -57,10 +59,10 @@ def scene_data(
     bodies = robot_bodies(robot.description, packages=packages)
     links = _links(drawn, bodies)
     frames = _frames(times, len(q) * len(links))
-    T_world_link = _link_poses(robot, links, last_finite(q[:, frames], robot.neutral))
+    T_world_link = link_poses(robot, links, last_finite(q[:, frames], robot.neutral))
     p = T_world_link[..., :3, 3]
     wxyz = Rotation.from_matrix(T_world_link[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
-    return _shapes(drawn, bodies, links, T_world_link) | {
+    return _shapes(robot, drawn, bodies, links, T_world_link) | {
         "bodies": bodies_data(robot, bodies, links, ("visual",)),
         "notes": bodies.notes,
         "runs": list(labels),
@@ -88,7 +90,7 @@ def still_scene(robot: Robot, q: NDArray[np.float64], bodies: Bodies) -> dict[st
     """
     drawn = skeleton(robot.description)
     links = _links(drawn, bodies, [link.name for link in robot.description.links if link.collisions])
-    return _shapes(drawn, bodies, links, _link_poses(robot, links, q[None]))
+    return _shapes(robot, drawn, bodies, links, link_poses(robot, links, q[None]))
 
 
 def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) -> None:
@@ -100,22 +102,26 @@ def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) 
         An obstacle is neither a body in the world nor a half-space.
     """
     seen = [np.array(scene["outline"])]
+    R = np.reshape(scene["upright"], (4, 4))[:3, :3]
     for obstacle in obstacles:
         if not isinstance(obstacle, (Body, HalfSpace)) or obstacle.frame is not None:
             raise ArgumentError(f"obstacles must be bodies in the world (frame None) or half-spaces, not {obstacle!r}")
         if isinstance(obstacle, Body):
-            seen.append(_farthest(np.stack([obstacle.start, obstacle.end]), obstacle.radius))
+            ends = np.stack([obstacle.start, obstacle.end]) @ R.T
+            seen.append(_farthest(ends, obstacle.radius))
     scene |= frame_of(np.concatenate(seen), scene["ground"])
     middle = np.array(scene["middle"])
     reach = max(scene["extent"], scene["size"])
     scene["obstacles"] = []
     for obstacle in obstacles:
         if isinstance(obstacle, HalfSpace):
-            foot = middle - ((middle - obstacle.point) @ obstacle.normal) * obstacle.normal
-            ends = np.stack([foot, foot + obstacle.normal])
+            normal = R @ obstacle.normal
+            foot = middle - ((middle - R @ obstacle.point) @ normal) * normal
+            ends = np.stack([foot, foot + normal])
             form, radius, alpha = "disc", 0.6 * reach, 0.18
         else:
-            ends = np.stack([obstacle.start, obstacle.end + obstacle.is_sphere * np.array([0.0, 0.0, 1e-9])])
+            ends = np.stack([obstacle.start, obstacle.end]) @ R.T
+            ends[1, 2] += 1e-9 * obstacle.is_sphere
             form, radius, alpha = "capsule", obstacle.radius, None
         start, end = ends.tolist()
         scene["obstacles"].append({"form": form, "start": start, "end": end, "radius": radius, "alpha": alpha})
@@ -161,13 +167,31 @@ def _links(drawn: Skeleton, bodies: Bodies, others: Sequence[str] = ()) -> tuple
     return tuple(dict.fromkeys((drawn.root, *shaped, *placed, *others, drawn.tool)))
 
 
-def _link_poses(robot: Robot, links: Sequence[str], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return poses (..., links, 4, 4) of some links in the world."""
+def upright(robot: Mechanics) -> NDArray[np.float64]:
+    """Return the pose (4, 4) of the world in the picture, whose z axis points against gravity.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> upright(ch.load("planar2r"))[:3, :3] @ [0.0, 1.0, 0.0]  # in a vertical plane: gravity along -y
+    array([0., 0., 1.])
+    """
+    T = np.eye(4)
+    gravity = robot.description.gravity
+    if gravity.any():
+        T[:3, :3] = rotation_taking_z_to(-gravity / np.linalg.norm(gravity)).T
+    return T
+
+
+def link_poses(robot: Mechanics, links: Sequence[str], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return poses (..., links, 4, 4) of some links in the picture."""
     where = [robot.frame_names.index(name) for name in links]
-    return np.asarray(robot.frame_poses(q))[..., where, :, :]
+    return upright(robot) @ np.asarray(robot.frame_poses(q))[..., where, :, :]
 
 
-def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]) -> dict[str, Any]:
+def _shapes(
+    robot: Robot, drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]
+) -> dict[str, Any]:
     """Return drawn shapes with the index of their link, and the extent at poses (runs, frames, links, 4, 4)."""
     ground, outline = _extent(drawn, bodies, links, T_world_link)
     return {
@@ -185,6 +209,7 @@ def _shapes(drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link:
             for shape in drawn.shapes
         ],
         "size": _size(drawn, outline),
+        "upright": upright(robot).ravel().tolist(),
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
     } | frame_of(outline, ground)

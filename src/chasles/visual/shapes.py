@@ -1,7 +1,8 @@
 """Shapes for a robot without meshes: capsules along links, cylinders on joint axes, balls and plates.
 
 A link is drawn along its joint axes and their common normal, as in Denavit-Hartenberg parameters, so that offsets look
-like the elbows of real robots; a link with three or more ends is a star. Lengths are true; thicknesses are chosen for
+like the elbows of real robots; a link with three or more ends is a star, and a platform or base that joints or loops
+hold at three or more places is a ring through these. Lengths are true; thicknesses are chosen for
 the picture.
 """
 
@@ -23,6 +24,7 @@ Role = Literal["link", "joint", "sleeve", "slide"]
 _THICKNESS = 0.042  # radius of the first link, as a part of the robot's length
 _TAPER = 0.5  # how much thinner the last link is
 _SLIDES = ("prismatic", "cylindrical")
+_SLENDER = 0.5  # thickness of machines with platforms, whose many legs would hide each other
 _STAR = 3  # ends of a link that is drawn as straight spokes
 _DETOUR = 1.75  # a path along the axes may be this much longer than the straight line (three equal right angles: 1.73)
 
@@ -69,7 +71,7 @@ class Skeleton:
     size
         Length along the longest chain of links, m; the scale of shapes without a length of their own.
     stands
-        Whether a joint other than a free one holds the robot to its root.
+        Whether a joint other than a free one holds the robot to its root, which is no ring.
     """
 
     shapes: tuple[Shape, ...]
@@ -110,6 +112,7 @@ def skeleton(description: Description) -> Skeleton:
     incoming = {joint.child: joint for joint in joints}
     depth, reach = {description.root: 0}, {description.root: 0.0}
     ends: list[float] = []
+    rings = {link: ring for link in drawn if (ring := _ring(description, link, incoming.get(link))) is not None}
     paths: list[tuple[str, list[Vector]]] = []
     for link in (description.root, *(joint.child for joint in joints)):
         if link in incoming:
@@ -119,9 +122,13 @@ def skeleton(description: Description) -> Skeleton:
             if joint is not None and joint.kind == "free":
                 reach[joint.child] = reach[link]
                 continue
-            path = _path(entry, exit_port) if len(exits) < _STAR else [entry.p, exit_port.p]
+            if link in rings and link == description.root:
+                path = [rings[link].mean(axis=0), exit_port.p]  # counts for the robot's length, and is not drawn
+            else:
+                path = _path(entry, exit_port) if len(exits) < _STAR else [entry.p, exit_port.p]
             length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
-            paths.append((link, path))
+            if link not in rings or link != description.root:
+                paths.append((link, path))
             if joint is None:
                 ends.append(reach[link] + length)
             else:
@@ -130,18 +137,22 @@ def skeleton(description: Description) -> Skeleton:
     size = max(*reach.values(), *ends, 0.0)
     size = size if np.isfinite(size) and size > 1e-9 else 1.0
     deepest = max(*depth.values(), 1)
-    radius = {link: size * _THICKNESS * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
+    thickness = size * _THICKNESS * (_SLENDER if rings else 1.0)
+    radius = {link: thickness * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
 
     shapes = []
+    for link, ring in rings.items():
+        for start, end in pairwise([*ring, ring[0]]):
+            shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
     for link, path in paths:
         for start, end in pairwise(path):
             if np.linalg.norm(end - start) > 0.2 * radius[link]:
                 shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
     for joint in joints:
-        if joint.moves:
+        if joint.moves and not (joint.kind == "free" and joint.child in rings):
             shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
     held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
-    stands = any(held) or not held
+    stands = (any(held) or not held) and description.root not in rings
     return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size, stands)
 
 
@@ -155,6 +166,22 @@ def _links_to_draw(description: Description) -> set[str]:
             drawn.add(link)
             link = parent[link]
     return drawn
+
+
+def _ring(description: Description, link: str, carrier: Joint | None) -> Vector | None:
+    """Return the corners (k, 3), in order, of a base or platform of a closed chain that no axis carries."""
+    if not description.loops or (carrier is not None and carrier.kind != "free"):
+        return None
+    held = [j.T_parent_joint for j in description.joints if j.parent == link and j.moves and j.kind != "free"]
+    held += [loop.T_first_joint for loop in description.loops if loop.first == link]
+    held += [loop.T_second_joint for loop in description.loops if loop.second == link]
+    corners = np.unique(np.round([T[:3, 3] for T in held], 9).reshape(-1, 3), axis=0)
+    if len(corners) < _STAR:
+        return None
+    outward = corners - corners.mean(axis=0)
+    first, second, _ = np.linalg.svd(outward)[2]
+    order = np.argsort(np.arctan2(outward @ second, outward @ first))
+    return corners[order].astype(np.float64)
 
 
 def _entry(joint: Joint | None) -> _Port:

@@ -272,7 +272,7 @@ def test_obstacles_are_drawn_and_framed(opened: Any) -> None:
     tab = opened(arm, obstacles=[wall, rod, ball])
     found = tab.ask("page.scene.parts.filter(part => part.color[0] === 0.86).map(part => [part.radius, part.length])")
     np.testing.assert_allclose(found, [[0.05, 1.0], [0.2, 0.0]], atol=1e-6)
-    assert tab.ask("page.scene.planes.map(part => [part.placed[9], part.placed[13]])")[0] == pytest.approx(
+    assert tab.ask("page.scene.planes.map(part => [part.placed[10], part.placed[14]])")[0] == pytest.approx(
         [1.0, -0.3], abs=0.02
     )
     assert tab.ask("page.scene.camera.project([3, 0, 0.2])[0] < page.scene.canvas.clientWidth")

@@ -64,6 +64,7 @@ def add_beside(
                 "name": robot.name,
                 "shapes": own["shapes"],
                 "frames": [robot.frame_names.index(link) for link in own["links"]],
+                "upright": own["upright"],
                 "shift": [0.0, float(shift), 0.0],
                 "nq": robot.nq,
                 "q": np.ravel(q).tolist(),

@@ -34,11 +34,14 @@ class Mechanism {
   /** Poses of all frames, row by row. @param {ArrayLike<number>} q @returns {Float64Array} */
   frames(q) { return this.program.run("frames", { q }).T_world_frames; }
 
-  /** Poses of the drawn links, for the scene; null where one is not finite. @param {ArrayLike<number>} q */
+  /** Poses of the drawn links in the picture; null where one is not finite. @param {ArrayLike<number>} q */
   places(q) {
     const T = this.frames(q);
-    return T.every(Number.isFinite) ? this.data.frames.map(k => Matrix.fromRows(T, 16 * k)) : null;
+    return T.every(Number.isFinite) ? this.data.frames.map(k => this.upright(T, 16 * k)) : null;
   }
+
+  /** Placement in the picture, where gravity points down, of a pose in the world. @param {ArrayLike<number>} T row by row @param {number} at */
+  upright(T, at = 0) { return Matrix.multiply(Matrix.fromRows(this.data.scene.upright), Matrix.fromRows(T, at)); }
 
   /** Pose (4, 4) and world-aligned Jacobian (6, n) of the tool. @param {ArrayLike<number>} q */
   tool(q) {

@@ -108,7 +108,7 @@ class JointPanel {
     this.move = changed;
     /** @type {Float64Array} */
     this.q = Float64Array.from(mechanism.data.q);
-    this.status = make("p", { class: "status joint-status", role: "status" });
+    this.status = make("p", { class: "joint-status", role: "status" });
     const names = shortNames(this.controls.map(control => control.name));
     this.rows = this.controls.map((control, k) => this.row(control, names[k]));
     const none = make("p", { class: "quiet" }, "This robot has no joints that move.");

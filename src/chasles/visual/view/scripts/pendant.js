@@ -56,7 +56,7 @@ class Pendant {
   /** Moves the tool by a step along or about an axis of the handles. */
   jog(axis, way, turns) {
     const { gizmo } = this.page, goal = [...this.page.handlePose()];
-    const a = gizmo.axis(axis);
+    const a = this.page.handleAxes(axis);
     if (turns) {
       const R = Rotation.times(Rotation.about(a, way * Number(this.step[3]) * DEGREE), [0, 1, 2].flatMap(i => goal.slice(4 * i, 4 * i + 3)));
       for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) goal[4 * i + j] = R[3 * i + j];

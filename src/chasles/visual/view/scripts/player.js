@@ -61,7 +61,7 @@ class Player {
       const points = new Float32Array(3 * count);
       for (let k = 0; k < count; k++) {
         const { T } = mechanism.tool(this.at(first + (last - first) * k / Math.max(count - 1, 1), run));
-        points.set([T[3], T[7], T[11]], 3 * k);
+        points.set(mechanism.upright(T).subarray(12, 15), 3 * k);
       }
       return points;
     };

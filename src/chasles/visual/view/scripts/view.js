@@ -123,8 +123,9 @@ class ViewPage {
       return;
     }
     this.scene.notice = text => this.notice(text);
-    this.gizmo = new Gizmo(this.scene, goal => this.drag(goal), () => this.refresh());
-    this.gizmo.axes = k => this.handleAxes(k);
+    const { upright } = this.data.scene, R = [0, 1, 2].flatMap(i => upright.slice(4 * i, 4 * i + 3)), inverse = Pose.inverse(upright);
+    this.gizmo = new Gizmo(this.scene, goal => this.drag(Pose.times(inverse, goal)), () => this.refresh());
+    this.gizmo.axes = k => { const axis = this.handleAxes(k); return [0, 1, 2].map(i => Vector.dot(R.slice(3 * i, 3 * i + 3), axis)); };
     this.gizmo.shown = this.mechanism.dragged;
     this.scene.handles = () => [...this.frameParts, ...this.gizmo.parts()];
     if (this.mechanism.dragged) this.scene.tools.push(this.gizmo);
@@ -221,7 +222,7 @@ class ViewPage {
     if (!scene) return;
     this.notice("");
     scene.places = places;
-    if (!this.gizmo.held) this.gizmo.T = [...this.handlePose()];
+    if (!this.gizmo.held) this.gizmo.T = Pose.times(this.data.scene.upright, this.handlePose());
     scene.marks = this.options.ellipsoid ? [this.ellipsoidMark(T, ellipsoid)] : [];
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
     scene.ghosts = this.ghostConfigurations.map((other, k) =>
@@ -232,12 +233,12 @@ class ViewPage {
 
   /** Solids and poses of a further robot: at its own configuration, or that of its motion at the time that is played. @param {ChaslesProgram} program @param {number} k */
   besidePlaces(program, k) {
-    const { q, nq, frames, shift, shapes } = this.data.beside[k], count = q.length / nq, { player, scene } = this;
+    const { q, nq, frames, shift, shapes, upright } = this.data.beside[k], count = q.length / nq, { player, scene } = this;
     const share = player && player.time !== undefined ? player.share : 0, at = Math.round(share * (count - 1));
     const T = program.run("frames", { q: q.slice(at * nq, (at + 1) * nq) }).T_world_frames;
     if (!T.every(Number.isFinite)) return null;
     const places = frames.map(frame => {
-      const place = Matrix.fromRows(T, 16 * frame);
+      const place = Matrix.multiply(Matrix.fromRows(upright), Matrix.fromRows(T, 16 * frame));
       if (this.sideBySide) for (let i = 0; i < 3; i++) place[12 + i] += shift[i];
       return place;
     });
@@ -249,13 +250,13 @@ class ViewPage {
   ellipsoidMark(T, { lengths, axes }) {
     const { size } = this.data.scene, scale = 0.15 * size / (lengths[0] || 1), thin = 0.004 * size;
     const placed = new Float32Array([...axes.flatMap((axis, k) => [...axis.map(a => a * Math.max(scale * lengths[k], thin)), 0]), T[3], T[7], T[11], 1]);
-    return { link: -1, form: "sphere", color: ELLIPSOID_COLOR, radius: 1, length: 0, placed, alpha: 0.4 };
+    return { link: -1, form: "sphere", color: ELLIPSOID_COLOR, radius: 1, length: 0, placed: Matrix.multiply(Matrix.fromRows(this.data.scene.upright), placed), alpha: 0.4 };
   }
 
   frameMarks(q) {
     const T = this.mechanism.frames(q), { size } = this.data.scene;
     return this.data.frames.flatMap(k => this.scene.triad(-1, 0.07 * size).map(part =>
-      ({ ...part, placed: Matrix.multiply(Matrix.fromRows(T, 16 * k), part.placed) })));
+      ({ ...part, placed: Matrix.multiply(this.mechanism.upright(T, 16 * k), part.placed) })));
   }
 
   addCameras() {
