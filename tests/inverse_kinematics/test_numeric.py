@@ -79,7 +79,7 @@ def test_joints_that_turn_freely_end_near_the_start(rng) -> None:
 
 
 def test_limits_wider_than_a_turn_are_used(rng) -> None:
-    robot = ch.load("ur5")  # all joints but the elbow turn by 2 π either way
+    robot = ch.load("ur5")  # all joints turn by 2 π either way
     q = rng.uniform(3.5, 6.0, (100, 6))
     q[:, 2] = rng.uniform(1.0, 3.0, 100)
     T = robot.forward_kinematics(q)

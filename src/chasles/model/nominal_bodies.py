@@ -45,7 +45,7 @@ def with_nominal_bodies(description: Description, *, density: float = 1000.0) ->
     Examples
     --------
     >>> from chasles.model import load
-    >>> with_nominal_bodies(load("ur5e")).mass > 10.0
+    >>> with_nominal_bodies(load("kr16")).mass > 10.0
     True
     """
     density = real(density, "density", above=0.0)
