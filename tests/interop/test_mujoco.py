@@ -228,7 +228,7 @@ def test_random_trees_agree_with_mujoco(seed: int, monkeypatch: pytest.MonkeyPat
     assert compare(ch.Robot(parse_mjcf(text, check=False)), model, states=2) < TOLERANCE
 
 
-@pytest.mark.filterwarnings("ignore:.* possible tools:chasles.model.ModelWarning")  # they have several feet
+@pytest.mark.filterwarnings("ignore:.* frames could be the tool:chasles.model.ModelWarning")  # they have several feet
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["unitree_g1/g1_29dof_rev_1_0.xml", "unitree_a2/a2.xml"])
 def test_walking_machines_of_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

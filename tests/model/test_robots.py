@@ -223,7 +223,7 @@ MORE = """<link name="{name}"/>
 
 def test_the_tool_of_several_ends_is_said(write: Callable[[str, str | bytes], Path]) -> None:
     path = write("tree.urdf", ENDS.format(more=""))
-    with pytest.warns(ModelWarning, match=r"of 2 possible tools 'left' is the one .*others: 'right'.*tool=…"):
+    with pytest.warns(ModelWarning, match=r"2 frames could be the tool: using 'left' .*other: 'right'.*tool=…"):
         assert load(path).possible_tools == ("left", "right")
     assert load(path, tool="right").possible_tools == ("right",)
     assert load(path, check=False).tool == "left"
@@ -247,7 +247,7 @@ def test_missing_rotors_and_tools_are_said_in_one_line_where_the_file_is_loaded(
 ) -> None:
     path = write("light.urdf", light_arm(20.0))
     motors = r"no joint has rotor inertia, and 'n' moves 0.0001 kg·m² with up to 20 N·m.*robot.with_motor_inertia"
-    with pytest.warns(ModelWarning, match=rf"^robot 'light': of 2 possible tools .*; {motors}") as caught:
+    with pytest.warns(ModelWarning, match=rf"^robot 'light': 2 frames could be the tool: .*; {motors}") as caught:
         ch.load(path)
     called = next(
         k for k, text in enumerate(Path(__file__).read_text("utf-8").splitlines(), 1) if "ch.load(path)" in text

@@ -148,10 +148,9 @@ def several_tools(description: Description) -> tuple[str, ...]:
     possible = description.possible_tools
     if len(possible) < 2:
         return ()
-    others = ", ".join(f"'{name}'" for name in possible[1:4])
+    others = ("other: " if len(possible) == 2 else "others: ") + ", ".join(f"'{name}'" for name in possible[1:4])
     return (
-        f"of {len(possible)} possible tools '{description.tool}' is the one that calls without target=… mean "
-        f"(others: {others}); choose one with load(…, tool=…)",
+        f"{len(possible)} frames could be the tool: using '{description.tool}' ({others}); pass tool=… to change it",
     )
 
 
