@@ -156,6 +156,33 @@ def test_the_buttons_let_it_go_hold_it_and_stop_it(opened: Any, panda: ch.Robot)
     assert tab.complaints() == []
 
 
+def test_joints_that_fall_stop_at_their_limits(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("find('.let-go').click()")
+    touched = False
+    for _ in range(10):
+        q = np.array(tab.ask("page.simulation.advance(300), [...page.q]"))
+        assert (q >= panda.lower_limits).all()
+        assert (q <= panda.upper_limits).all()
+        touched |= bool(((q == panda.lower_limits) | (q == panda.upper_limits)).any())
+    assert touched
+    assert tab.complaints() == []
+
+
+def test_the_camera_follows_what_nothing_carries(opened: Any) -> None:
+    robot = ch.Robot(diver())
+    tab = opened(robot)
+    assert "no contact with the ground" in tab.ask("page.simulation.element.textContent")
+    before = np.array(tab.ask("[...page.scene.camera.target]"))
+    tab.ask("find('.let-go').click()")
+    target, q = tab.ask("page.simulation.advance(1000), [[...page.scene.camera.target], [...page.q]]")
+    fallen = np.array(target) - before
+    body = robot.forward_kinematics(np.array(q), target="body")[:3, 3]
+    start = robot.forward_kinematics(robot.home, target="body")[:3, 3]
+    np.testing.assert_allclose(fallen, body - start, atol=1e-5)
+    assert fallen[2] < -1.0
+
+
 def test_a_taught_motion_is_simulated_and_its_file_repeats_that(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
     tab.ask("find('.record').click(), slide('panda_joint2', 10), find('.record').click(), slide('payload', 2.0)")

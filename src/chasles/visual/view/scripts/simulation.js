@@ -82,6 +82,23 @@ class ClosedLoop {
     this.time += h;
   }
 
+  /** Keeps joints that reached a limit there, at rest: inelastic stops, which simulations in Python do not have. */
+  rest() {
+    const { mechanism } = this, { coordinates } = mechanism, q = this.q.slice();
+    let stopped = false;
+    mechanism.data.velocities.forEach(({ coordinate }, k) => {
+      if (coordinate === null) return;
+      const { low, high } = coordinates[coordinate], x = q[coordinate];
+      const inside = Math.min(high ?? Infinity, Math.max(low ?? -Infinity, x));
+      if (inside === x) return;
+      q[coordinate] = inside;
+      if (this.qd[k] * (x - inside) > 0) this.qd[k] = 0;
+      stopped = true;
+    });
+    const closed = stopped ? mechanism.normalized(q) : q;
+    if (closed.every(Number.isFinite)) this.q = closed;
+  }
+
   get finite() { return this.q.every(Number.isFinite) && this.qd.every(Number.isFinite); }
 }
 
@@ -119,7 +136,7 @@ class SimulationPanel {
       make("div", { class: "buttons" }, ...this.buttons),
       choice("Controller", laws, law => { this.law = /** @type {Law} */ (law); if (this.loop) this.restart(); }),
       this.bandwidth.element, page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
-      page.data.velocities.some(({ free }) => free) ? make("p", { class: "quiet" }, "Nothing carries the free base: it falls.") : "",
+      page.data.velocities.some(({ free }) => free) ? make("p", { class: "quiet" }, "Nothing carries the free base: there is no contact with the ground, so it falls, and the camera follows.") : "",
       make("div", { class: "checks" }, checkbox("effort limits", true, on => { this.limited = on; if (this.loop) this.loop.limited = on; })),
       this.status);
   }
@@ -164,20 +181,29 @@ class SimulationPanel {
     if (loop.law !== "none") this.loop.reference = loop.reference;
   }
 
+  /** Place in the picture of the first free body, which the camera follows. */
+  get base() {
+    const { mechanism, q } = this.page, ball = mechanism.data.balls.find(({ free }) => free);
+    return ball && [...mechanism.upright(mechanism.ballPose(q, ball)).subarray(12, 15)];
+  }
+
   /** Computes periods and shows the last. @param {number} steps */
   advance(steps) {
     const { loop, page } = this;
     loop.mass = page.mass;
+    const before = this.base;
     for (let k = 0; k < steps; k++) {
       const { q } = loop;
       loop.step();
-      if (loop.finite) continue;
+      if (loop.finite) { loop.rest(); continue; }
       loop.q = q;
       this.stop();
       this.status.textContent = "The motion stopped: its numbers are not finite any more.";
       return;
     }
-    if (steps) page.show(loop.q);
+    if (!steps) return;
+    page.show(loop.q);
+    if (before && page.scene) page.scene.camera.target = Vector.plus(page.scene.camera.target, Vector.minus(this.base, before));
   }
 
   stop() {
