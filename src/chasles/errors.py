@@ -5,11 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib import import_module
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 
@@ -90,34 +87,6 @@ class UnknownNameError(ChaslesError, LookupError):
 
 class UnknownArgumentError(UnknownNameError, TypeError):
     """A function has no argument of this name; the message lists those that it has."""
-
-
-@contextmanager
-def writing(target: object) -> Iterator[None]:
-    """Turn a failure to write a file into an `ArgumentError` that names it.
-
-    >>> with writing("the report /no/such/folder/run.html"):
-    ...     open("/no/such/folder/run.html", "w")
-    Traceback (most recent call last):
-    ...
-    chasles.errors.ArgumentError: the report /no/such/folder/run.html cannot be written: No such file or directory
-    """
-    try:
-        yield
-    except OSError as error:
-        raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from None
-
-
-def path_to_write(path: str | PathLike[str]) -> Path:
-    """Return the absolute path of a file to write.
-
-    Raises
-    ------
-    ArgumentError
-        The path is relative, and the working directory has been deleted.
-    """
-    with writing(Path(path)):
-        return Path(path).absolute()
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -130,7 +130,7 @@ def test_what_cannot_be_lowered_is_said() -> None:
         Function(step, shape="scan").to_wasm()
     with pytest.raises(ArgumentError, match="cannot be called 'memory'"):
         Function(trace(lambda x: x, {"x": ()}, name="memory")).to_wasm()
-    with pytest.raises(ArgumentError, match=r"saved as a \.wasm or \.js file, not as 'f\.txt'"):
+    with pytest.raises(ArgumentError, match=r"must end in \.wasm or \.js, not 'f\.txt'"):
         Function(trace(lambda x: x, {"x": ()})).to_wasm().save("f.txt")
     with pytest.raises(ArgumentError, match="cannot be written"):
         Function(trace(lambda x: x, {"x": ()})).to_wasm().save("/no/such/folder/f.wasm")

@@ -260,9 +260,11 @@ def test_wrong_datasets_and_paths_are_refused(panda, tmp_path):
         write_report({}, tmp_path / "run.html")
     with pytest.raises(ArgumentError, match=r"cannot be written: .+"):
         write_report({"x": run}, tmp_path / "no" / "such" / "folder.html")
-    with pytest.raises(ArgumentError, match="cannot be written"):
-        write_report({"x": run}, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    folder = tmp_path / "folder.html"
+    folder.mkdir()
+    with pytest.raises(ArgumentError, match="cannot be written: it is a folder"):
+        write_report({"x": run}, folder)
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_missing_plotly_names_the_extra(panda, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from rich.text import Text
 from chasles.errors import ArgumentError
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import tracking_summary
+from chasles.writing import path_to_write
 
 if TYPE_CHECKING:
     import xarray
@@ -62,9 +63,9 @@ def show_warning(
     errors.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-def require_writable(path: Path | None) -> None:
-    """Raise `ArgumentError` for a path that cannot be written; call it before long work."""
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+def require_writable(path: Path | None, endings: tuple[str, ...]) -> None:
+    """Raise `ArgumentError` for a path that ends otherwise or cannot be written; call it before long work."""
+    if path is not None and ((path_to_write(path, endings) and path.is_dir()) or not path.parent.is_dir()):
         reason = "it is a folder" if path.is_dir() else "its folder does not exist"
         raise ArgumentError(f"{path} cannot be written: {reason}")
 

@@ -18,6 +18,7 @@ from chasles.engine.operations import OPERATIONS
 from chasles.engine.records import Layout, is_record
 from chasles.engine.scalar import Real, Scalar, Traced
 from chasles.errors import ArgumentError
+from chasles.writing import write
 
 _FORMAT = "chasles-program-1"
 _BOOKKEEPING = {"constant", "input", "item", "call"}
@@ -247,7 +248,7 @@ class Program:
         """
         text = json.dumps(self._as_data(), separators=(",", ":"))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write(path, text)
         return text
 
     def _as_data(self) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles import verbs
-from chasles.errors import ArgumentError, MissingExtraError, writing
+from chasles.errors import ArgumentError, MissingExtraError
+from chasles.writing import TABLE, path_to_write, replacing
 
 try:
     import xarray
@@ -158,6 +159,23 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         )
         return pandas.DataFrame(columns, index=index)
 
+    def to_netcdf(self, path: Any = None, *args: Any, **keywords: Any) -> Any:
+        """Write the run as a netCDF file, whole or not at all; parameters as for `xarray.Dataset.to_netcdf`.
+
+        Raises
+        ------
+        ArgumentError
+            The file cannot be written.
+        """
+        mode = args[0] if args else keywords.get("mode", "w")
+        if not isinstance(path, str | PathLike) or mode != "w" or not keywords.get("compute", True):
+            return super().to_netcdf(path, *args, **keywords)
+        with replacing(path) as beside:
+            try:
+                return super().to_netcdf(beside, *args, **keywords)
+            except RuntimeError as error:  # as netCDF4 says that a disk is full
+                raise OSError(f"{error}; is the disk full?") from None
+
     def to_csv(self, path: str | PathLike[str]) -> Path:
         """Write `to_table` as comma-separated values, with all digits.
 
@@ -176,9 +194,11 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         ArgumentError
             The file cannot be written.
         """
-        with writing(path):
-            self.to_table().to_csv(path)
-        return Path(path)
+        target = path_to_write(path, TABLE)
+        table = self.to_table()
+        with replacing(target) as beside:
+            table.to_csv(beside)
+        return target
 
     def summary(self) -> str:
         """Return a short text about setting and results of the run.

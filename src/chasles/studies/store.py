@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
-import secrets
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part
 from chasles.studies.identity import UnidentifiedError
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
 from chasles.studies.tuning import CANDIDATES, COLUMNS
+from chasles.writing import UNFINISHED, write
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
-#: Ending of files that are being written.
-_UNFINISHED = ".part"
 #: Age, s, from which a file that was never completed is no other process's work any more.
 _ABANDONED = 3600.0
 
@@ -64,7 +63,7 @@ class Store:
                 pass
             self._remove_abandoned()
             if study.source is not None:
-                _write(self.folder / "study.toml", study.source.encode())
+                write(self.folder / "study.toml", study.source)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ArgumentError(f"results cannot be stored in {self.folder}: {reason}") from None
@@ -111,12 +110,10 @@ class Store:
         ArgumentError
             If the file cannot be written.
         """
-        path = self.path(part)
-        with writing(f"the results {path}"), tempfile.TemporaryFile() as file:
-            content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
-            np.savez(file, **content)
-            file.seek(0)
-            _write(path, file.read())
+        content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
+        file = io.BytesIO()
+        np.savez(file, **content)
+        write(self.path(part), file.getvalue())
 
     def _shapes(self, part: Part) -> dict[str, tuple[int, ...]]:
         """Shapes of a part's arrays by name."""
@@ -128,7 +125,7 @@ class Store:
 
     def _remove_abandoned(self) -> None:
         """Remove what processes that were killed while they wrote have left."""
-        for path in self.folder.glob(f".*{_UNFINISHED}"):
+        for path in self.folder.glob(f".*{UNFINISHED}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     path.unlink()
@@ -146,18 +143,3 @@ def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], wanted: str) -> 
         if array.shape != shapes[name] or array.dtype != np.float64:
             raise ValueError(f"{name} has a wrong shape")
     return arrays
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that appears whole: written beside its place and then moved there."""
-    # An interrupt may come as soon as the file exists: its name is known before.
-    name = path.parent / f".{secrets.token_hex(8)}{_UNFINISHED}"
-    try:
-        with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise

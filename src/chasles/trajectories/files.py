@@ -47,6 +47,7 @@ from chasles.model.record import Record, shortened
 from chasles.trajectories.joint.splines import CubicSpline
 from chasles.trajectories.joint.waypoints import checked_waypoints, increasing_times
 from chasles.trajectories.motion import Floats
+from chasles.writing import write
 
 if TYPE_CHECKING:
     from chasles.trajectories.cartesian.orientations import OrientationSpline, Turning
@@ -231,4 +232,4 @@ def _frozen(array: Floats) -> Floats:
 
 
 def _write(path: str | Path, lines: Iterable[str]) -> None:
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    write(path, "\n".join(lines) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import verbs
 from chasles.arguments import choice, reals, whole_number
-from chasles.errors import ArgumentError, import_extra, path_to_write, writing
+from chasles.errors import ArgumentError, import_extra
 from chasles.progress import is_watched, with_progress
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.visual.bodies import Kind, Packages
 from chasles.visual.picture import svg_picture
 from chasles.visual.raster import THEMES, Camera, Theme
+from chasles.writing import path_to_write, replacing, write
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -43,16 +45,15 @@ def picture(
     packages: Packages | None = None,
 ) -> Path:
     """Write a picture of a robot; see `chasles.verbs.picture`."""
-    target = _target(path, PICTURES)
+    target = path_to_write(path, PICTURES)
     configuration = robot.home if q is None else reals(q, "q", (robot.nq,))
     if target.suffix.lower() == ".svg":
-        with writing(target):
-            target.write_text(svg_picture(robot, configuration, _size(size)[0]), encoding="utf-8")
-        return target
+        return write(target, svg_picture(robot, configuration, _size(size)[0]))
     choice(shown, "shown", ("visual", "collision", "drawn"))
     camera = Camera(robot, configuration[None], _size(size), _theme(theme), shown=shown, packages=packages)
-    with writing(target):
-        _pillow("a picture in pixels").fromarray(camera.image(configuration)).save(target)
+    image = _pillow("a picture in pixels").fromarray(camera.image(configuration))
+    with replacing(target) as beside:
+        image.save(beside)
     return target
 
 
@@ -88,12 +89,12 @@ def write_movie(
     progress: bool | None,
 ) -> Path:
     """Write the movie of configurations (frames, nq), one a frame."""
-    target = _target(path, MOVIES)
+    target = path_to_write(path, MOVIES)
     camera = Camera(robot, q, _size(size), _theme(theme), oversampling=1)
     show = is_watched() if progress is None else progress
     frames = (camera.image(q[k]) for k in with_progress(range(len(q)), "drawing", show=show))
-    with writing(target):
-        (_write_mp4 if target.suffix.lower() == ".mp4" else _write_animation)(frames, target, size, frame_rate)
+    with replacing(target) as beside:
+        (_write_mp4 if target.suffix.lower() == ".mp4" else _write_animation)(frames, beside, size, frame_rate)
     return target
 
 
@@ -109,9 +110,15 @@ def _write_mp4(frames: Iterator[Pixels], target: Path, size: tuple[int, int], fr
     command = [_ffmpeg(), "-y", "-loglevel", "error", *source, "-pix_fmt", "yuv420p", str(target)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
-    for frame in frames:
-        process.stdin.write(np.ascontiguousarray(frame[:height, :width]).tobytes())
-    _, said = process.communicate()
+    try:
+        with contextlib.suppress(BrokenPipeError):  # ffmpeg has ended, and says why
+            for frame in frames:
+                process.stdin.write(np.ascontiguousarray(frame[:height, :width]).tobytes())
+        _, said = process.communicate()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
     if process.returncode:
         raise OSError(said.decode(errors="replace").strip() or f"ffmpeg ended with {process.returncode}")
 
@@ -126,13 +133,6 @@ def _ffmpeg() -> str:
 
 def _pillow(purpose: str) -> Any:
     return import_extra("PIL.Image", "pictures", purpose)
-
-
-def _target(path: str | PathLike[str], suffixes: tuple[str, ...]) -> Path:
-    target = path_to_write(path)
-    if target.suffix.lower() not in suffixes:
-        raise ArgumentError(f"the file must end in {', '.join(suffixes)}, not '{target.name}'")
-    return target
 
 
 def _size(size: tuple[int, int]) -> tuple[int, int]:

@@ -10,7 +10,8 @@ from os import PathLike
 from pathlib import Path
 
 from chasles._version import __version__
-from chasles.errors import MissingExtraError, path_to_write, writing
+from chasles.errors import MissingExtraError
+from chasles.writing import PAGE, path_to_write, write
 
 # The browser itself refuses whatever would leave the page.
 POLICY = (
@@ -50,16 +51,14 @@ def write_page(
     ArgumentError
         The file cannot be written.
     """
-    target = path_to_write(path)
+    target = path_to_write(path, PAGE)
     content = f"""<main>
 <h1>{html.escape(title)}</h1>
 {body}
 <footer>Written by Chasles {__version__}. This page is self-contained and loads nothing from a network.</footer>
 </main>"""
     page = document(title, content, asset("report.css") + style, [_plotly_code(), asset("plots.js"), *scripts])
-    with writing(f"the report {target}"):
-        target.write_text(page, encoding="utf-8")
-    return target
+    return write(target, page)
 
 
 def document(title: str, content: str, style: str, scripts: Sequence[str], policy: str = POLICY) -> str:

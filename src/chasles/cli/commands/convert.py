@@ -11,8 +11,9 @@ import typer
 from chasles import model
 from chasles.cli.output import say
 from chasles.cli.values import ForceOption, RobotArgument
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.model import Description
+from chasles.writing import write
 
 
 class Form(StrEnum):
@@ -72,8 +73,7 @@ def convert(
         return
     if out.exists() and not force:
         raise ArgumentError(f"OUT: {out} exists already; --force replaces it")
-    with writing(f"OUT: {out}"):
-        out.write_text(text, encoding="utf-8")
+    write(out, text)
     say(f"{out} written: {form}")
 
 

@@ -15,11 +15,12 @@ from rich.table import Table
 
 from chasles.arguments import real
 from chasles.cli.experiment import Experiment
-from chasles.cli.output import add_row, error_text, errors, results, say, table
+from chasles.cli.output import add_row, error_text, errors, require_writable, results, say, table
 from chasles.cli.speed import KernelSpeed, kernel_speeds
 from chasles.cli.values import BrowserOption
 from chasles.robot import load
 from chasles.visual.summary import tracking_summary
+from chasles.writing import PAGE
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -143,6 +144,7 @@ def demo(
     """
     from chasles.visual.report import write_report
 
+    require_writable(out, PAGE)
     begin = time.perf_counter()
     with errors.status("simulating") as status:
         outcomes = [perform(arm, 1.0 if quick else seconds) for arm in ARMS]

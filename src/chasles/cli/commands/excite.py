@@ -8,11 +8,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from chasles.cli.output import add_row, number, results, say, table
+from chasles.cli.output import add_row, number, require_writable, results, say, table
 from chasles.cli.values import RobotArgument, joint_values
-from chasles.errors import writing
 from chasles.identification import Region, excite
 from chasles.robot import load
+from chasles.writing import TABLE, replacing
 
 
 def excite_command(
@@ -42,6 +42,7 @@ def excite_command(
 
         chasles excite panda --out motion.csv --floor 0.1
     """
+    require_writable(out, TABLE)
     arm = load(robot)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
     frames = [*arm.description.link_names[2:], "tool"]
@@ -60,9 +61,9 @@ def excite_command(
     times, motion = plan.motion.sample(1.0 / rate)
     heads = [f"{quantity}_{name}" for quantity in ("q", "qd", "qdd") for name in arm.velocity_names]
     rows = np.column_stack([times, motion.q, motion.qd, motion.qdd])
-    with writing(f"--out: {out}"):
+    with replacing(out) as beside:
         np.savetxt(
-            out, rows, fmt="%.9g", delimiter=",", header=",".join(["time", *heads]), comments="", encoding="utf-8"
+            beside, rows, fmt="%.9g", delimiter=",", header=",".join(["time", *heads]), comments="", encoding="utf-8"
         )
     shown = table("Motion", "joint", ">start", ">lowest", ">highest", ">peak speed", ">peak acceleration")
     for k, name in enumerate(arm.velocity_names):

@@ -10,13 +10,14 @@ import numpy as np
 import typer
 
 from chasles import verbs
-from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
+from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
 from chasles.cli.values import JsonOption, numbers
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.identification import Identification, Log, identify
 from chasles.identification.columns import Unit
 from chasles.progress import is_watched, progress_bar
 from chasles.robot import Robot, load
+from chasles.writing import PAGE, ROBOT, write
 
 RobotOption = Annotated[
     str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or path of its file.")
@@ -77,11 +78,8 @@ def identify_command(
         chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
     """
     arm = load(robot)
-    for path in (out, report):
-        if path is not None and not path.parent.is_dir():
-            raise ArgumentError(f"{path} cannot be written: its folder does not exist")
-    if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
-        raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
+    require_writable(out, ROBOT)
+    require_writable(report, PAGE)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
         reading = (columns, unit, sample_period, reductions, zero_positions)
         own = read_log(log, arm, *reading)
@@ -102,9 +100,9 @@ def identify_command(
 
 def write_robot(robot: Robot, path: Path) -> None:
     """Write a robot as URDF or TOML, and say what other readers of the URDF do not see."""
-    with writing(f"--out: {path}"):
-        path.write_text(robot.to_urdf() if path.suffix.lower() == ".urdf" else robot.to_toml(), encoding="utf-8")
-    if path.suffix.lower() != ".urdf":
+    is_urdf = path.suffix.lower() == ".urdf"
+    write(path, robot.to_urdf() if is_urdf else robot.to_toml(), ROBOT)
+    if not is_urdf:
         return
     joints = [joint for joint in robot.description.joints if joint.motor_inertia > 0.0]
     if joints:

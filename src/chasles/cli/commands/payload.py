@@ -17,12 +17,12 @@ from chasles.cli.commands.identify import (
     read_log,
     write_robot,
 )
-from chasles.cli.output import say, show_json
+from chasles.cli.output import require_writable, say, show_json
 from chasles.cli.values import JsonOption
-from chasles.errors import ArgumentError
 from chasles.identification import identify_payload
 from chasles.progress import is_watched, progress_bar
 from chasles.robot import load
+from chasles.writing import ROBOT
 
 
 def payload_command(
@@ -53,8 +53,7 @@ def payload_command(
 
         chasles payload with_gripper.csv --robot identified.toml
     """
-    if out is not None and out.suffix.lower() not in (".toml", ".urdf"):
-        raise ArgumentError(f"--out: '{out.name}' ends with neither .toml nor .urdf")
+    require_writable(out, ROBOT)
     arm = load(robot)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
         own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions)

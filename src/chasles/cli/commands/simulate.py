@@ -32,13 +32,14 @@ from chasles.cli.values import (
 )
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
-from chasles.errors import ArgumentError, import_extra, writing
+from chasles.errors import ArgumentError, import_extra
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.simulation.limits import VelocityLimits
 from chasles.simulation.metrics import pose_errors
 from chasles.studies.controllers import KINDS
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import peak, root_mean_square, tracking_summary
+from chasles.writing import NETCDF, PAGE
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -205,8 +206,8 @@ def simulate(
     )
     law = experiment.controller
     values = _varied(plant.parameters, law, vary or [], runs)
-    for path in (out, save):
-        require_writable(path)
+    require_writable(out, PAGE)
+    require_writable(save, NETCDF)
 
     with errors.status("simulating"):
         run, wall_time = experiment.simulate(
@@ -218,8 +219,7 @@ def simulate(
         )
     if save is not None:
         import_extra("netCDF4", "data", "--save")
-        with writing(f"--save: {save}"):
-            run.to_netcdf(save)
+        run.to_netcdf(save)
     report = None
     if out is not None:
         from chasles.visual.report import write_report

@@ -15,9 +15,10 @@ from chasles import studies
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
 from chasles.cli.values import BrowserOption, JsonOption
 from chasles.engine import get_threads
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.studies.results import StudyResults
 from chasles.studies.summaries import Spread, Summary
+from chasles.writing import PAGE, write
 
 
 def study(
@@ -79,7 +80,7 @@ def study(
         chosen = chosen.replace(tuning=studies.Tuning())
     place = folder if folder is not None else Path(f"{Path(name).stem}-results")
     report = out if out is not None else place / "report.html"
-    require_writable(out)
+    require_writable(out, PAGE)
     begin = time.perf_counter()
     try:
         found = chosen.run(place, workers=workers or get_threads(), scheduler=scheduler)
@@ -106,8 +107,7 @@ def _copy(name: str, target: Path) -> None:
     source = Path(name) if name not in studies.shipped() and Path(name).is_file() else studies.shipped_path(name)
     if target.exists():
         raise ArgumentError(f"--copy: {target} exists already; choose another name")
-    with writing(f"--copy: {target}"), open(target, "xb") as file:
-        file.write(source.read_bytes())
+    write(target, source.read_bytes(), (".toml",))
     say(f"{target.absolute()}\nEdit it and run: chasles study {target}")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from chasles.engine.program import Program
 from chasles.engine.targets.c import identifier, lower
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
+from chasles.writing import folder_to_write, write_all
 
 
 def write_c(
@@ -56,11 +57,5 @@ def write_c(
     for function, program in programs.items():
         source, header = lower(program.renamed(names[function]), precision)
         texts |= {f"{names[function]}.c": source, f"{names[function]}.h": header}
-    made = []
-    for file, text in texts.items():
-        path = Path(folder, file)
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        made.append(path)
-    return made
+    place = folder_to_write(folder)
+    return write_all({place / file: text for file, text in texts.items()})

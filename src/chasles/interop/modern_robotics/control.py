@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from chasles.interop.modern_robotics.dynamics_trajectories import (
     tip_rows,
 )
 from chasles.interop.modern_robotics.robot_cache import control_loop, open_chain
+from chasles.writing import PAGE, write
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -180,7 +180,7 @@ def SimulateControl(
     last, theta, tau = simulation(np.concatenate([start, memory], axis=-1), rows, g, gtilde, *gains, dt, float(steps))
     thetamat = np.concatenate([theta[..., 1:, :], last[..., None, : plant.n]], axis=-2)
     if plot is not None:
-        plot_control(tau, thetamat, desired, dt).write_html(Path(plot))
+        write(plot, plot_control(tau, thetamat, desired, dt).to_html(), PAGE)
     return tau, thetamat
 
 

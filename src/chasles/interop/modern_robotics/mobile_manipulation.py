@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError, path_to_write, writing
+from chasles.errors import ArgumentError
 from chasles.geometry import adjoint, inverse_pose, log_pose
 from chasles.interop.modern_robotics.trajectories import CartesianTrajectory
 from chasles.mobile import MobileManipulator, WheeledBase
 from chasles.mobile.manipulator import MobileState
 from chasles.robot import Robot
+from chasles.writing import replacing
 
 FloatArray = NDArray[np.float64]
 
@@ -255,10 +256,9 @@ def write_animation(path: str | PathLike[str], configurations: ArrayLike, grippe
     if not np.isin(states, (0.0, 1.0)).all():
         wrong = states[~np.isin(states, (0.0, 1.0))][0]
         raise ArgumentError(f"gripper has {wrong:g}; it must be 1 for closed and 0 for open")
-    target = path_to_write(path)
-    with writing(target):
-        np.savetxt(target, np.column_stack([rows, states]), fmt="%.9g", delimiter=",")
-    return target
+    with replacing(path) as beside:
+        np.savetxt(beside, np.column_stack([rows, states]), fmt="%.9g", delimiter=",")
+    return Path(path).absolute()
 
 
 def _gain(value: ArrayLike, name: str) -> FloatArray:

@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
 from chasles.distances import Body, clearance
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
 from chasles.model import Description, Joint, Limits, Link
 from chasles.planning import ConfigurationSpace, GraphPath, Roadmap, a_star
 from chasles.robot import Robot
+from chasles.writing import write_all
 
 FloatArray = NDArray[np.float64]
 
@@ -159,9 +160,7 @@ def write_results(folder: str | PathLike[str], graph: PlanarGraph, nodes: list[i
         "edges.csv": [f"{b},{a},{graph.costs[a][b]:.10g}" for a in graph.costs for b in graph.costs[a] if a < b],
         "path.csv": [",".join(map(str, nodes or [1]))],
     }
-    for name, lines in rows.items():
-        with writing(f"the file {Path(folder) / name}"):
-            (Path(folder) / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_all({Path(folder) / name: "\n".join(lines) + "\n" for name, lines in rows.items()})
 
 
 def _rows(path: Path, columns: int) -> FloatArray:

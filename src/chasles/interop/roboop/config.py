@@ -14,6 +14,7 @@ from chasles.model.formats.configuration import configuration_text, parse_config
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.roboop import MAX_BYTES
 from chasles.model.numbers import written_number
+from chasles.writing import write
 
 
 class Config:
@@ -99,6 +100,6 @@ class Config:
         """Write a file, by its path or open, with a title in a comment and keys that end in one column."""
         text = configuration_text(self._sections, file_title, space_between_column)
         if isinstance(file, str | Path):
-            Path(file).write_text(text, encoding="utf-8")
+            write(file, text)
         else:
             file.write(text)

@@ -31,6 +31,7 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import line_text
 from chasles.model.numbers import is_bounded, written_number
 from chasles.model.record import shortened
+from chasles.writing import add, write
 
 Matrix = NDArray[np.float64]
 MAX_BYTES = 64_000_000
@@ -84,12 +85,9 @@ class IO_matrix_file:
             raise ArgumentError(
                 f"the matrices have shapes {[matrix.shape for matrix in matrices]}; expected {self._shapes} as before"
             )
+        record = "".join(f"{line_text(row)}\n" for matrix in matrices for row in matrix)
+        add(self.filename, f"{record}\n", head=_count_line(self._records + 1))
         self._records += 1
-        with self.filename.open("r+", encoding="utf-8", newline="\n") as file:
-            file.write(f"nb_iterations {str(self._records).ljust(_COUNT_WIDTH)}\n")
-            file.seek(0, 2)
-            file.writelines(f"{line_text(row)}\n" for matrix in matrices for row in matrix)
-            file.write("\n")
 
     def _begin(self, matrices: list[Matrix], titles: Sequence[str] | None) -> None:
         if self.filename.exists() and self.filename.stat().st_size:
@@ -102,11 +100,11 @@ class IO_matrix_file:
         if any(len(name.splitlines()) > 1 or name != name.strip() for name in names):
             raise ArgumentError(f"a title is one line without blanks around it, not {names}")
         self._shapes = [(matrix.shape[0], matrix.shape[1]) for matrix in matrices]
-        header = [f"nb_iterations {'0'.ljust(_COUNT_WIDTH)}", f"nb_vector {len(matrices)}"]
+        header = [_count_line(0).rstrip("\n"), f"nb_vector {len(matrices)}"]
         header += [
             f"nb_rows {r}  nb_cols {c}  {name}".rstrip() for (r, c), name in zip(self._shapes, names, strict=True)
         ]
-        self.filename.write_text("\n".join([*header, "-" * 33, ""]), encoding="utf-8", newline="\n")
+        write(self.filename, "\n".join([*header, "-" * 33, ""]))
 
     def read(self) -> tuple[list[Matrix], list[str]]:
         """Return the matrices of the next record, and the titles.
@@ -172,6 +170,10 @@ class IO_matrix_file:
 
     def _fail(self, message: str) -> NoReturn:
         raise ModelError(f"{self.filename}: {message}")
+
+
+def _count_line(records: int) -> str:
+    return f"nb_iterations {str(records).ljust(_COUNT_WIDTH)}\n"
 
 
 def _as_matrix(values: ArrayLike, index: int) -> Matrix:

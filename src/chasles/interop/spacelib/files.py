@@ -32,6 +32,7 @@ from chasles.interop.spacelib.file_records import BodyData, Equations, GripperDa
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text, number_text
 from chasles.model.formats.spacelib import LinkData, RobotData, read_robot_data, robot_data_text
+from chasles.writing import write
 
 __all__ = [
     "BodyData",
@@ -177,7 +178,7 @@ def _reader(path: str | Path) -> NumberReader:
 
 
 def _write(path: str | Path, lines: Iterable[str]) -> None:
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    write(path, "\n".join(lines) + "\n")
 
 
 def _count(value: int, what: str) -> None:

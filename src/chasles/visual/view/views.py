@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import verbs
 from chasles.arguments import choice, reals
 from chasles.distances.bodies import Body, HalfSpace
-from chasles.errors import ArgumentError, path_to_write, writing
+from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot import Robot
 from chasles.trajectories import CartesianTrajectory, JointTrajectory
@@ -22,6 +22,7 @@ from chasles.visual.panels import shown_runs
 from chasles.visual.view.inline import InlineView, widget
 from chasles.visual.view.live import LiveView
 from chasles.visual.view.page import view_page
+from chasles.writing import PAGE, path_to_write, write
 
 _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800
@@ -159,11 +160,8 @@ def write_view(
     robot: Robot, q: NDArray[np.float64], path: str | PathLike[str], title: str | None, **content: Any
 ) -> Path:
     """Write the page of a robot to a file, and return that."""
-    page = view_page(robot, q, title=title or robot.name, **content)
-    target = path_to_write(path)
-    with writing(f"the page {target}"):
-        target.write_text(page, encoding="utf-8")
-    return target
+    target = path_to_write(path, PAGE)
+    return write(target, view_page(robot, q, title=title or robot.name, **content))
 
 
 def frame_count(duration: float, runs: int, nq: int) -> int:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.wasm.lowering import Lowering
-from chasles.errors import ArgumentError, writing
+from chasles.errors import ArgumentError
+from chasles.writing import write
 
 _FORMAT = "chasles-wasm-1"
 _NODE = 'if (typeof module === "object") module.exports = { ChaslesProgram, chasles };\n'
@@ -66,13 +67,8 @@ class WasmProgram:
         ArgumentError
             If the name ends otherwise, or the file cannot be written.
         """
-        target = Path(path)
-        if target.suffix not in (".wasm", ".js"):
-            raise ArgumentError(f"a WebAssembly program is saved as a .wasm or .js file, not as '{target.name}'")
-        content = self.binary if target.suffix == ".wasm" else self.javascript.encode("utf-8")
-        with writing(target):
-            target.write_bytes(content)
-        return target
+        content = self.javascript if Path(path).suffix.lower() == ".js" else self.binary
+        return write(path, content, (".wasm", ".js"))
 
     def __repr__(self) -> str:
         return f"<WasmProgram {', '.join(self.kernels)}: {len(self.binary):,} bytes>"
