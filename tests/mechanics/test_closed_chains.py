@@ -448,3 +448,67 @@ def test_motors_are_independent_before_passive_joints() -> None:
     robot = ch.load("stewart")
     assert robot.velocity_names == tuple(f"leg_{k}" for k in range(6))
     assert ch.Plant(robot, motors=ch.Motors(robot)).robot == robot
+
+
+def scissor_lift() -> Description:
+    """Two stages of crossed bars on a pin and a slider, which one push lifts."""
+    lean, length = 0.6, 0.4
+    tree = Description(
+        "scissor lift",
+        (Link("ground"), bar("a", length), bar("shoe", 0.05), *(bar(name, length) for name in "bcd")),
+        (
+            pivot("pin_a", "ground", "a"),
+            Joint("push", "prismatic", "ground", "shoe", axis=[1.0, 0.0, 0.0], **FRICTION),
+            pivot("pin_b", "shoe", "b"),
+            pivot("pin_c", "a", "c", length),
+            pivot("pin_d", "b", "d", length),
+        ),
+        home=[lean, length * np.cos(lean), np.pi - lean, np.pi - 2.0 * lean, 2.0 * lean - np.pi],
+        tool="d",
+    )
+    middle = {"T_first_joint": at(0.5 * length), "T_second_joint": at(0.5 * length), "axis": Y}
+    tree = with_loop(tree, "lower", "revolute", "a", "b", **middle)
+    return with_loop(tree, "upper", "revolute", "c", "d", **middle, actuated=["push"])
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        *(
+            pytest.param(made, id=name)
+            for name, made in (("five-bar", MACHINES["five-bar"]), ("scissor", scissor_lift))
+        ),
+        *(
+            pytest.param(made, id=name, marks=pytest.mark.slow)
+            for name, made in [
+                *((name, MACHINES[name]) for name in ("palletiser", "3-RRR", "Delta", "leg")),
+                *((name, lambda name=name: ch.load(name).description) for name in ("delta", "stewart")),
+                *((f"drawn {seed}", lambda seed=seed: random_closed_robot(seed)) for seed in range(3)),
+            ]
+        ),
+    ],
+)
+def test_base_parameters_of_closed_chains_do_not_depend_on_the_seed(machine: Callable[[], Description]) -> None:
+    robot = ch.Robot(machine())
+    if not robot.description.mass:
+        robot = robot.with_nominal_bodies()
+    first, second = (robot.base_parameters(seed=seed) for seed in (0, 7))
+    assert first.names == second.names
+    assert first.values == pytest.approx(second.values, rel=1e-6, abs=1e-8)
+    assert max(first.condition, second.condition) < 1e6
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        q = robot.integrate(robot.home, 0.015 * rng.normal(size=robot.n))
+        qd, qdd = rng.normal(size=(2, robot.n))
+        tau = first.columns(robot.torque_regressor(q, qd, qdd)) @ first.values
+        expected = robot.inverse_dynamics(q, qd, qdd)
+        assert np.abs(tau - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+def test_base_parameters_of_a_robot_with_a_singular_home_come_from_beside_it() -> None:
+    """Stretched out, the slider of a slider-crank does not determine the crank's rate."""
+    singular = MACHINES["slider-crank"]("stroke").replace(home=[0.0, 0.0, 0.4], independent=["stroke"])
+    base = ch.Robot(singular).base_parameters()
+    assert base.condition is not None
+    assert base.condition < 1e6
+    assert base.names == ch.Robot(singular.replace(home=[0.7, -1.0, 0.35])).base_parameters().names

@@ -78,7 +78,7 @@ from chasles.algorithms.mass_matrix import (
     operational_space_inertia,
     operational_space_mobility,
 )
-from chasles.algorithms.mobility import Mobility, closed_configurations
+from chasles.algorithms.mobility import Mobility, closed_configurations, regular_configurations
 from chasles.algorithms.reference_motion import (
     MomentumAndDrift,
     momentum_and_drift,
@@ -155,6 +155,7 @@ __all__ = [
     "power_balance",
     "preferred_columns",
     "regroup",
+    "regular_configurations",
     "singularities",
     "step_accelerations",
     "torque_regressor",

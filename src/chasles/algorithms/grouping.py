@@ -261,7 +261,8 @@ def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -
     rank = int(np.sum(diagonal > tolerance * diagonal.max(initial=0.0)))
     rows = np.empty((rank, Y.shape[1]))
     rows[:, order] = R[:rank]
-    independent = sorted(independent_rows(rows.T, preferred))
+    basis = np.linalg.qr(rows.T)[0]  # of what the motions show, and not of how often they show it
+    independent = sorted(independent_rows(basis, preferred))
     columns = rows[:, independent]
     matrix = np.linalg.solve(columns, rows)
     finite = np.where(np.isfinite(lengths), lengths, 0.0)

@@ -21,8 +21,8 @@ import numpy as np
 
 from chasles import verbs
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
-from chasles.algorithms.configuration import integrate
-from chasles.algorithms.loops import loop_constraints
+from chasles.algorithms.configuration import difference, integrate
+from chasles.algorithms.loops import loop_constraints, velocity_map
 from chasles.errors import ModelError
 from chasles.geometry.elementary import Array
 from chasles.model.description import Description, Link
@@ -37,6 +37,13 @@ NEGLIGIBLE = 1e-11
 """Constraints whose rows of the Jacobian never exceed this, in multiples of the robot's size, hold always."""
 WEAK = 0.02
 """Share of a velocity that those chosen before must leave open for joints to be taken as a whole."""
+
+REACH_OF_A_STEP = 0.2
+"""Length of a random step, rad and in multiples of the robot's size."""
+STEPS_OF_A_WALK = 8
+"""Random steps before the next walk from the start."""
+LARGEST_GAIN = 10.0
+"""Joint velocities for independent ones beyond this, in multiples of those at the start, are near a singularity."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,77 @@ def closed_configurations(tree: Tree, q: Array, count: int, generator: np.random
             reach = max(0.8 * reach, 1e-3)
         if found == count:
             return
+
+
+def regular_configurations(tree: Tree, q: Array, count: int, generator: np.random.Generator) -> list[Array]:
+    """Return closed configurations near one, on walks that keep its assembly mode and away from singular ones.
+
+    A step that passes a singularity of the independent velocities turns the orientation which they give to the motions
+    that the loops allow.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot, with its independent velocities.
+    q
+        Closed configuration, shape (nq,), from which every walk starts.
+    count
+        Number of configurations.
+    generator
+        Source of the random steps.
+
+    Raises
+    ------
+    ModelError
+        Hardly any step from q leads to a regular configuration.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_loop
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> [place.shape for place in regular_configurations(tree, np.zeros(2), 2, np.random.default_rng(0))]
+    [(2,), (2,)]
+    """
+    scale, independent = column_scales(tree, tree_size(tree)), list(tree.independent)
+
+    def motions(q: Array) -> Array:
+        G: Array = velocity_map(tree, q) * scale[independent] / scale[:, None]
+        return G if np.isfinite(G).all() else np.full_like(G, np.inf)
+
+    start, G_start = q, motions(q)
+    if not np.isfinite(G_start).all():
+        near = (place for place in closed_configurations(tree, q, 20, generator) if np.isfinite(motions(place)).all())
+        start = min(near, key=lambda place: float(np.abs(difference(tree, q, place)).max()), default=q)
+        G_start = motions(start)
+    largest = LARGEST_GAIN * float(np.linalg.norm(G_start, 2))
+    found: list[Array] = []
+    here, G = start, G_start
+    for step in range(20 * count):
+        if step % STEPS_OF_A_WALK == 0:
+            here, G = start, G_start
+        directions = generator.normal(size=len(independent))
+        displacement = REACH_OF_A_STEP * scale * (G @ directions) / float(np.linalg.norm(G @ directions))
+        closing = close_loops(tree, integrate(tree, here, displacement))
+        G_next = motions(closing.q)
+        if not closing.is_closed or not np.abs(G_next).max() < largest:
+            continue
+        if np.linalg.det(np.linalg.qr(G)[0].T @ _turned_like(G, G_next)) > 0.5:
+            here, G = closing.q, G_next
+            found.append(here)
+        if len(found) == count:
+            return found
+    raise ModelError(
+        f"only {len(found)} of {20 * count} random steps from the home configuration lead to a regular configuration: "
+        "the home is singular or nearly so; give the robot another home, or other independent velocities"
+    )
+
+
+def _turned_like(G: Array, G_next: Array) -> Array:
+    """Orthonormal basis of the second motions, oriented as the independent velocities orient those of the first."""
+    (_, R), (Q_next, R_next) = np.linalg.qr(G), np.linalg.qr(G_next)
+    Q_next[:, 0] *= np.sign(np.linalg.det(R) * np.linalg.det(R_next))
+    return Q_next
 
 
 def _rank(J: Array) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import algorithms, model
 from chasles.algorithms import Grouping, closed_chain
 from chasles.arguments import reals
-from chasles.errors import UnknownNameError
+from chasles.errors import ModelError, UnknownNameError
 from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.mechanics.described import Described
 from chasles.model import Tree
@@ -20,6 +20,8 @@ METHODS = ("regrouping", "numerical")
 
 STATES_PER_PARAMETER = 3
 """Torques of random motions for each inertial parameter: the condition grows little with more."""
+WORST_CONDITION = 1e8
+"""Condition number of random motions beyond which half of the digits of a parameter are lost."""
 
 
 class InertialParameters(Described):
@@ -86,6 +88,8 @@ class InertialParameters(Described):
         ------
         UnknownNameError
             There is no such method.
+        ModelError
+            Random motions determine the parameters too badly, as near singular configurations of closed chains.
         ArgumentError
             Regrouping cannot be done, because joints mimic others or have several degrees of freedom, or loops couple
             them.
@@ -118,6 +122,12 @@ class InertialParameters(Described):
         else:
             Y = _random_motions(tree, np.random.default_rng(seed), self.home)
             grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(tree), tolerance)
+            if condition > WORST_CONDITION:
+                raise ModelError(
+                    f"the base parameters of robot '{self.name}' cannot be told apart: random motions determine them "
+                    f"with a condition number of {condition:.1g}, beyond {WORST_CONDITION:.0e}; give the robot a home "
+                    "farther from singular configurations, or a larger tolerance"
+                )
         names = model.inertial_parameter_names(tree)
         return BaseParameters(
             names=tuple(names[k] for k in grouping.independent),
@@ -235,13 +245,16 @@ class InertialParameters(Described):
 
 
 def _random_motions(tree: Tree, generator: np.random.Generator, home: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Torque regressors of random motions, one below the other."""
+    """Torque regressors of random motions, one below the other; with loops each scaled to the same size."""
     n = len(tree.independent)
     count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, n)
-    if tree.loops:
-        configurations = np.array(list(algorithms.closed_configurations(tree, home, count, generator)))
-    else:
+    if not tree.loops:
         configurations = generator.normal(size=(count, tree.nq))
-    motions = generator.normal(size=(len(configurations), 2, n))
-    regressor = closed_chain.torque_regressor if tree.loops else algorithms.torque_regressor
-    return np.vstack([regressor(tree, q, *motion) for q, motion in zip(configurations, motions, strict=True)])
+        motions = generator.normal(size=(count, 2, n))
+        states = zip(configurations, motions, strict=True)
+        return np.vstack([algorithms.torque_regressor(tree, q, *motion) for q, motion in states])
+    rows = []
+    for q in algorithms.regular_configurations(tree, home, count, generator):
+        Y = closed_chain.torque_regressor(tree, q, *generator.normal(size=(2, n)))
+        rows.append(Y / np.linalg.norm(Y))
+    return np.vstack(rows)
